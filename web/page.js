@@ -21,6 +21,7 @@ const HEADLINES = {
   completed: "Done. Thank you for waiting",
   left: "You left the line",
   expired: "Your session has ended",
+  evicted: "You were removed from the line",
 };
 
 const HINTS = {

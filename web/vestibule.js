@@ -25,7 +25,7 @@ const BACKOFF_MS_BOUND_MAX = 12_000;
 const BACKOFF_SHARE_OF_INTERVAL = 0.3;
 
 const VISITOR_KEY = "vestibule:visitor";
-const ENDED_STATES = new Set(["completed", "left", "expired"]);
+const ENDED_STATES = new Set(["completed", "left", "expired", "evicted"]);
 // The server answers with these codes if the queue was reset, or if the record of an ended visit has expired.
 const LOST_ENTRY_CODES = new Set(["unknown-entry", "token-owner-mismatch"]);
 
@@ -64,9 +64,9 @@ export class ProblemError extends Error {
 export class Place extends EventTarget {
   /**
    * The entry in the last answer of the server. It is `null` before joining, and when the server no longer has the
-   * entry. When the visit ends, the entry stays, and its `state` is `completed`, `left` or `expired`. After a missed
-   * turn it has `grace_until_ms`: a `join` before that time gets the old place back. While the entry is `active`,
-   * `pass` is the pass for the protected service; polling renews it in time.
+   * entry. When the visit ends, the entry stays, and its `state` is `completed`, `left`, `expired` or `evicted`. After
+   * a missed turn it has `grace_until_ms`: a `join` before that time gets the old place back. While the entry is
+   * `active`, `pass` is the pass for the protected service; polling renews it in time.
    */
   entry = null;
   /** The position to show, or `null` if the entry is not waiting. It never rises within a visit, even after a reload. */

@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use crate::programs::built;
@@ -141,23 +142,31 @@ impl Runner {
         answer["result"].take()
     }
 
-    /// Enters the queue as a visitor and returns the entry.
+    /// Enters the queue as a visitor and returns the entry. Asks again after a 503, as every client does: on a busy machine
+    /// a crowd that enters at once may wait longer for Redis than a request does.
     ///
     /// # Panics
-    /// Panics if the runner refuses the visitor.
+    /// Panics if the runner refuses the visitor, or answers nothing but 503 for half a minute.
     pub async fn enter(&self, queue: &str, visitor: &str) -> Value {
-        let request = self
-            .http
-            .post(self.url(&format!("/queues/{queue}/entries")))
-            .header("X-Visitor-Id", visitor)
-            .json(&json!({}));
-        let answer = request.send().await.expect("answered");
-        assert!(
-            answer.status().is_success(),
-            "the visitor was refused: {}",
-            answer.status()
-        );
-        answer.json().await.expect("JSON")
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let request = self
+                .http
+                .post(self.url(&format!("/queues/{queue}/entries")))
+                .header("X-Visitor-Id", visitor)
+                .json(&json!({}));
+            let answer = request.send().await.expect("answered");
+            if answer.status() == StatusCode::SERVICE_UNAVAILABLE && Instant::now() < until {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                continue;
+            }
+            assert!(
+                answer.status().is_success(),
+                "the visitor was refused: {}",
+                answer.status()
+            );
+            return answer.json().await.expect("JSON");
+        }
     }
 
     /// Reads the status of an entry with a poll that the runner may hold for up to `wait` seconds.

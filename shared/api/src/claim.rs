@@ -33,9 +33,7 @@ pub(super) async fn handle(
         }
     };
     let write = state.write_change(&snapshot, &change).await?;
-    state
-        .reject_superseded(&snapshot, &status, &change, &write)
-        .await?;
+    ApiState::reject_superseded(&change, &write)?;
     state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,

@@ -153,7 +153,7 @@ impl ApiState {
         let grant = PassGrant {
             queue: &queue.queue,
             entry: record.id,
-            visit: record.visit,
+            visit: record.visit(),
             epoch: queue.epoch,
             session_end_ms,
             pass_seconds: queue.settings.pass_seconds,
@@ -187,7 +187,7 @@ impl ApiState {
         if now >= until {
             return Err(PassError::Expired.into());
         }
-        let visit = Visit::new(u64::from(claims.visit)).ok_or(PassError::Malformed)?;
+        let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
         if request.visit.is_some_and(|named| named != visit) {
             return Err(other_visit_problem());
         }
@@ -216,7 +216,7 @@ impl ApiState {
             return Err(earlier_epoch_problem());
         }
         match self.read_stored_entry(context, id).await {
-            Ok(Some(record)) if record.visit != visit => Err(other_visit_problem()),
+            Ok(Some(record)) if record.visit() != visit => Err(other_visit_problem()),
             Ok(Some(record)) if !record.state.is_live() => Err(Problem::ended(&record, None)),
             // The pass may be from an epoch before a restore, because a restore keeps active entries
             // active.

@@ -14,7 +14,10 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Visitor},
     record::EntryRecord,
 };
-use vestibule_engine::{missing_entry::MissingEntryOutcome, persist_entry::persist_entry};
+use vestibule_engine::{
+    persist_entry::persist_entry,
+    reconcile_entry::{MissingEntryOutcome, ReconciledEntry},
+};
 use vestibule_line::{EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
 
 use super::{
@@ -52,8 +55,8 @@ async fn answer(
     let id = snapshot.ids.entry_id(&visitor);
     let mut entered = state.enter_line(&snapshot, id).await?;
     if entered.is_none() {
-        // The line still listed a visit that had ended, because it had lost the end. That visit is
-        // removed now, so this call begins a new one.
+        // The line still listed a visit that had ended, because it had lost the end. That visit is removed
+        // now, so this call begins a new one.
         entered = state.enter_line(&snapshot, id).await?;
     }
     let (kind, place) =
@@ -90,15 +93,15 @@ struct EntryPlace {
     status: EntryStatus,
     record: Option<EntryRecord>,
     durable: Option<bool>,
-    /// The visitor had this place before. Either the line had lost it, or the visitor missed the
-    /// turn and came back within the grace.
+    /// The visitor had this place before. Either the line had lost it, or the visitor missed the turn and
+    /// came back within the grace.
     is_restored: bool,
 }
 
 impl ApiState {
-    /// Gives the visitor a place, or returns the place that the visitor already has. Returns `None`
-    /// if the line listed a visit that had ended, or if the line and the backup disagree. The
-    /// caller may then try again.
+    /// Gives the visitor a place, or returns the place that the visitor already has. Returns `None` if the
+    /// line listed a visit that had ended, or if the line and the backup disagree. The caller may then try
+    /// again.
     async fn enter_line(
         &self,
         snapshot: &QueueSnapshot,
@@ -121,8 +124,8 @@ impl ApiState {
         Ok(place.map(|place| (kind, place)))
     }
 
-    /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because
-    /// the token belongs to the earlier generation. The place is given back.
+    /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because the token
+    /// belongs to the earlier generation. The place is given back.
     async fn refuse_earlier_generation(&self, snapshot: &QueueSnapshot, id: EntryId) -> Result<(), Problem> {
         self.queue_cache.invalidate(&snapshot.queue);
         let newer_snapshot = self.snapshot(&snapshot.queue).await?;
@@ -141,8 +144,8 @@ impl ApiState {
         ))
     }
 
-    /// Writes the place that the line gave to the backup, or returns the place that the visitor had
-    /// before. Returns `None` in the cases of [`enter_line`](Self::enter_line).
+    /// Writes the place that the line gave to the backup, or returns the place that the visitor had before.
+    /// Returns `None` in the cases of [`enter_line`](Self::enter_line).
     async fn persist_place(
         &self,
         snapshot: &QueueSnapshot,
@@ -159,14 +162,10 @@ impl ApiState {
         };
         let Some(change) = change else {
             let record = self.read_record(snapshot, id).await;
-            let is_over = match &record {
-                Some(record) => self.remove_if_ended(snapshot, &status, record).await?,
-                None => false,
-            };
-            return Ok((!is_over).then(|| build_place(record, None)));
+            return self.confirm_place(snapshot, id, status, record).await;
         };
         let partition = snapshot.partition();
-        let persisted = persist_entry(&*self.line, &*self.backup, &partition, kind, status, &change).await;
+        let persisted = persist_entry(&*self.line, &*self.backup, &partition, status, &change).await;
         self.entry_notifier.wake(id);
         match persisted {
             Ok(persisted) => Ok(persisted.map(|persisted| EntryPlace {
@@ -181,9 +180,36 @@ impl ApiState {
         }
     }
 
-    /// Returns the visitor who enters, and whether the server generated the visitor's id. A visitor
-    /// who joined anonymously and then logged in keeps the anonymous place. That place counts only
-    /// while it is live or can be entered again within the grace.
+    /// Returns the place that a visitor keeps, after line and backup agree about it. Returns `None` if the visit has
+    /// ended.
+    async fn confirm_place(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        status: EntryStatus,
+        record: Option<EntryRecord>,
+    ) -> Result<Option<EntryPlace>, Problem> {
+        let partition = snapshot.partition();
+        let context = self.entry_context(&partition);
+        match context.reconcile_status(id, status, record).await {
+            Ok(ReconciledEntry::Live {
+                status,
+                record,
+                durable,
+            }) => Ok(Some(EntryPlace {
+                status,
+                record,
+                durable,
+                is_restored: false,
+            })),
+            Ok(ReconciledEntry::Missing(_)) => Ok(None),
+            Err(error) => Err(self.missing_entry_error_problem(snapshot, error).await),
+        }
+    }
+
+    /// Returns the visitor who enters, and whether the server generated the visitor's id. A visitor who
+    /// joined anonymously and then logged in keeps the anonymous place. That place counts only while it is
+    /// live or can be entered again within the grace.
     async fn select_visitor(
         &self,
         snapshot: &QueueSnapshot,
@@ -194,11 +220,11 @@ impl ApiState {
                 let id = snapshot.ids.entry_id(anonymous);
                 let holds_place = match self.line.status(&snapshot.queue, id).await {
                     Ok(EntryLookup::Found(_)) => true,
-                    // The line may have lost the entry, or the visitor missed the turn and is back
-                    // within the grace.
+                    // The line may have lost the entry, or the visitor missed the turn and is back within
+                    // the grace.
                     Ok(EntryLookup::NotFound(missing)) => {
                         let outcome = self.resolve_missing_entry(snapshot, id, missing).await?;
-                        matches!(outcome, MissingEntryOutcome::Restored)
+                        matches!(outcome, MissingEntryOutcome::Restored(_))
                             || grace_until_ms(&outcome, snapshot).is_some()
                     }
                     Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),

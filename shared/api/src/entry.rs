@@ -26,7 +26,7 @@ use crate::pass::{Pass, PassGrant};
 pub(super) struct EntryBody {
     queue: String,
     token: String,
-    visit: u16,
+    visit: u64,
     state: EntryState,
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
@@ -72,7 +72,7 @@ impl ApiState {
     pub(super) fn entry_body(&self, input: EntryViewInput<'_>) -> Result<EntryBody, Problem> {
         let (snapshot, status) = (input.snapshot, input.status);
         // The record of another visit says nothing about this visit.
-        let record = input.record.filter(|record| record.visit == status.visit());
+        let record = input.record.filter(|record| record.visit() == status.visit());
         let mut body = EntryBody {
             queue: snapshot.queue.to_string(),
             token: input.id.to_string(),
@@ -172,7 +172,7 @@ impl EntryBody {
         Self {
             queue: known.queue.to_string(),
             token: record.id.to_string(),
-            visit: record.visit.number(),
+            visit: record.visit().number(),
             state: record.state,
             position: None,
             waiting: None,

@@ -118,9 +118,9 @@ impl ApiState {
         };
         let record = self.backup.read_entry(&snapshot.partition(), id).await;
         let record = record.map_err(|error| Problem::backup_unavailable(&error))?;
-        let (status, record) = self.recheck(snapshot, id, status, record).await?;
+        let (status, record) = self.reconcile_status(snapshot, id, status, record).await?;
         let claimed_at_ms = record
-            .filter(|record| record.visit == status.visit())
+            .filter(|record| record.visit() == status.visit())
             .and_then(|record| record.claimed_at_ms)
             .ok_or_else(|| {
                 // The backup was unavailable when the entry was claimed, so the claim is still in the

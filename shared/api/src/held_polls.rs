@@ -33,6 +33,7 @@ impl HeldPoll {
     fn is_concerned(&self, before: &QueueSnapshot, after: &QueueSnapshot) -> bool {
         after.view.promoted_through >= self.score.raw()
             || after.view.totals.left != before.view.totals.left
+            || after.view.totals.evicted != before.view.totals.evicted
             // Counts of different epochs cannot be compared, because the line was restored in between.
             || after.view.configuration.epoch != before.view.configuration.epoch
     }
@@ -234,9 +235,7 @@ impl HeldPolls {
         } = &tracked.poll;
         let mut matching_ticks = self.ticks.iter().filter(|tick| tick.claim_by_ms == claim_by_ms);
         let change = matching_ticks.find_map(|tick| tick.change_for_entry(*id, *score))?;
-        (score.visit() == visit)
-            .then(|| EntryRecord::apply_change(None, &change, snapshot.partition().retain_hours))
-            .flatten()
+        (score.visit() == visit).then(|| EntryRecord::of_change(&change, snapshot.partition().put_rules()))
     }
 }
 

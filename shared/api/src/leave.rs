@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
 use vestibule_domain::{id::EntryId, score::Visit};
-use vestibule_engine::missing_entry::MissingEntryOutcome;
+use vestibule_engine::reconcile_entry::MissingEntryOutcome;
 use vestibule_line::{LeaveOutcome, LeaveReason};
 
 use super::{
@@ -52,11 +52,9 @@ impl ApiState {
                 Ok(LeaveOutcome::NotFound(missing)) => {
                     match self.resolve_missing_entry(snapshot, id, missing).await? {
                         // The visit has already ended, which is what the caller wants.
-                        MissingEntryOutcome::Ended(_)
-                        | MissingEntryOutcome::TimedOut(_)
-                        | MissingEntryOutcome::Unconfirmed(_) => return Ok(()),
+                        MissingEntryOutcome::Ended(_) | MissingEntryOutcome::Unconfirmed(_) => return Ok(()),
                         // The line had lost the entry and has it again, so the next round can end it.
-                        MissingEntryOutcome::Restored => {}
+                        MissingEntryOutcome::Restored(_) => {}
                         other => return Err(outcome_problem(other, snapshot)),
                     }
                 }

@@ -2,7 +2,7 @@
 
 use vestibule_backup::EntryPartition;
 use vestibule_domain::id::EntryId;
-use vestibule_engine::missing_entry::{EntryContext, MissingEntryError, MissingEntryOutcome};
+use vestibule_engine::reconcile_entry::{EntryContext, MissingEntryError, MissingEntryOutcome};
 use vestibule_line::{ClaimOutcome, EntryLookup, ExtendOutcome, LineError, NotFound, ValidateOutcome};
 
 use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};
@@ -23,16 +23,11 @@ impl From<Problem> for QueryError {
 
 impl ApiState {
     /// What the engine needs to find out about an entry of this queue.
-    pub(super) fn entry_context<'a>(
-        &'a self,
-        snapshot: &QueueSnapshot,
-        partition: &'a EntryPartition,
-    ) -> EntryContext<'a> {
+    pub(super) fn entry_context<'a>(&'a self, partition: &'a EntryPartition) -> EntryContext<'a> {
         EntryContext {
             line: &*self.line,
             backup: &*self.backup,
             partition,
-            now_ms: snapshot.now_ms(),
         }
     }
 
@@ -46,7 +41,7 @@ impl ApiState {
     ) -> Result<MissingEntryOutcome, Problem> {
         let partition = snapshot.partition();
         let outcome = self
-            .entry_context(snapshot, &partition)
+            .entry_context(&partition)
             .resolve_missing_entry(id, missing)
             .await;
         // An end that was found may concern polls that this process holds for the entry.
@@ -97,7 +92,7 @@ impl ApiState {
             return Ok(answer);
         };
         match self.resolve_missing_entry(snapshot, id, missing).await? {
-            MissingEntryOutcome::Restored => self.convert_line_error(snapshot, query().await).await,
+            MissingEntryOutcome::Restored(_) => self.convert_line_error(snapshot, query().await).await,
             outcome => Err(QueryError::Problem(outcome_problem(outcome, snapshot))),
         }
     }
@@ -152,12 +147,9 @@ maybe_missing! { EntryLookup ClaimOutcome ValidateOutcome ExtendOutcome }
 /// Until when the visitor may enter again at the old place, in Unix milliseconds.
 pub(super) fn grace_until_ms(outcome: &MissingEntryOutcome, snapshot: &QueueSnapshot) -> Option<u64> {
     match outcome {
-        MissingEntryOutcome::Ended(record) | MissingEntryOutcome::TimedOut(Some(record)) => {
-            snapshot.grace_until_ms(record)
-        }
-        MissingEntryOutcome::TimedOut(None)
-        | MissingEntryOutcome::Unconfirmed(_)
-        | MissingEntryOutcome::Restored
+        MissingEntryOutcome::Ended(record) => snapshot.grace_until_ms(record),
+        MissingEntryOutcome::Unconfirmed(_)
+        | MissingEntryOutcome::Restored(_)
         | MissingEntryOutcome::Unclear
         | MissingEntryOutcome::NeverExisted => None,
     }
@@ -168,11 +160,8 @@ pub(super) fn outcome_problem(outcome: MissingEntryOutcome, snapshot: &QueueSnap
     let grace_until_ms = grace_until_ms(&outcome, snapshot);
     match outcome {
         MissingEntryOutcome::Ended(record) => Problem::ended(&record, grace_until_ms),
-        MissingEntryOutcome::TimedOut(record) => {
-            Problem::timed_out(record.map(|record| record.visit), grace_until_ms)
-        }
         MissingEntryOutcome::Unconfirmed(error) => Problem::backup_unavailable(&error),
-        MissingEntryOutcome::Restored | MissingEntryOutcome::Unclear => {
+        MissingEntryOutcome::Restored(_) | MissingEntryOutcome::Unclear => {
             Problem::recovering("the line did not have the entry a moment ago")
         }
         MissingEntryOutcome::NeverExisted => Problem::unknown_entry(),

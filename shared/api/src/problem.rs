@@ -1,9 +1,9 @@
 //! Turns every failure into an HTTP answer: problem details by RFC 9457, each with a stable `code`. No
 //! other module does so.
 //!
-//! A handler returns a [`Problem`]. The [request context](super::request_context) writes the body,
-//! because only that module knows the request id, and logs the problem once. A client never sees
-//! the cause, which goes to the log only.
+//! A handler returns a [`Problem`]. The [request context](super::request_context) writes the body, because only
+//! that module knows the request id, and logs the problem once. A client never sees the cause, which goes
+//! to the log only.
 
 mod conversions;
 
@@ -15,13 +15,13 @@ use axum::{
 };
 use serde::Serialize;
 use vestibule_backup::BackupError;
-use vestibule_domain::{entry_status::EntryStatus, record::EntryRecord, score::Visit, state::EntryState};
+use vestibule_domain::{entry_status::EntryStatus, record::EntryRecord, state::EntryState};
 use vestibule_line::LineError;
 
 use super::code::{Code, http_status};
 
-/// How long a client should wait before it retries a request that failed because a store was
-/// unavailable, in seconds.
+/// How long a client should wait before it retries a request that failed because a store was unavailable,
+/// in seconds.
 const RETRY_AFTER_SECONDS: u64 = 2;
 /// The same if the backup has to catch up first, in seconds.
 const RETRY_BEHIND_AFTER_SECONDS: u64 = 10;
@@ -33,7 +33,7 @@ pub struct Problem {
     /// For the client to read.
     detail: String,
     field: Option<String>,
-    last: Option<LastState>,
+    last: Option<Box<LastState>>,
     /// For the log only.
     cause: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct Problem {
 struct LastState {
     state: EntryState,
     #[serde(skip_serializing_if = "Option::is_none")]
-    visit: Option<u16>,
+    visit: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,23 +146,13 @@ impl Problem {
         )
     }
 
-    /// An entry that ended, as its record shows it. Until `grace_until_ms` (Unix milliseconds) the
-    /// visitor may enter again at the old place.
+    /// An entry that ended, as its record shows it. Until `grace_until_ms` (Unix milliseconds) the visitor
+    /// may enter again at the old place.
     pub(crate) fn ended(record: &EntryRecord, grace_until_ms: Option<u64>) -> Self {
         Self::ended_with(LastState {
             state: record.state,
-            visit: Some(record.visit.number()),
+            visit: Some(record.visit().number()),
             ended_at_ms: record.ended_at_ms,
-            grace_until_ms,
-        })
-    }
-
-    /// An entry that timed out a moment ago. Its record may not show that yet.
-    pub(crate) fn timed_out(visit: Option<Visit>, grace_until_ms: Option<u64>) -> Self {
-        Self::ended_with(LastState {
-            state: EntryState::Expired,
-            visit: visit.map(Visit::number),
-            ended_at_ms: None,
             grace_until_ms,
         })
     }
@@ -171,6 +161,7 @@ impl Problem {
         let code = match last.state {
             EntryState::Completed => Code::Completed,
             EntryState::Left => Code::Left,
+            EntryState::Evicted => Code::Evicted,
             _ => Code::Expired,
         };
         let detail = match last.grace_until_ms {
@@ -178,7 +169,7 @@ impl Problem {
             None => "the visitor may enter again",
         };
         Self {
-            last: Some(last),
+            last: Some(Box::new(last)),
             ..Self::new(code, detail)
         }
     }
@@ -192,7 +183,7 @@ impl Problem {
             code: self.code.name(),
             detail: &self.detail,
             field: self.field.as_deref(),
-            last: self.last,
+            last: self.last.as_deref().copied(),
             request_id,
         };
         serde_json::to_string(&body).expect("a struct of plain fields always serializes to JSON")

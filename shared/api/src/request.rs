@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use tracing::Span;
 use vestibule_domain::{
     id::{EntryId, QueueId},
-    score::{VISIT_MODULUS, Visit},
+    score::Visit,
 };
 
 use super::{code::Code, problem::Problem};
@@ -108,7 +108,10 @@ impl QueryParams {
 }
 
 fn invalid_visit() -> Problem {
-    Problem::invalid_field("visit", format!("must be a whole number below {VISIT_MODULUS}"))
+    Problem::invalid_field(
+        "visit",
+        "must be the number of a visit: a whole number below 2^49",
+    )
 }
 
 /// A request body that was read to its end and parsed.

@@ -1,5 +1,5 @@
-//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a
-//! while if the client asks for that and the turn is near.
+//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a while if
+//! the client asks for that and the turn is near.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     record::EntryRecord,
 };
-use vestibule_engine::{interrupted_change::PersistedLookup, missing_entry::MissingEntryError};
+use vestibule_engine::reconcile_entry::{MissingEntryError, ReconciledEntry};
 use vestibule_line::{EntryLookup, LineError};
 
 use super::{
@@ -106,21 +106,16 @@ async fn answer(
     let mut durable = None;
     let (status, record) = match (lookup, record_of_update) {
         (EntryLookup::Found(status), Some(record)) => (status, Some(record)),
-        (lookup, _) => match state.persist_interrupted_change(&snapshot, id, lookup).await {
-            // The place of a waiting entry contains everything that its record would add.
-            Ok(PersistedLookup::Live {
-                status: status @ EntryStatus::Waiting { .. },
-                ..
-            }) => (status, None),
-            Ok(PersistedLookup::Live {
+        (lookup, _) => match state.reconcile_lookup(&snapshot, id, lookup).await {
+            Ok(ReconciledEntry::Live {
                 status,
                 record,
                 durable: written,
             }) => {
                 durable = written;
-                state.recheck(&snapshot, id, status, record).await?
+                (status, record)
             }
-            Ok(PersistedLookup::Missing(outcome)) => return Err(outcome_problem(outcome, &snapshot)),
+            Ok(ReconciledEntry::Missing(outcome)) => return Err(outcome_problem(outcome, &snapshot)),
             Err(error) => return Err(state.missing_entry_error_problem(&snapshot, error).await),
         },
     };
@@ -155,20 +150,20 @@ impl ApiState {
     /// this returns `None`.
     pub(super) async fn read_record(&self, snapshot: &QueueSnapshot, id: EntryId) -> Option<EntryRecord> {
         let partition = snapshot.partition();
-        self.entry_context(snapshot, &partition).read_record(id).await
+        self.entry_context(&partition).read_record(id).await
     }
 
-    /// Restores an entry that the line lost, and returns its status. Fails with the problem that
-    /// says what became of an entry that has no place any more.
+    /// Restores an entry that the line lost, and returns its status. Fails with the problem that says what became of an
+    /// entry that has no place any more.
     async fn restore_lost_entry(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
         lookup: EntryLookup,
     ) -> Result<EntryStatus, QueryError> {
-        match self.persist_interrupted_change(snapshot, id, lookup).await {
-            Ok(PersistedLookup::Live { status, .. }) => Ok(status),
-            Ok(PersistedLookup::Missing(outcome)) => {
+        match self.reconcile_lookup(snapshot, id, lookup).await {
+            Ok(ReconciledEntry::Live { status, .. }) => Ok(status),
+            Ok(ReconciledEntry::Missing(outcome)) => {
                 Err(QueryError::Problem(outcome_problem(outcome, snapshot)))
             }
             Err(MissingEntryError::Line(LineError::Unavailable(cause))) => {
@@ -180,28 +175,25 @@ impl ApiState {
         }
     }
 
-    /// Writes what a killed request left unwritten about the entry, and returns the entry as it is
-    /// then. Nothing else in a status request writes to the backup, except the removal of an entry
-    /// that has ended ([`recheck`](Self::recheck)).
-    async fn persist_interrupted_change(
+    /// Makes the line and the backup agree about the entry, and returns it as it is then. Nothing else in a status
+    /// request writes to the backup.
+    async fn reconcile_lookup(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
         lookup: EntryLookup,
-    ) -> Result<PersistedLookup, MissingEntryError> {
+    ) -> Result<ReconciledEntry, MissingEntryError> {
         let partition = snapshot.partition();
-        let context = self.entry_context(snapshot, &partition);
-        let persisted = context.persist_interrupted_change(id, lookup).await;
+        let reconciled = self.entry_context(&partition).reconcile_lookup(id, lookup).await;
         if matches!(lookup, EntryLookup::NotFound(_)) {
             // An end that was written may concern other polls that this process holds for the entry.
             self.entry_notifier.wake(id);
         }
-        persisted
+        reconciled
     }
 }
 
-/// How long the client offers to be held: `?wait=20`, otherwise `Prefer: wait=20` (RFC 7240,
-/// section 4.3).
+/// How long the client offers to be held: `?wait=20`, otherwise `Prefer: wait=20` (RFC 7240, section 4.3).
 pub(super) struct WaitOffer {
     offered: Duration,
     preferred: bool,
@@ -217,8 +209,8 @@ impl FromRequestParts<Arc<ApiState>> for WaitOffer {
             None => (parse_wait_preference(&parts.headers), true),
         };
         let seconds = text.map_or(Ok(0), |text| {
-            // Only digits are accepted. The parser would accept a plus sign too, which a query
-            // decodes to a space anyway.
+            // Only digits are accepted. The parser would accept a plus sign too, which a query decodes to a
+            // space anyway.
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
             text.parse()
                 .ok()

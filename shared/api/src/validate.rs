@@ -25,7 +25,7 @@ use super::{
 struct ValidateResponse {
     valid: bool,
     state: EntryState,
-    visit: u16,
+    visit: u64,
     expires_at_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     durable: Option<bool>,
@@ -106,9 +106,7 @@ pub(super) async fn handle(
     let durable = match change {
         Some(change) => {
             let write = state.write_change(&snapshot, &change).await?;
-            state
-                .reject_superseded(&snapshot, &status, &change, &write)
-                .await?;
+            ApiState::reject_superseded(&change, &write)?;
             Some(write.durable)
         }
         None => None,
@@ -160,7 +158,7 @@ impl ApiState {
                 return Err(earlier_epoch_problem());
             }
             let_in_until_ms = (claims.epoch < configuration.epoch).then_some(claims.exp * 1_000);
-            let visit_of_pass = Visit::new(u64::from(claims.visit));
+            let visit_of_pass = Visit::new(claims.visit);
             if visit.is_some() && visit != visit_of_pass {
                 return Err(other_visit_problem());
             }

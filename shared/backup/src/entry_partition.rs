@@ -1,6 +1,6 @@
 //! Where the entries of one generation of a queue are.
 
-use vestibule_domain::{configuration::Configuration, id::QueueId};
+use vestibule_domain::{configuration::Configuration, id::QueueId, record::PutRules};
 
 /// The partition of the backup that holds the entries of one generation of one queue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,6 +25,14 @@ impl EntryPartition {
             generation: configuration.generation,
             retain_hours: configuration.settings.retain_hours,
             grace_seconds: configuration.settings.grace_seconds,
+        }
+    }
+
+    /// The settings on which every write to this partition depends.
+    pub fn put_rules(&self) -> PutRules {
+        PutRules {
+            grace_seconds: self.grace_seconds,
+            retain_hours: self.retain_hours,
         }
     }
 }

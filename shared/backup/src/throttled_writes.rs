@@ -93,13 +93,6 @@ pub async fn write_throttled<'a, W: Future<Output = Result<PutOutcome, BackupErr
         let Some((nth, begun_at, outcome)) = under_way.next().await else {
             return outcomes;
         };
-        if let Ok(PutOutcome::Conflicting) = &outcome {
-            // The change comes from a history that the line lost. The record in the backup counts.
-            tracing::warn!(
-                event = "entry.change_conflicted", entry = %changes[nth].id,
-                "dropped a change that conflicts with its record: the visit ended, or another visit is live"
-            );
-        }
         match &outcome {
             Ok(_) => {
                 written += 1;

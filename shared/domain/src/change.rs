@@ -1,15 +1,15 @@
-//! The changes of an entry. The line writes each change to the journal, and the journal is flushed
-//! to the backup.
+//! The changes of an entry. A change states a new [fact](crate::fact), and says how it came about. Visitors' changes are
+//! written to the backup at once. The promoter's changes go through the journal.
 
 use super::{
-    entry_status::EntryStatus,
+    fact::{Fact, Turn},
     score::{Visit, WaitScore},
     state::EntryState,
 };
 use crate::id::EntryId;
 
-/// The order of all changes of a queue. Of two changes, the one with the higher version is the
-/// later one.
+/// The position of a change among all changes of a queue. It orders what one line did. A line that lost its history
+/// goes on with later versions, so only the [fact](Change::fact) decides which change of an entry counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Version {
     /// The epoch of the queue, which goes up at each restore.
@@ -23,7 +23,7 @@ pub struct Version {
 pub struct Change {
     /// The entry that changed.
     pub id: EntryId,
-    /// The position of the change in the order of all changes of the queue.
+    /// The position of the change among all changes of the queue.
     pub version: Version,
     /// When the entry changed, in line time (Unix milliseconds).
     pub at_ms: u64,
@@ -31,22 +31,27 @@ pub struct Change {
     pub event: Event,
 }
 
-/// The end of one visit. The version distinguishes it from the other ends of the same entry.
+/// The end of one visit. The fact distinguishes it from the other ends of the same entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitEnd {
     /// The entry that ended.
     pub id: EntryId,
-    /// The version of the change that ended it.
-    pub version: Version,
+    /// The fact of the end.
+    pub fact: Fact,
 }
 
 impl Change {
+    /// The fact that the change states.
+    pub fn fact(&self) -> Fact {
+        self.event.fact()
+    }
+
     /// The end that this change reports; `None` for any other change.
     pub fn visit_end(&self) -> Option<VisitEnd> {
         let ends = matches!(self.event, Event::Ended { .. });
-        ends.then_some(VisitEnd {
+        ends.then(|| VisitEnd {
             id: self.id,
-            version: self.version,
+            fact: self.fact(),
         })
     }
 }
@@ -54,23 +59,35 @@ impl Change {
 /// What can happen to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The entry took a place in line. This is a new visit, or a waiting visitor who moved to the back.
+    /// The entry took a place at the back of the line: a new visit. The place is provisional until the backup has it.
     Entered {
         /// The place in line.
-        score: WaitScore,
+        place: WaitScore,
+        /// The latest visit of this entry that the line knows to be over, not counting a missed turn whose visitor may
+        /// come back.
+        after: Option<Visit>,
     },
-    /// The entry was admitted at once, because a slot was free and no entry was waiting. This is a
-    /// new visit.
+    /// The entry was admitted at once, because a slot was free and no entry was waiting: a new visit, provisional as in
+    /// `Entered`.
     FastTracked {
         /// The place that the entry would have had. It contains the visit and the join time.
-        score: WaitScore,
+        place: WaitScore,
         /// When the session ends, in Unix milliseconds.
         session_end_ms: u64,
+        /// As in `Entered`.
+        after: Option<Visit>,
+    },
+    /// The visitor missed the first turn, entered again within the grace, and waits at the old place.
+    CameBack {
+        /// The old place in line.
+        place: WaitScore,
     },
     /// The entry went from waiting to ready.
     Promoted {
         /// The place that the entry had.
-        score: WaitScore,
+        place: WaitScore,
+        /// The turn that the entry got.
+        turn: Turn,
         /// The entry must be claimed by this time, in Unix milliseconds.
         claim_by_ms: u64,
     },
@@ -78,6 +95,8 @@ pub enum Event {
     StillReady {
         /// The current visit.
         visit: Visit,
+        /// The turn that the entry has.
+        turn: Turn,
         /// The entry must be claimed by this time, in Unix milliseconds.
         claim_by_ms: u64,
     },
@@ -97,8 +116,8 @@ pub enum Event {
     },
     /// The visit ended.
     Ended {
-        /// The visit that ended.
-        visit: Visit,
+        /// The fact of the end. Its step says in which way the visit can have ended: see [`EndReason::fits`].
+        fact: Fact,
         /// How the visit ended.
         how: EndReason,
     },
@@ -109,8 +128,10 @@ pub enum Event {
 pub enum EndReason {
     /// The visit was completed.
     Completed,
-    /// The visitor left, or an operator removed the entry.
+    /// The visitor left.
     Left,
+    /// An operator removed the entry.
+    Evicted,
     /// The visitor did not claim in time after the promotion. The state of the entry is expired.
     NoShow,
     /// The session ran out.
@@ -118,84 +139,123 @@ pub enum EndReason {
 }
 
 impl Event {
-    /// Whether a visit begins with this event.
-    pub fn begins_visit(&self) -> bool {
+    /// Whether the place that the event gives is provisional: see [`Event::Entered`].
+    pub fn is_provisional(&self) -> bool {
         matches!(self, Self::Entered { .. } | Self::FastTracked { .. })
     }
 
-    /// Whether a visit in the given state has already passed this event.
-    pub fn is_before_state(&self, state: EntryState) -> bool {
+    /// The grace that counts for this event, in seconds, in a queue whose grace is `grace_seconds`. A visitor whom the
+    /// fast track admits at once needs no old place.
+    pub fn grace_seconds(&self, grace_seconds: u32) -> u32 {
         match self {
-            Self::Entered { .. } => matches!(state, EntryState::Ready | EntryState::Active),
-            Self::Promoted { .. } | Self::StillReady { .. } => {
-                state == EntryState::Active || !state.is_live()
-            }
-            // If a visit ends twice, the first end counts.
-            Self::Claimed { .. } | Self::Extended { .. } | Self::Ended { .. } => !state.is_live(),
-            Self::FastTracked { .. } => false,
+            Self::FastTracked { .. } => 0,
+            _ => grace_seconds,
         }
     }
 
     /// The place in line that the event contains; `None` if it contains none.
     pub fn place(&self) -> Option<WaitScore> {
         match self {
-            Self::Entered { score } | Self::FastTracked { score, .. } | Self::Promoted { score, .. } => {
-                Some(*score)
-            }
+            Self::Entered { place, .. }
+            | Self::FastTracked { place, .. }
+            | Self::CameBack { place }
+            | Self::Promoted { place, .. } => Some(*place),
             Self::StillReady { .. } | Self::Claimed { .. } | Self::Extended { .. } | Self::Ended { .. } => {
                 None
             }
         }
     }
 
+    /// The fact that the event states.
+    pub fn fact(&self) -> Fact {
+        match *self {
+            Self::Entered { place, .. } => Fact::waiting(place.visit(), Turn::First),
+            Self::CameBack { place } => Fact::waiting(place.visit(), Turn::Second),
+            Self::FastTracked {
+                place,
+                session_end_ms,
+                ..
+            } => Fact::active(place.visit(), session_end_ms),
+            Self::Promoted {
+                place,
+                turn,
+                claim_by_ms,
+            } => Fact::ready(place.visit(), turn, claim_by_ms),
+            Self::StillReady {
+                visit,
+                turn,
+                claim_by_ms,
+            } => Fact::ready(visit, turn, claim_by_ms),
+            Self::Claimed {
+                visit,
+                session_end_ms,
+            }
+            | Self::Extended {
+                visit,
+                session_end_ms,
+            } => Fact::active(visit, session_end_ms),
+            Self::Ended { fact, .. } => fact,
+        }
+    }
+
+    /// The event that repeats a live fact, for a writer that knows nothing but the fact and perhaps the place. `None`
+    /// for a fact that is not live.
+    pub fn repeat(fact: Fact, place: Option<WaitScore>) -> Option<Self> {
+        let state = fact.live_state()?;
+        let visit = fact.visit;
+        let place = place.unwrap_or_else(|| visit.place());
+        Some(match (state, fact.turn()) {
+            (EntryState::Waiting, Some(Turn::Second)) => Self::CameBack { place },
+            (EntryState::Waiting, _) => Self::Entered { place, after: None },
+            (EntryState::Ready, turn) => Self::StillReady {
+                visit,
+                turn: turn.unwrap_or(Turn::First),
+                claim_by_ms: fact.step_ms,
+            },
+            _ => Self::Claimed {
+                visit,
+                session_end_ms: fact.step_ms,
+            },
+        })
+    }
+
+    /// The visit to which the event belongs.
+    pub fn visit(&self) -> Visit {
+        self.fact().visit
+    }
+
     /// The state of the entry after this event.
     pub fn state(&self) -> EntryState {
         match self {
-            Self::Entered { .. } => EntryState::Waiting,
+            Self::Entered { .. } | Self::CameBack { .. } => EntryState::Waiting,
             Self::Promoted { .. } | Self::StillReady { .. } => EntryState::Ready,
             Self::FastTracked { .. } | Self::Claimed { .. } | Self::Extended { .. } => EntryState::Active,
             Self::Ended { how, .. } => how.state(),
         }
     }
-
-    /// The same event with the current claim deadline of the entry. The deadline moves while the
-    /// queue is paused.
-    #[must_use]
-    pub fn with_deadline_of(self, status: &EntryStatus) -> Self {
-        match (self, status) {
-            (Self::Promoted { score, .. }, EntryStatus::Ready { claim_by_ms, .. }) => Self::Promoted {
-                score,
-                claim_by_ms: *claim_by_ms,
-            },
-            (Self::StillReady { visit, .. }, EntryStatus::Ready { claim_by_ms, .. }) => Self::StillReady {
-                visit,
-                claim_by_ms: *claim_by_ms,
-            },
-            (event, _) => event,
-        }
-    }
-
-    /// The visit to which the event belongs.
-    pub fn visit(&self) -> Visit {
-        match self {
-            Self::Entered { score } | Self::FastTracked { score, .. } | Self::Promoted { score, .. } => {
-                score.visit()
-            }
-            Self::StillReady { visit, .. }
-            | Self::Claimed { visit, .. }
-            | Self::Extended { visit, .. }
-            | Self::Ended { visit, .. } => *visit,
-        }
-    }
 }
 
 impl EndReason {
+    /// All ways in which a visit ends.
+    pub const ALL: [Self; 5] = [
+        Self::Completed,
+        Self::Left,
+        Self::Evicted,
+        Self::NoShow,
+        Self::Expired,
+    ];
+
     /// The name of the end in the line.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoShow => "no-show",
-            Self::Completed | Self::Left | Self::Expired => self.state().name(),
+            Self::Completed | Self::Left | Self::Evicted | Self::Expired => self.state().name(),
         }
+    }
+
+    /// Parses the output of [`EndReason::name`]; `None` for any other text.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|how| how.name() == name)
     }
 
     /// The state of an entry that ended in this way.
@@ -203,7 +263,19 @@ impl EndReason {
         match self {
             Self::Completed => EntryState::Completed,
             Self::Left => EntryState::Left,
+            Self::Evicted => EntryState::Evicted,
             Self::NoShow | Self::Expired => EntryState::Expired,
+        }
+    }
+
+    /// Whether a visit can have ended in this way with this fact: a no-show is a turn that ran out, an expired session
+    /// one that ran out, and every other end is the last step.
+    pub fn fits(self, fact: Fact) -> bool {
+        use super::fact::Step;
+        match self {
+            Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
+            Self::Expired => fact.is_over && fact.step == Step::Active,
+            Self::Completed | Self::Left | Self::Evicted => fact == Fact::ended(fact.visit),
         }
     }
 }

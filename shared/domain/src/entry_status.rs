@@ -1,7 +1,9 @@
 //! The status of an entry as the line reports it.
 
 use super::{
-    score::{DeadlineScore, Visit, WaitScore},
+    fact::Fact,
+    record::EntryRecord,
+    score::{Visit, WaitScore},
     state::EntryState,
 };
 
@@ -19,8 +21,7 @@ pub enum EntryStatus {
     Ready {
         /// The current visit.
         visit: Visit,
-        /// The entry must be claimed by this time, in Unix milliseconds. It moves while the queue
-        /// is paused.
+        /// The entry must be claimed by this time, in Unix milliseconds. It moves while the queue is paused.
         claim_by_ms: u64,
         /// Line time of the answer, in Unix milliseconds.
         now_ms: u64,
@@ -34,61 +35,6 @@ pub enum EntryStatus {
         /// Line time of the answer, in Unix milliseconds.
         now_ms: u64,
     },
-}
-
-/// The position of an entry as its sorted set stores it. It contains nothing that moves without a
-/// write, such as the position in line or the claim deadline while the queue is paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoredPosition {
-    /// In line, at this place.
-    Waiting(WaitScore),
-    /// Promoted. The deadline is on the claim clock, which stands still while the queue is paused.
-    Ready(DeadlineScore),
-    /// Admitted, until this session end.
-    Active(DeadlineScore),
-}
-
-impl StoredPosition {
-    /// The stored position that matches a status. The deadline of a ready entry is in line time
-    /// instead of claim time.
-    pub fn from_status(status: &EntryStatus) -> Self {
-        match *status {
-            EntryStatus::Waiting { score, .. } => Self::Waiting(score),
-            EntryStatus::Ready {
-                visit, claim_by_ms, ..
-            } => Self::Ready(DeadlineScore::new(claim_by_ms, visit)),
-            EntryStatus::Active {
-                visit,
-                session_end_ms,
-                ..
-            } => Self::Active(DeadlineScore::new(session_end_ms, visit)),
-        }
-    }
-
-    /// The state of the entry.
-    pub fn state(self) -> EntryState {
-        match self {
-            Self::Waiting(_) => EntryState::Waiting,
-            Self::Ready(_) => EntryState::Ready,
-            Self::Active(_) => EntryState::Active,
-        }
-    }
-
-    /// The visit of the entry.
-    pub fn visit(self) -> Visit {
-        match self {
-            Self::Waiting(score) => score.visit(),
-            Self::Ready(score) | Self::Active(score) => score.visit(),
-        }
-    }
-
-    /// The score as stored.
-    pub fn raw(self) -> u64 {
-        match self {
-            Self::Waiting(score) => score.raw(),
-            Self::Ready(score) | Self::Active(score) => score.raw(),
-        }
-    }
 }
 
 impl EntryStatus {
@@ -107,5 +53,21 @@ impl EntryStatus {
             Self::Waiting { score, .. } => score.visit(),
             Self::Ready { visit, .. } | Self::Active { visit, .. } => *visit,
         }
+    }
+}
+
+/// A live entry as the line stores it, without what moves by itself, such as its position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredEntry {
+    /// What the line knows of the entry. The deadline of a ready entry is in line time.
+    pub fact: Fact,
+    /// The place; `None` if the entry does not wait.
+    pub place: Option<WaitScore>,
+}
+
+impl StoredEntry {
+    /// Whether the record says the same of the entry. The place needs no comparison: it follows from the visit.
+    pub fn agrees_with(&self, record: &EntryRecord) -> bool {
+        self.fact.agrees_with(record.fact)
     }
 }

@@ -4,9 +4,9 @@
 pub mod change;
 pub mod clock;
 pub mod configuration;
-pub mod ended;
 pub mod entry_status;
 pub mod estimate;
+pub mod fact;
 pub mod fallback_tick;
 pub mod id;
 pub mod load;
@@ -14,6 +14,7 @@ pub mod pace;
 pub mod plan;
 pub mod poll_pacing;
 pub mod problem_code;
+pub mod reconcile;
 pub mod record;
 pub mod score;
 pub mod settings;

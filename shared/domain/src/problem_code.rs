@@ -109,8 +109,10 @@ declare_codes! {
     QueueClosed = "queue-closed", 409, "Queue is closed", Api;
     /// The visit ended because the visitor finished.
     Completed = "completed", 410, "The visit is finished", Api;
-    /// The visit ended because the visitor left or was removed.
+    /// The visit ended because the visitor left.
     Left = "left", 410, "The visitor left the queue", Api;
+    /// The visit ended because an operator removed the entry.
+    Evicted = "evicted", 410, "The entry was removed from the queue", Api;
     /// The visit ended because it timed out.
     Expired = "expired", 410, "The visit timed out", Api;
     /// The named visit has ended, and another one has begun.

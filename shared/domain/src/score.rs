@@ -1,61 +1,54 @@
-//! The scores of the line's sorted sets. One number holds the whole order.
+//! The scores of the line's sorted sets, and the numbers of visits.
 //!
 //! All scores are integers below 2^53, which a Redis score (a double) holds exactly.
 //!
 //! ```text
 //! waiting:        | lane: 3 bits | phase: 1 bit | order: 49 bits = 41 bits of ms + 8 bits of n |
-//! ready, active:  | deadline: 41 bits of ms                   | visit: 12 bits                 |
+//! ready, active:  a deadline in Unix milliseconds
 //! ```
 
-/// 2025-01-01T00:00:00Z in Unix milliseconds. Scores count from this moment; 41 bits of
-/// milliseconds last until 2094.
+/// 2025-01-01T00:00:00Z in Unix milliseconds. Orders count from this moment; 41 bits of milliseconds last
+/// until 2094.
 pub const ERA_MS: u64 = 1_735_689_600_000;
-/// The number of arrivals within one millisecond that get an order of their own. Further arrivals
-/// carry over into the next millisecond.
+/// The number of arrivals within one millisecond that get an order of their own. Further arrivals carry over
+/// into the next millisecond.
 pub const ARRIVALS_PER_MS: u64 = 256;
-/// Visit numbers count modulo this.
-pub const VISIT_MODULUS: u64 = 4096;
 
 const ORDER_BITS: u32 = 49;
 const PHASE_OPEN: u64 = 1 << ORDER_BITS;
 const SCORE_END: u64 = 1 << 53;
 
-/// The number of one visit: one stay in a queue, from entering to its end. It is computed from the join
-/// score. It distinguishes a late retry for the previous visit from the current visit;
-/// `docs/adr/0002-one-score-and-atomic-scripts.md` says how reliably.
+/// The number of one visit: one stay in a queue, from entering to its end. It is the order that the visitor
+/// got at entering, so it never repeats within a queue, and of two visits the later one has the higher number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Visit(u16);
+pub struct Visit(u64);
 
 impl Visit {
-    /// A visit number; `None` for [`VISIT_MODULUS`] and above.
+    /// A visit number; `None` for 2^49 and above.
     pub fn new(number: u64) -> Option<Self> {
-        u16::try_from(number)
-            .ok()
-            .filter(|&n| u64::from(n) < VISIT_MODULUS)
-            .map(Self)
+        (number < PHASE_OPEN).then_some(Self(number))
     }
 
-    /// The number, below [`VISIT_MODULUS`].
-    pub fn number(self) -> u16 {
+    /// The number, below 2^49.
+    pub fn number(self) -> u64 {
         self.0
     }
 
-    const fn from_modulo(number: u64) -> Self {
-        // The result is always below 4096, so the cast loses no bits.
-        #[allow(clippy::cast_possible_truncation)]
-        Self((number % VISIT_MODULUS) as u16)
+    /// The place at which the visit began, in the default lane of an open queue.
+    pub fn place(self) -> WaitScore {
+        WaitScore(PHASE_OPEN | self.0)
     }
 }
 
-/// The place of a waiting entry. The lower place is served first. The score contains the join time,
-/// so the line stores nothing else about a waiting entry.
+/// The place of a waiting entry. The lower place is served first. The score contains the join time, so the
+/// line stores nothing else about a waiting entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WaitScore(u64);
 
 impl WaitScore {
-    /// The score of the next arrival at an open queue. The order is strictly first come, first
-    /// served. `last_order` is the order of the previous arrival, or 0. The order never goes back,
-    /// even if the clock does.
+    /// The score of the next arrival at an open queue. The order is strictly first come, first served.
+    /// `last_order` is the order of the previous arrival, or 0. The order never goes back, even if the clock
+    /// does.
     pub fn next(last_order: u64, now_ms: u64) -> Self {
         Self(PHASE_OPEN | (last_order + 1).max(now_ms.saturating_sub(ERA_MS) * ARRIVALS_PER_MS))
     }
@@ -80,52 +73,15 @@ impl WaitScore {
         self.0 >> (ORDER_BITS + 1)
     }
 
-    /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one
-    /// millisecond, this is late by as many milliseconds as the overflow needed.
+    /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one millisecond,
+    /// this is late by as many milliseconds as the overflow needed.
     pub fn joined_at_ms(self) -> u64 {
         self.order() / ARRIVALS_PER_MS + ERA_MS
     }
 
-    /// The visit that began with this score: the millisecond, plus 16 for each earlier arrival
-    /// within it, modulo [`VISIT_MODULUS`]. Two places have different visits if they are less than
-    /// 4 s apart and arrivals are not crowded, or if they are within one millisecond. The low bits
-    /// of the score would not do: they are mostly the count within the millisecond, which is
-    /// usually 0.
+    /// The visit that began with this place: its order.
     pub fn visit(self) -> Visit {
-        Visit::from_modulo(
-            self.0 / ARRIVALS_PER_MS + self.0 % ARRIVALS_PER_MS * (VISIT_MODULUS / ARRIVALS_PER_MS),
-        )
-    }
-}
-
-/// The score of a ready or an active entry: a deadline, and the visit to which it belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DeadlineScore(u64);
-
-impl DeadlineScore {
-    /// The score of a deadline in Unix milliseconds.
-    pub fn new(deadline_ms: u64, visit: Visit) -> Self {
-        Self(deadline_ms.saturating_sub(ERA_MS) * VISIT_MODULUS + u64::from(visit.0))
-    }
-
-    /// A score as stored; `None` for 2^53 and above.
-    pub fn from_raw(raw: u64) -> Option<Self> {
-        (raw < SCORE_END).then_some(Self(raw))
-    }
-
-    /// The score as stored.
-    pub fn raw(self) -> u64 {
-        self.0
-    }
-
-    /// The deadline, in Unix milliseconds.
-    pub fn deadline_ms(self) -> u64 {
-        self.0 / VISIT_MODULUS + ERA_MS
-    }
-
-    /// The visit.
-    pub fn visit(self) -> Visit {
-        Visit::from_modulo(self.0)
+        Visit(self.order())
     }
 }
 
@@ -162,24 +118,13 @@ mod tests {
         }
 
         #[test]
-        fn entering_again_starts_another_visit(ms in ERA_MS..LAST_MS - 5_000, later_ms in 1u64..4_096, n in 1u64..256) {
+        fn a_later_place_begins_a_later_visit(ms in ERA_MS..LAST_MS - 5_000, back_ms in 0u64..5_000, n in 1u64..256) {
             let first = WaitScore::next(0, ms);
-            prop_assert_ne!(first.visit(), WaitScore::next(first.order(), ms + later_ms).visit());
-            prop_assert_ne!(first.visit(), WaitScore::next(first.order() + n - 1, ms).visit(), "in the same millisecond");
-        }
-
-        #[test]
-        fn a_deadline_orders_by_time_first(a in ERA_MS..LAST_MS, b in ERA_MS..LAST_MS, va in 0..VISIT_MODULUS, vb in 0..VISIT_MODULUS) {
-            let (one, two) = (
-                DeadlineScore::new(a, Visit::new(va).expect("in range")),
-                DeadlineScore::new(b, Visit::new(vb).expect("in range")),
-            );
-            prop_assert_eq!(one.deadline_ms(), a);
-            prop_assert_eq!(u64::from(one.visit().number()), va);
-            prop_assert!(one.raw() < SCORE_END);
-            if a != b {
-                prop_assert_eq!(a < b, one < two);
-            }
+            let second = WaitScore::next(first.order(), ms - back_ms.min(ms - ERA_MS));
+            prop_assert!(first.visit() < second.visit());
+            prop_assert!(first.visit() < WaitScore::next(first.order() + n - 1, ms).visit(), "in the same millisecond");
+            prop_assert_eq!(first.visit().place(), first);
+            prop_assert_eq!(Visit::new(first.visit().number()), Some(first.visit()));
         }
     }
 
@@ -201,7 +146,6 @@ mod tests {
     #[test]
     fn numbers_above_the_range_are_not_scores() {
         assert_eq!(WaitScore::from_raw(SCORE_END), None);
-        assert_eq!(DeadlineScore::from_raw(SCORE_END), None);
-        assert_eq!(Visit::new(VISIT_MODULUS), None);
+        assert_eq!(Visit::new(PHASE_OPEN), None);
     }
 }

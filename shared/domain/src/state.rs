@@ -15,49 +15,29 @@ pub enum EntryState {
     Active,
     /// The visit was completed. The entry has ended.
     Completed,
-    /// The visitor left, or an operator removed the entry. The entry has ended.
+    /// The visitor left. The entry has ended.
     Left,
     /// The turn or the session ran out. The entry has ended.
     Expired,
+    /// An operator removed the entry. The entry has ended.
+    Evicted,
 }
 
 impl EntryState {
     /// All states, in the order in which an entry passes them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Waiting,
         Self::Ready,
         Self::Active,
         Self::Completed,
         Self::Left,
         Self::Expired,
+        Self::Evicted,
     ];
 
     /// Whether the entry is in the line: waiting, ready or active.
     pub fn is_live(self) -> bool {
         matches!(self, Self::Waiting | Self::Ready | Self::Active)
-    }
-
-    /// Whether this state comes later in a visit than `earlier`. Of two states of the same visit,
-    /// the later one is the current one.
-    pub fn is_later_than(self, earlier: Self) -> bool {
-        let step = |state| match state {
-            Self::Waiting => 0,
-            Self::Ready => 1,
-            Self::Active => 2,
-            Self::Completed | Self::Left | Self::Expired => 3,
-        };
-        step(self) > step(earlier)
-    }
-
-    /// Whether one transition leads from this state to `next`. An ended entry may become waiting
-    /// again, or active on the fast track; that is a new visit.
-    pub fn can_become(self, next: Self) -> bool {
-        match self {
-            Self::Waiting => matches!(next, Self::Ready | Self::Left),
-            Self::Ready => matches!(next, Self::Active | Self::Left | Self::Expired),
-            Self::Active => matches!(next, Self::Completed | Self::Left | Self::Expired),
-            Self::Completed | Self::Left | Self::Expired => matches!(next, Self::Waiting | Self::Active),
-        }
     }
 
     /// The name in lower case, as in JSON.
@@ -69,6 +49,7 @@ impl EntryState {
             Self::Completed => "completed",
             Self::Left => "left",
             Self::Expired => "expired",
+            Self::Evicted => "evicted",
         }
     }
 
@@ -81,6 +62,7 @@ impl EntryState {
             Self::Completed => "COMPLETED",
             Self::Left => "LEFT",
             Self::Expired => "EXPIRED",
+            Self::Evicted => "EVICTED",
         }
     }
 
@@ -95,33 +77,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transitions_skip_no_state_and_never_go_back() {
-        assert!(
-            !EntryState::Waiting.can_become(EntryState::Active),
-            "a waiting entry is promoted first"
-        );
-        assert!(
-            !EntryState::Ready.can_become(EntryState::Waiting),
-            "a promoted entry does not return to waiting"
-        );
-        assert!(
-            !EntryState::Waiting.can_become(EntryState::Expired),
-            "a waiting entry does not expire"
-        );
+    fn a_state_has_the_same_name_in_json_and_table() {
         for state in EntryState::ALL {
-            assert!(!state.can_become(state), "{state:?}");
             assert_eq!(EntryState::from_table_name(state.table_name()), Some(state));
             assert_eq!(state.table_name().to_lowercase(), state.name());
-            let ends: Vec<_> = EntryState::ALL
-                .into_iter()
-                .filter(|n| state.can_become(*n) && !n.is_live())
-                .collect();
-            assert_eq!(ends.is_empty(), !state.is_live(), "{state:?} ends as {ends:?}");
-            for next in EntryState::ALL {
-                let leads = state.is_live() && state.can_become(next);
-                assert!(!leads || next.is_later_than(state), "{state:?} to {next:?}");
-                assert!(!(next.is_later_than(state) && state.is_later_than(next)));
-            }
         }
     }
 }

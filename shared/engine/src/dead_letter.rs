@@ -1,10 +1,16 @@
 //! Dead letters: journal records that the backup refused repeatedly. The line keeps them, and the
 //! promoter retries them now and then.
 
+use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
-use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError};
+use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError, RecoveryLine};
 
-use super::journal_batch::{BatchResult, FlushError, require_generation, split_into_batches, write_batch};
+use super::{
+    journal_batch::{
+        BATCH_START_WINDOW, BatchResult, FlushError, require_generation, split_into_batches, write_batch,
+    },
+    resolve_conflict::resolve_conflict,
+};
 
 /// The most dead letters that one retry reads.
 const DEAD_LETTERS_MAX: usize = 10_000;
@@ -56,7 +62,7 @@ pub(super) async fn move_to_dead_letters(
 /// # Errors
 /// [`FlushError`] if the line fails or the backup accepts no writes at the moment.
 pub async fn retry_dead_letters(
-    line: &(impl JournalLine + ?Sized),
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     partition: &EntryPartition,
 ) -> Result<DeadLetterRetry, FlushError> {
@@ -71,7 +77,10 @@ pub async fn retry_dead_letters(
     };
     records.retain(|record| record.parse_error.is_none());
     for batch in split_into_batches(&records) {
-        let results = write_batch(backup, partition, batch).await;
+        let results = write_batch(backup, partition, batch, Instant::now() + BATCH_START_WINDOW).await;
+        for (change, record) in results.iter().flat_map(|result| &result.conflicting) {
+            resolve_conflict(line, backup, partition, change, record).await?;
+        }
         let completed = results.iter().filter(|result| result.is_complete());
         let keys: Vec<_> = completed.map(|result| result.record.key.clone()).collect();
         let ended: Vec<_> = results.iter().flat_map(BatchResult::endings).collect();

@@ -8,8 +8,9 @@ use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError, R
 
 pub use super::journal_batch::FlushError;
 use super::{
-    dead_letter, ended,
+    dead_letter,
     journal_batch::{BatchResult, require_generation, split_into_batches, write_batch},
+    resolve_conflict::resolve_conflict,
 };
 
 /// The most journal records that one read returns. A single record of a tick may hold a thousand
@@ -76,11 +77,11 @@ pub async fn flush_journal(
         if nth > 0 && Instant::now() >= until {
             break;
         }
-        let results = write_batch(backup, partition, batch).await;
-        acknowledge_written(line, partition, &results, &mut flushed).await?;
-        for change in results.iter().flat_map(|result| &result.conflicting) {
-            ended::remove_ended_promotion(line, backup, partition, change).await?;
+        let results = write_batch(backup, partition, batch, until).await;
+        for (change, record) in results.iter().flat_map(|result| &result.conflicting) {
+            resolve_conflict(line, backup, partition, change, record).await?;
         }
+        acknowledge_written(line, partition, &results, &mut flushed).await?;
         for result in &results {
             requeue_unwritten(line, partition, result, &mut flushed).await?;
         }

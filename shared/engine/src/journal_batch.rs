@@ -1,17 +1,24 @@
-//! Writes journal records in concurrent batches, and reports for each record what the backup
-//! accepted. The flush, the retry of dead letters and the restore share this step.
+//! Writes journal records in concurrent batches, and reports for each record what the backup accepted. The flush, the
+//! retry of dead letters and the restore share this step.
 
 use std::{collections::HashSet, time::Duration};
 
 use tokio::time::{Instant, timeout};
 use vestibule_backup::{Backup, BackupError, EntryPartition, PutOutcome};
-use vestibule_domain::change::{Change, VisitEnd};
+use vestibule_domain::{
+    change::{Change, VisitEnd},
+    record::EntryRecord,
+};
 use vestibule_line::{JournalRecord, LineError, QueueLine};
+
+use super::agree::{conflicting_record, settled_end};
 
 /// The most changes in a batch, unless its first record alone has more.
 const CHANGES_MAX: usize = 1_000;
 /// No write of a batch begins after this time. Writes that finished until then count.
-const BATCH_START_WINDOW: Duration = Duration::from_secs(10);
+pub(super) const BATCH_START_WINDOW: Duration = Duration::from_secs(10);
+/// Every batch begins writes for at least this long, so that a flush always makes progress.
+const BATCH_START_WINDOW_MIN: Duration = Duration::from_millis(200);
 /// A batch that still takes longer is abandoned.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the backup may take to answer whether it accepts writes.
@@ -33,8 +40,8 @@ pub(super) struct BatchResult<'a> {
     pub(super) record: &'a JournalRecord,
     /// Changes that need no further write: the backup holds them, or its record supersedes them.
     pub(super) written: Vec<Change>,
-    /// Those of `written` that conflict with the record.
-    pub(super) conflicting: Vec<Change>,
+    /// Those of `written` that do not count, each with the record that states more than the line knew.
+    pub(super) conflicting: Vec<(Change, EntryRecord)>,
     /// Changes that the backup refused although it accepts others.
     pub(super) refused: Vec<(Change, BackupError)>,
     /// Changes that the batch did not reach, or that the backup could not accept at the moment.
@@ -53,18 +60,17 @@ impl BatchResult<'_> {
         postponed.next().map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// The ends that the backup holds now.
+    /// The ends that the line need not keep for the backup any more.
     pub(super) fn endings(&self) -> impl Iterator<Item = VisitEnd> {
-        self.written.iter().filter_map(Change::visit_end)
+        self.written.iter().filter_map(settled_end)
     }
 }
 
-/// Succeeds if the partition is of the queue's current generation. Without this check, a flush
-/// after a reset would write records of the new generation into the old partition.
+/// Succeeds if the partition is of the queue's current generation. Without this check, a flush after a reset would
+/// write records of the new generation into the old partition.
 ///
 /// # Errors
-/// [`LineError::QueueNotFound`] if the generation differs: the queue that the caller knew no longer
-/// exists.
+/// [`LineError::QueueNotFound`] if the generation differs: the queue that the caller knew no longer exists.
 pub(super) async fn require_generation(
     line: &(impl QueueLine + ?Sized),
     partition: &EntryPartition,
@@ -77,8 +83,8 @@ pub(super) async fn require_generation(
     }
 }
 
-/// Splits records into batches. Within a batch the order of writes does not matter, because no
-/// entry occurs in two of its records.
+/// Splits records into batches. Within a batch the order of writes does not matter, because no entry occurs in two of
+/// its records.
 pub(super) fn split_into_batches(records: &[JournalRecord]) -> Vec<&[JournalRecord]> {
     let mut batches = Vec::new();
     let (mut from, mut ids) = (0, HashSet::new());
@@ -97,19 +103,23 @@ pub(super) fn split_into_batches(records: &[JournalRecord]) -> Vec<&[JournalReco
     batches
 }
 
-/// Writes as many changes of these records as it can. If writes failed, it then asks whether the
-/// backup accepts writes at all. If so, the failed changes themselves are at fault and count as
-/// refused. In an outage no change counts as refused.
+/// Writes as many changes of these records as it can. If writes failed, it then asks whether the backup accepts writes
+/// at all. If so, the failed changes themselves are at fault and count as refused. In an outage no change counts as
+/// refused.
+/// No write begins after `until`. So a caller with little time can still acknowledge what was written.
 pub(super) async fn write_batch<'a>(
     backup: &dyn Backup,
     partition: &EntryPartition,
     batch: &'a [JournalRecord],
+    until: Instant,
 ) -> Vec<BatchResult<'a>> {
     let changes: Vec<_> = batch
         .iter()
         .flat_map(|record| record.changes.iter().copied())
         .collect();
-    let writes = backup.put_changes(partition, &changes, Instant::now() + BATCH_START_WINDOW);
+    let now = Instant::now();
+    let until = until.clamp(now + BATCH_START_WINDOW_MIN, now + BATCH_START_WINDOW);
+    let writes = backup.put_changes(partition, &changes, until);
     let outcomes = timeout(BATCH_TIMEOUT, writes).await.unwrap_or_else(|_| {
         // A timeout does not tell which change is at fault, so each counts as throttled.
         let timed_out = || {
@@ -144,8 +154,8 @@ pub(super) async fn write_batch<'a>(
                 match outcome {
                     Ok(written) => {
                         result.written.push(*change);
-                        if written == PutOutcome::Conflicting {
-                            result.conflicting.push(*change);
+                        if let Some(record) = conflicting_record(&written, change) {
+                            result.conflicting.push((*change, record));
                         }
                     }
                     Err(error @ BackupError::Throttled(_)) => result.postponed.push((*change, error)),

@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
 use vestibule_domain::{
     change::Change,
@@ -26,7 +26,7 @@ use vestibule_line::{
 };
 
 use super::{
-    journal_batch::{BatchResult, split_into_batches, write_batch},
+    journal_batch::{BATCH_START_WINDOW, BatchResult, split_into_batches, write_batch},
     lease::{HeldLease, LeaseError},
 };
 
@@ -162,7 +162,7 @@ async fn salvage_changes(
         records.extend(unflushed.ends.into_iter().map(to_journal_record));
         let before = flushed_changes;
         for batch in split_into_batches(&records) {
-            let results = write_batch(backup, &partition, batch).await;
+            let results = write_batch(backup, &partition, batch, Instant::now() + BATCH_START_WINDOW).await;
             let completed = results.iter().filter(|result| result.is_complete());
             let keys: Vec<_> = completed.map(|result| result.record.key.clone()).collect();
             let ended: Vec<_> = results.iter().flat_map(BatchResult::endings).collect();

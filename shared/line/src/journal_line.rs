@@ -18,8 +18,8 @@ pub trait JournalLine: QueueLine {
         records_max: usize,
     ) -> Result<Vec<JournalRecord>, LineError>;
 
-    /// Returns the oldest journal records, due or not, oldest first, at most `records_max`. The
-    /// backup does not have their changes yet.
+    /// Returns the oldest journal records, due or not, oldest first, at most `records_max`. The backup does not have their
+    /// changes yet.
     async fn journal_records(
         &self,
         queue: &QueueId,
@@ -32,28 +32,27 @@ pub trait JournalLine: QueueLine {
     /// [`LineError::JournalFull`] if the journal is at its overall limit.
     async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError>;
 
-    /// Replaces a journal record with those of its changes that the backup did not take. The
-    /// rejected changes are due again after a backoff. Does nothing if another caller has already
-    /// handled the record.
+    /// Replaces a journal record with those of its changes that the backup did not take. The rejected changes are
+    /// due again after a backoff. Does nothing if another caller has already handled the record.
     async fn requeue_with_backoff(&self, queue: &QueueId, order: &RequeueOrder) -> Result<(), LineError>;
 
-    /// Moves a journal record to the dead letters. The caller does this with a record that the
-    /// backup keeps rejecting or that cannot be read.
+    /// Moves a journal record to the dead letters. The caller does this with a record that the backup keeps
+    /// rejecting or that cannot be read.
     async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError>;
 
-    /// Returns the oldest dead letters, oldest first, at most `records_max`. Pass their keys to
-    /// [`acknowledge`](Self::acknowledge) to remove them.
+    /// Returns the oldest dead letters, oldest first, at most `records_max`. Pass their keys to [`acknowledge`](Self::acknowledge)
+    /// to remove them.
     async fn dead_lettered(
         &self,
         queue: &QueueId,
         records_max: usize,
     ) -> Result<Vec<JournalRecord>, LineError>;
 
-    /// Acknowledges what the backup has: drops these records from the journal and the dead letters,
-    /// and removes these ends.
+    /// Acknowledges what the backup has: drops these records from the journal and the dead letters, and marks
+    /// these ends as settled. The line keeps a settled end for
+    /// [`SETTLED_END_KEPT_MS`](crate::SETTLED_END_KEPT_MS), because another process may still hold an older record.
     ///
-    /// The line keeps the end of an entry that entered and ended again since then, because that end
-    /// has a later version.
+    /// The end of an entry that entered and ended again since then stays unsettled, because its fact is greater.
     async fn acknowledge(
         &self,
         queue: &QueueId,

@@ -5,6 +5,7 @@ use std::{collections::HashMap, fmt, hash::Hash};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use vestibule_domain::{
     change::{Change, Event, Version},
+    fact::Turn,
     id::EntryId,
     score::WaitScore,
 };
@@ -12,8 +13,7 @@ use vestibule_domain::{
 /// A tick that promoted at least one entry, as subscribers receive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tick {
-    /// The highest place that this tick promoted. Each entry that waited at this place or a lower
-    /// one is ready.
+    /// The highest place that this tick promoted. Each entry that waited at this place or a lower one is ready.
     pub through: WaitScore,
     /// The version of the change.
     pub version: Version,
@@ -24,24 +24,29 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// Returns the change that this tick made to an entry that waited at `score`. Returns `None` if
-    /// the tick did not reach that place.
+    /// Returns the change that this tick made to an entry that waited at `score`. Returns `None` if the tick did
+    /// not reach that place. The message does not say whether it is the entry's first turn or the second, so the
+    /// change says the first; its times are right.
     pub fn change_for_entry(&self, id: EntryId, score: WaitScore) -> Option<Change> {
         let claim_by_ms = self.claim_by_ms;
         (score <= self.through).then_some(Change {
             id,
             version: self.version,
             at_ms: self.at_ms,
-            event: Event::Promoted { score, claim_by_ms },
+            event: Event::Promoted {
+                place: score,
+                turn: Turn::First,
+                claim_by_ms,
+            },
         })
     }
 }
 
 /// A subscription to the promoting ticks of one queue. Dropping it ends the subscription.
 ///
-/// Delivery is at-most-once: any tick may be lost. The subscription ends if the connection breaks
-/// or if the queue moves to another server. A caller that wants further ticks then subscribes again
-/// and reads the status of its entries afterwards.
+/// Delivery is at-most-once: any tick may be lost. The subscription ends if the connection breaks or if the queue
+/// moves to another server. A caller that wants further ticks then subscribes again and reads the status of its
+/// entries afterwards.
 pub struct TickSubscription {
     ticks: UnboundedReceiver<Tick>,
     unsubscribe: Option<Box<dyn FnOnce() + Send + Sync>>,

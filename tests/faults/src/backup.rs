@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PlacePutOutcome, PutOutcome, QueueMetadata,
-    StoredQueue, StoredSettings, throttled_writes::write_throttled,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueMetadata, StoredQueue,
+    StoredSettings, throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
@@ -104,14 +104,6 @@ decorate! {
         outcome
     }
 
-    async fn put_place(&self, partition: &EntryPartition, change: &Change) -> Result<PlacePutOutcome, BackupError> {
-        let call = self.faults.begin("put_place", Some(&partition.queue)).await.map_err(backup_error)?;
-        self.faults.decide_write(change.id).map_err(backup_error)?;
-        let outcome = self.backup.put_place(partition, change).await;
-        call.end().await;
-        outcome
-    }
-
     /// Writes each change through [`put_change`](Backup::put_change), so that its faults count here too.
     async fn put_changes(
         &self,
@@ -124,7 +116,8 @@ decorate! {
             Err(fault) => return changes.iter().map(|_| Err(backup_error(fault))).collect(),
         };
         if self.faults.discards_changes() {
-            return changes.iter().map(|_| Ok(PutOutcome::Superseded)).collect();
+            let pretend = |change| PutOutcome::Stored(EntryRecord::of_change(change, partition.put_rules()));
+            return changes.iter().map(|change| Ok(pretend(change))).collect();
         }
         let outcomes = write_throttled(changes, until, |change| self.put_change(partition, change)).await;
         call.end().await;

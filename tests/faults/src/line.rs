@@ -11,13 +11,12 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor,
-    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldBudget,
-    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page,
-    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
-    RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder, RestoreEntryOrder,
-    RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
-    ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
+    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome,
+    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
+    LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
+    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
+    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use crate::{Fault, Faults};
@@ -103,7 +102,6 @@ decorate! { EntryLine {
     fn status(id: EntryId) -> EntryLookup;
     fn status_many(ids: &[EntryId]) -> Vec<EntryLookup>;
     fn subscribe() -> TickSubscription;
-    fn unsettled_end(id: EntryId) -> Option<Change>;
     fn claim(id: EntryId) -> ClaimOutcome;
     fn leave(id: EntryId, visit: Option<Visit>, reason: LeaveReason) -> LeaveOutcome;
     fn validate(id: EntryId, validation: Validation) -> ValidateOutcome;
@@ -126,9 +124,8 @@ decorate! { RecoveryLine {
     fn drop_queue(epoch: u32) -> bool;
     fn unflushed(records_max: usize) -> UnflushedChanges;
     fn raise_watermark(epoch: u32, fence: u64) -> RaiseWatermarkOutcome;
-    fn restore_entry(order: &RestoreEntryOrder) -> RestoreEntryOutcome;
+    fn adopt(order: &AdoptOrder) -> AdoptOutcome;
     fn read_page(from: &Cursor) -> Page;
-    fn repair(order: &RepairOrder) -> RepairOutcome;
     fn take_check(order: CheckOrder) -> CheckAssignment;
     fn record_check_progress(covered_shards: u8) -> ();
 } }

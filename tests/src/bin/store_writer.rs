@@ -23,9 +23,12 @@ async fn main() {
         let (backup, partition) = (&backup, &partition);
         async move {
             let id = fresh_id();
-            let entered = change(id, n, Event::Entered { score: place(n) });
+            let entered = Event::Entered {
+                place: place(n),
+                after: None,
+            };
             backup
-                .put_change(partition, &entered)
+                .put_change(partition, &change(id, n, entered))
                 .await
                 .expect("the change is written");
             id

@@ -1,7 +1,7 @@
 //! Compares the line with the table: the sorted sets in Redis with the live items of the table.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     time::Duration,
 };
 
@@ -10,7 +10,7 @@ use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{
     id::{EntryId, SHARD_COUNT},
     record::EntryRecord,
-    score::{DeadlineScore, WaitScore},
+    score::WaitScore,
     state::EntryState,
 };
 
@@ -45,8 +45,18 @@ pub(super) struct Comparison {
     pub(super) stuck: Option<String>,
 }
 
-/// The state of an entry and a number that the line and the table both know.
-type KnownState = (EntryState, u64);
+/// The members of a sorted set with their scores.
+type ScoredMembers = Vec<(String, u64)>;
+
+/// What the line and the table both know of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct KnownState {
+    state: EntryState,
+    /// The place of a waiting entry, and the visit of any other.
+    place_or_visit: u64,
+    /// The deadline, in Unix milliseconds; 0 for a waiting entry.
+    deadline_ms: u64,
+}
 
 /// Waits until the journal is flushed, and compares the line with the table until both are equal or a
 /// difference is permanent.
@@ -116,25 +126,16 @@ async fn find_differences(world: &World) -> Option<Vec<Difference>> {
     let now_ms = now_ms();
     let ids: BTreeSet<_> = line.keys().chain(table.keys()).copied().collect();
     let differing = ids.into_iter().filter_map(|id| {
-        let here = line
-            .get(&id)
-            .filter(|(state, at)| !has_expired(*state, *at, now_ms));
-        let is_ready = here.is_some_and(|(state, _)| *state == EntryState::Ready);
+        let here = line.get(&id).filter(|here| !here.has_expired(now_ms));
+        let is_ready = here.is_some_and(|here| here.state == EntryState::Ready);
         let record = table.get(&id).filter(|record| {
-            let is_over = record
-                .expires_at_ms
-                .is_some_and(|deadline_ms| deadline_ms <= now_ms);
             // A restore of the line starts the deadlines of claims again and does not change the table.
-            record.state == EntryState::Waiting || !is_over || (record.state == EntryState::Ready && is_ready)
+            !record.is_due(now_ms) || (record.state == EntryState::Ready && is_ready)
         });
-        let there = record.map(|record| (record.state, number_of(record)));
+        let there = record.map(KnownState::of_record);
         let is_same = match (here, there) {
-            (Some((EntryState::Ready, at)), Some((EntryState::Ready, visit))) => {
-                DeadlineScore::from_raw(*at).is_some_and(|score| u64::from(score.visit().number()) == visit)
-            }
-            (Some(here), Some(there)) => *here == there,
-            (None, None) => true,
-            _ => false,
+            (Some(here), Some(there)) => here.is_same(there),
+            (here, there) => here.is_none() && there.is_none(),
         };
         (!is_same).then(|| Difference {
             id,
@@ -146,36 +147,78 @@ async fn find_differences(world: &World) -> Option<Vec<Difference>> {
     Some(differing.collect())
 }
 
-/// The number of a record that the score of its entry also contains.
-fn number_of(record: &EntryRecord) -> u64 {
-    match record.state {
-        EntryState::Waiting => record.score.map_or(0, WaitScore::raw),
-        EntryState::Ready => record.visit.number().into(),
-        _ => DeadlineScore::new(record.expires_at_ms.unwrap_or_default(), record.visit).raw(),
+impl KnownState {
+    fn of_record(record: &EntryRecord) -> Self {
+        let place = record.score.map_or(0, WaitScore::raw);
+        let is_waiting = record.state == EntryState::Waiting;
+        Self {
+            state: record.state,
+            place_or_visit: if is_waiting {
+                place
+            } else {
+                record.visit().number()
+            },
+            deadline_ms: record.fact.deadline_ms().unwrap_or_default(),
+        }
     }
-}
 
-fn has_expired(state: EntryState, score: u64, now_ms: u64) -> bool {
-    let deadline_ms = DeadlineScore::from_raw(score).map_or(0, DeadlineScore::deadline_ms);
-    state != EntryState::Waiting && deadline_ms <= now_ms
+    /// The claim deadline is not compared: a restore starts it again.
+    fn is_same(&self, other: Self) -> bool {
+        let is_ready = self.state == EntryState::Ready;
+        (self.state, self.place_or_visit) == (other.state, other.place_or_visit)
+            && (is_ready || self.deadline_ms == other.deadline_ms)
+    }
+
+    fn has_expired(&self, now_ms: u64) -> bool {
+        self.state != EntryState::Waiting && self.deadline_ms <= now_ms
+    }
 }
 
 async fn read_line(world: &World) -> Option<BTreeMap<EntryId, KnownState>> {
     let mut connection = connect(world).await?;
+    let key = |name: &str| format!("vestibule:{{{}}}:{name}", world.queue);
     let mut pipe = redis::pipe();
     pipe.atomic();
     for set in ["waiting", "ready", "active"] {
-        pipe.zrange_withscores(format!("vestibule:{{{}}}:{set}", world.queue), 0, -1);
+        pipe.zrange_withscores(key(set), 0, -1);
     }
-    let sets: redis::RedisResult<[Vec<(String, u64)>; 3]> = pipe.query_async(&mut connection).await;
-    let states = [EntryState::Waiting, EntryState::Ready, EntryState::Active];
-    let entries = states.into_iter().zip(sets.ok()?).flat_map(|(state, set)| {
-        set.into_iter().map(move |(member, score)| {
-            let id = EntryId::from_member(&member).expect("a member is a valid entry id");
-            (id, (state, score))
-        })
-    });
-    Some(entries.collect())
+    pipe.hgetall(key("visits"));
+    let answer: redis::RedisResult<(
+        ScoredMembers,
+        ScoredMembers,
+        ScoredMembers,
+        HashMap<String, String>,
+    )> = pipe.query_async(&mut connection).await;
+    let (waiting, ready, active, visits) = answer.ok()?;
+    // The first number is the place of an entry that has its first turn, and the visit of any other.
+    let visit_of = |member: &str| -> u64 {
+        let text = visits.get(member).map_or("", String::as_str);
+        let number = text.split(' ').next().unwrap_or_default();
+        let number = number.parse().expect("an entry with a deadline has a visit");
+        let place = WaitScore::from_raw(number).expect("a place or a visit");
+        place.visit().number()
+    };
+    let id_of = |member: &str| EntryId::from_member(member).expect("a member is a valid entry id");
+    let mut entries = BTreeMap::new();
+    for (member, place) in &waiting {
+        let known = KnownState {
+            state: EntryState::Waiting,
+            place_or_visit: *place,
+            deadline_ms: 0,
+        };
+        entries.insert(id_of(member), known);
+    }
+    for (state, set) in [(EntryState::Ready, &ready), (EntryState::Active, &active)] {
+        for (member, deadline_ms) in set {
+            let known = KnownState {
+                state,
+                place_or_visit: visit_of(member),
+                deadline_ms: *deadline_ms,
+            };
+            entries.insert(id_of(member), known);
+        }
+    }
+    Some(entries)
 }
 
 async fn read_table(world: &World) -> Option<BTreeMap<EntryId, EntryRecord>> {

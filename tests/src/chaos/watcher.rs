@@ -7,10 +7,7 @@ use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
-use vestibule_domain::{
-    id::QueueId,
-    score::{DeadlineScore, Visit},
-};
+use vestibule_domain::id::QueueId;
 
 use crate::entries::now_ms;
 
@@ -88,9 +85,7 @@ async fn take_sample(
     let at_ms = now_ms();
     // Entries past their deadline do not count, even if the line has not ended them yet. No run pauses its
     // queue, so the clock of the deadlines is the wall clock.
-    let not_due = DeadlineScore::new(at_ms, Visit::new(0).expect("0 is a valid visit number"))
-        .raw()
-        .to_string();
+    let not_due = at_ms.to_string();
     let answer: redis::RedisResult<(u64, u64, Option<u64>, Option<u64>)> = redis::pipe()
         .atomic()
         .zcount(key("ready"), &not_due, "+inf")

@@ -4,15 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use vestibule_clock::Clock;
 use vestibule_domain::{
-    change::{Change, VisitEnd},
+    change::Change,
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
     settings::Settings,
     state::EntryState,
 };
 use vestibule_line::{
-    ClaimOutcome, ConfigureOutcome, EnterOutcome, EntryLookup, JoinKind, JournalLimits, JournalRecord,
-    LeaveOutcome, LeaveReason, Line, NotFound, Promotion, QueueView,
+    ClaimOutcome, ConfigureOutcome, Cursor, EnterOutcome, EntryLookup, JoinKind, JournalLimits,
+    JournalRecord, LeaveOutcome, LeaveReason, Line, NotFound, Promotion, QueueView,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
@@ -258,7 +258,7 @@ impl Subject {
             .expect("journal")
     }
 
-    /// Acknowledges the whole journal and the last ends of these entries, as if the backup had all of them.
+    /// Acknowledges the whole journal and the unsettled ends of these entries, as if the backup had all of them.
     pub async fn acknowledge_journal(&self, ended: &[EntryId]) {
         let keys: Vec<_> = self
             .journal()
@@ -266,12 +266,29 @@ impl Subject {
             .into_iter()
             .map(|record| record.key)
             .collect();
-        let version = self.view().await.version;
-        let ended: Vec<_> = ended.iter().map(|id| VisitEnd { id: *id, version }).collect();
+        let settled: Vec<_> = self
+            .unsettled_ends()
+            .await
+            .iter()
+            .filter(|end| ended.contains(&end.id))
+            .filter_map(Change::visit_end)
+            .collect();
         self.line
-            .acknowledge(&self.queue, &keys, &ended)
+            .acknowledge(&self.queue, &keys, &settled)
             .await
             .expect("acknowledge");
+    }
+
+    /// The ends that the backup may not have yet.
+    pub async fn unsettled_ends(&self) -> Vec<Change> {
+        let mut ends = Vec::new();
+        let mut next = Some(Cursor::default());
+        while let Some(from) = next {
+            let page = self.line.read_page(&self.queue, &from).await.expect("read_page");
+            ends.extend(page.ends);
+            next = page.next;
+        }
+        ends
     }
 }
 

@@ -7,10 +7,7 @@ use vestibule_engine::{
     dead_letter,
     flush::{FlushError, FlushOutcome, TRIES_MAX},
 };
-use vestibule_line::{
-    EntryLine, JournalLimits, JournalLine, RecoveryLine, ReplacedEntry, RestoreEntryOrder,
-    RestoreEntryOutcome,
-};
+use vestibule_line::{AdoptBasis, AdoptOrder, AdoptOutcome, JournalLimits, JournalLine, RecoveryLine};
 
 use crate::{faulty_backup::WriteBehavior, faulty_scene::FaultyScene};
 
@@ -206,15 +203,19 @@ async fn dead_lettered_end_prevents_restoring_the_entry() {
     scene.set_write_behavior(WriteBehavior::RefusesSome(vec![id]));
     scene.flush_for_an_hour().await;
     assert_eq!(scene.view().await.dead_letters, 1);
-    let order = RestoreEntryOrder {
-        record: live,
+    let order = AdoptOrder {
+        id,
         generation: 1,
-        replaced: ReplacedEntry::Nothing,
+        record: Some(live),
+        basis: AdoptBasis::UnknownAt(scene.view().await.now_ms),
     };
-    let outcome = scene.line.restore_entry(&scene.queue, &order).await;
+    let outcome = scene.line.adopt(&scene.queue, &order).await;
     assert_eq!(
         outcome.expect("an answer"),
-        RestoreEntryOutcome::AlreadyEnded,
+        AdoptOutcome::Ended {
+            change: Some(left),
+            has_removed: false
+        },
         "the ended entry must not be restored"
     );
 
@@ -222,12 +223,7 @@ async fn dead_lettered_end_prevents_restoring_the_entry() {
     let retried = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.partition).await;
     assert_eq!(retried.expect("taken").written, 1);
     assert_eq!(scene.stored_state(id).await, Some(EntryState::Left));
-    let end = scene
-        .line
-        .unsettled_end(&scene.queue, id)
-        .await
-        .expect("an answer");
-    assert_eq!(end, None, "the line forgets the acknowledged end");
+    assert_eq!(scene.view().await.unsettled_ends, 0, "the end is settled");
 }
 
 #[tokio::test]

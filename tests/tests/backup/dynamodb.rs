@@ -1,18 +1,12 @@
 //! Tests for DynamoDB alone: items that operators edit by hand.
 
-use std::time::Duration;
-
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::AttributeValue};
 use serde_json::json;
-use vestibule_backup::{Backup, BackupError, StoredSettings};
-use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
-use vestibule_domain::{change::Event, settings::Settings};
-use vestibule_tests::{
-    entries::{change, fresh_id, fresh_partition, place},
-    lines::fresh_queue,
-    servers,
-};
+use vestibule_backup::{Backup, StoredSettings};
+use vestibule_backup_dynamodb::TableNames;
+use vestibule_domain::settings::Settings;
+use vestibule_tests::{lines::fresh_queue, servers};
 
 use crate::conformance::{live_entries_are_listed_exactly_once, stored_queue};
 
@@ -154,90 +148,4 @@ async fn deleted_settings_attribute_can_be_written_again() {
         .await;
     assert_eq!(replaced.expect("an answer"), None, "the queue does not exist");
     assert_eq!(backup.read_queue(&missing_queue).await.expect("an answer"), None);
-}
-
-#[tokio::test]
-async fn unreadable_entry_item_is_named_and_skipped_in_lists() {
-    let (backup, partition, id) = (servers::dynamodb_backup().await, fresh_partition(), fresh_id());
-    let entered = change(id, 1, Event::Entered { score: place(0) });
-    backup.put_change(&partition, &entered).await.expect("written");
-    let shard = format!("{}#{}#{}", partition.queue, partition.generation, id.shard());
-    plain_client()
-        .await
-        .update_item()
-        .table_name(TableNames::default().entries)
-        .key("shard", AttributeValue::S(shard))
-        .key("entry", AttributeValue::S(id.to_string()))
-        .update_expression("SET #visit = :visit")
-        .expression_attribute_names("#visit", "visit")
-        .expression_attribute_values(":visit", AttributeValue::N("4096".to_owned()))
-        .send()
-        .await
-        .expect("written");
-    let error = backup
-        .read_entry(&partition, id)
-        .await
-        .expect_err("the visit number is out of range");
-    assert!(
-        matches!(&error, BackupError::Unreadable(text) if text.contains("visit")),
-        "{error}"
-    );
-    // A list of all live entries skips the item. Otherwise the queue could never be restored.
-    let live = backup.read_live_entries(&partition, id.shard()).await;
-    assert_eq!(live.expect("the list skips the item"), []);
-}
-
-/// The backup writes the other changes and still knows that the table accepts writes.
-#[tokio::test]
-async fn batch_with_a_damaged_item_writes_the_others() {
-    let (backup, partition) = (servers::dynamodb_backup().await, fresh_partition());
-    let changes: Vec<_> = (0..3)
-        .map(|n| change(fresh_id(), n + 1, Event::Entered { score: place(n) }))
-        .collect();
-    let damaged = changes[1].id;
-    plain_client()
-        .await
-        .put_item()
-        .table_name(TableNames::default().entries)
-        .item(
-            "shard",
-            AttributeValue::S(format!(
-                "{}#{}#{}",
-                partition.queue,
-                partition.generation,
-                damaged.shard()
-            )),
-        )
-        .item("entry", AttributeValue::S(damaged.to_string()))
-        .item("status", AttributeValue::N("1".to_owned()))
-        .send()
-        .await
-        .expect("written");
-    let until = tokio::time::Instant::now() + Duration::from_secs(30);
-    let outcomes = backup.put_changes(&partition, &changes, until).await;
-    assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
-    assert!(
-        matches!(&outcomes[1], Err(BackupError::Unreadable(_))),
-        "{outcomes:?}"
-    );
-    backup
-        .probe_writes(&partition)
-        .await
-        .expect("the table accepts writes");
-    let without_entries_table = DynamoDbBackup::connect(Connection {
-        endpoint_url: Some(servers::dynamodb_url()),
-        tables: TableNames {
-            entries: "no-such-table".to_owned(),
-            ..TableNames::default()
-        },
-    })
-    .await;
-    without_entries_table
-        .ping()
-        .await
-        .expect("the queues table exists");
-    without_entries_table
-        .probe_writes(&partition)
-        .await
-        .expect_err("the entries table does not exist");
 }

@@ -4,7 +4,7 @@ use vestibule_domain::id::EntryId;
 use vestibule_faults::{Fault, Faults};
 
 /// The operations that fail while the backup takes no writes.
-const WRITES: [&str; 4] = ["put_change", "put_place", "probe_writes", "ping"];
+const WRITES: [&str; 3] = ["put_change", "probe_writes", "ping"];
 
 /// What the backup does with a write.
 #[derive(Debug, Clone)]

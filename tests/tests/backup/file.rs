@@ -14,6 +14,7 @@ use vestibule_backup::Backup;
 use vestibule_backup_file::{FileBackup, FileError};
 use vestibule_domain::{
     change::{EndReason, Event},
+    fact::Fact,
     id::EntryId,
 };
 use vestibule_tests::entries::{change, fresh_id, fresh_partition, now_ms, place};
@@ -93,7 +94,14 @@ async fn corrupt_file_is_reported_and_left_unchanged() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("store");
     let (partition, id) = (fresh_partition(), fresh_id());
-    let entered = change(id, 1, Event::Entered { score: place(0) });
+    let entered = change(
+        id,
+        1,
+        Event::Entered {
+            place: place(0),
+            after: None,
+        },
+    );
     let backup = FileBackup::open(&path).expect("a store");
     backup.put_change(&partition, &entered).await.expect("written");
     drop(backup);
@@ -137,7 +145,14 @@ async fn closing_writes_every_accepted_change() {
     let ids: Vec<_> = (0..100).map(|_| fresh_id()).collect();
     let backup = FileBackup::open(&path).expect("a store");
     for id in &ids {
-        let entered = change(*id, 1, Event::Entered { score: place(0) });
+        let entered = change(
+            *id,
+            1,
+            Event::Entered {
+                place: place(0),
+                after: None,
+            },
+        );
         // Poll the write once and drop it, like a caller whose deadline has passed.
         let mut writing = pin!(backup.put_change(&partition, &entered));
         poll_fn(|context| {
@@ -172,7 +187,7 @@ async fn expired_records_are_removed() {
                 id,
                 1,
                 Event::Ended {
-                    visit: place(0).visit(),
+                    fact: Fact::ended(place(0).visit()),
                     how: EndReason::Left,
                 },
             )

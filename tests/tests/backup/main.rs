@@ -21,6 +21,7 @@ macro_rules! on_both_backups {
 }
 
 mod conformance;
+mod damaged_items;
 mod dead_letters;
 mod dynamodb;
 mod dynamodb_service;

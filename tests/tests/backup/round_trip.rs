@@ -23,29 +23,25 @@ async fn change_is_in_the_backup_before_it_is_acknowledged() {
     let scene = FileScene::new().await;
     let entered = scene.enter_without_backup().await;
     let write = scene.write_through(&entered).await;
-    assert!(write.durable);
-    assert_eq!(
-        write.record,
-        scene
-            .backup
-            .read_entry(&scene.partition, entered.id)
-            .await
-            .expect("an answer")
-    );
+    let record = scene
+        .backup
+        .read_entry(&scene.partition, entered.id)
+        .await
+        .expect("an answer");
+    assert!(record.is_some());
+    let expected = WriteOutcome {
+        durable: true,
+        is_superseded: false,
+        record,
+    };
+    assert_eq!(write, expected);
     let again = scene.write_through(&entered).await;
-    assert_eq!(
-        again,
-        WriteOutcome {
-            durable: true,
-            is_conflicting: false,
-            record: None
-        }
-    );
+    assert_eq!(again, expected, "a repeated write changes nothing");
     assert_eq!(scene.unsettled_counts().await, (0, 0));
 }
 
 #[tokio::test]
-async fn line_forgets_an_end_once_the_backup_has_it() {
+async fn end_is_settled_once_the_backup_has_it() {
     let scene = FileScene::new().await;
     let entered = scene.enter_without_backup().await;
     scene.write_through(&entered).await;
@@ -72,7 +68,7 @@ async fn change_is_journaled_while_the_backup_is_unavailable() {
         write.expect("an answer"),
         WriteOutcome {
             durable: false,
-            is_conflicting: false,
+            is_superseded: false,
             record: None
         }
     );

@@ -150,7 +150,14 @@ async fn throttling_has_its_own_error() {
     assert!(entries.is_empty(), "the probe wrote an entry");
     // The proxy has no token for an hour.
     *proxy.tokens.lock().expect("the mutex is not poisoned") = (-3_600.0 * WRITES_PER_SECOND, Instant::now());
-    let entered = change(fresh_id(), 1, Event::Entered { score: place(0) });
+    let entered = change(
+        fresh_id(),
+        1,
+        Event::Entered {
+            place: place(0),
+            after: None,
+        },
+    );
     let error = backup
         .put_change(&partition, &entered)
         .await

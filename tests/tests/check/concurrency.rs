@@ -13,6 +13,7 @@ use vestibule_backup::EntryPartition;
 use vestibule_domain::{
     change::{EndReason, Event},
     configuration::Configuration,
+    fact::Fact,
     score::WaitScore,
     settings::Settings,
     state::EntryState,
@@ -38,17 +39,17 @@ async fn create_differences(scene: &Scene) {
     scene.enter_all(1..=12).await;
     for number in 20..=25 {
         scene.enter_without_backup(number).await;
-        let score = WaitScore::next(0, now_ms() - 60_000 + number);
+        let place = WaitScore::next(0, now_ms() - 60_000 + number);
         scene
-            .write_lost_event(number + 10, Event::Entered { score })
+            .write_lost_event(number + 10, Event::Entered { place, after: None })
             .await;
     }
     for number in [3, 4] {
         scene.leave_without_backup(number).await;
-        let visit = scene.score(number + 2).await.visit();
+        let fact = Fact::ended(scene.score(number + 2).await.visit());
         let how = EndReason::Left;
         scene
-            .write_lost_event(number + 2, Event::Ended { visit, how })
+            .write_lost_event(number + 2, Event::Ended { fact, how })
             .await;
         let event = Event::Claimed {
             visit: scene.score(number + 4).await.visit(),
@@ -140,11 +141,11 @@ async fn go_through(scene: &Scene, number: u64) {
     let (mut last, mut is_admitted) = (u64::MAX, false);
     match line.enter(queue, id).await.expect("entered") {
         EnterOutcome::Joined {
-            kind,
             status,
             change: Some(change),
+            ..
         } => {
-            let entry = persist_entry(line, &*scene.backup, &scene.partition, kind, status, &change).await;
+            let entry = persist_entry(line, &*scene.backup, &scene.partition, status, &change).await;
             assert!(entry.expect("an answer").expect("a place").durable);
         }
         other => panic!("{number}: {other:?}"),

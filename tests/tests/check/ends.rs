@@ -2,10 +2,10 @@
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
+    fact::Fact,
     score::WaitScore,
     state::EntryState,
 };
-use vestibule_line::{EntryLookup, NotFound};
 use vestibule_tests::{entries::now_ms, lines::visitor};
 
 use crate::scene::Scene;
@@ -29,23 +29,20 @@ pub(crate) async fn unwritten_end_is_written(scene: Scene) {
     assert_eq!(scene.state_in_backup(1).await, Some(EntryState::Completed));
     for number in [3, 4, 5] {
         assert_eq!(scene.state_in_backup(number).await, Some(EntryState::Left));
-        assert_eq!(
-            scene.lookup(number).await,
-            EntryLookup::NotFound(NotFound::Unknown),
-            "the line forgets the end"
-        );
+        scene.expect_ended(number, EndReason::Left).await;
     }
+    assert_eq!(scene.view().await.unsettled_ends, 0);
     scene.assert_consistent().await;
 }
 
-pub(crate) async fn unwritten_end_is_written_before_the_next_visit(scene: Scene) {
+pub(crate) async fn unwritten_end_is_settled_by_the_next_visit(scene: Scene) {
     scene.enter_all(1..=4).await;
     scene.leave_without_backup(3).await;
     scene.enter_without_backup(3).await;
     let place = scene.score(3).await;
     let checked = scene.check().await;
     assert_eq!(
-        (checked.ended, checked.written, checked.repaired_count()),
+        (checked.ended, checked.rewritten, checked.repaired_count()),
         (1, 1, 2)
     );
     assert_eq!(scene.score(3).await, place, "the new visit keeps its place");
@@ -57,22 +54,29 @@ pub(crate) async fn unwritten_end_is_written_before_the_next_visit(scene: Scene)
 pub(crate) async fn entry_that_ended_in_the_backup_is_removed(scene: Scene) {
     scene.enter_all(1..=5).await;
     for (number, how) in [(1, EndReason::Completed), (3, EndReason::Left)] {
-        let visit = scene.record(number).await.expect("a record").visit;
-        scene.write_lost_event(number, Event::Ended { visit, how }).await;
+        let fact = Fact::ended(scene.record(number).await.expect("a record").visit());
+        scene.write_lost_event(number, Event::Ended { fact, how }).await;
     }
     // Visitor 4 left, entered again and left again. The line knows none of this.
-    let later_score = WaitScore::next(scene.score(4).await.order() + 5_000 * 256, now_ms());
+    let first_visit = scene.score(4).await.visit();
+    let later_place = WaitScore::next(first_visit.number() + 5_000 * 256, now_ms());
     scene
         .write_lost_event(
             4,
             Event::Ended {
-                visit: scene.score(4).await.visit(),
+                fact: Fact::ended(first_visit),
                 how: EndReason::Left,
             },
         )
         .await;
     let entered_again = scene
-        .write_lost_event(4, Event::Entered { score: later_score })
+        .write_lost_event(
+            4,
+            Event::Entered {
+                place: later_place,
+                after: Some(first_visit),
+            },
+        )
         .await;
     let end = Change {
         id: visitor(4),
@@ -82,7 +86,7 @@ pub(crate) async fn entry_that_ended_in_the_backup_is_removed(scene: Scene) {
         },
         at_ms: now_ms(),
         event: Event::Ended {
-            visit: later_score.visit(),
+            fact: Fact::ended(later_place.visit()),
             how: EndReason::Left,
         },
     };
@@ -93,17 +97,19 @@ pub(crate) async fn entry_that_ended_in_the_backup_is_removed(scene: Scene) {
         (checked.removed, checked.repaired_count(), checked.skipped),
         (3, 3, 0)
     );
-    for (number, state) in [
-        (1, EntryState::Completed),
-        (3, EntryState::Left),
-        (4, EntryState::Left),
+    for (number, how) in [
+        (1, EndReason::Completed),
+        (3, EndReason::Left),
+        (4, EndReason::Left),
     ] {
-        assert_eq!(
-            scene.lookup(number).await,
-            EntryLookup::NotFound(NotFound::Unknown)
-        );
-        assert_eq!(scene.state_in_backup(number).await, Some(state));
+        scene.expect_ended(number, how).await;
+        assert_eq!(scene.state_in_backup(number).await, Some(how.state()));
     }
+    // The order of the queue goes on after the visit that the line did not know.
+    scene.enter_without_backup(4).await;
+    assert!(scene.score(4).await > later_place);
+    scene.leave_without_backup(4).await;
+    assert_eq!(scene.check().await.ended, 1);
     assert_eq!(scene.positions([5]).await, [1], "visitor 5 is first in line");
     assert_eq!(scene.view().await.active, 1, "one slot is free again");
     scene.assert_consistent().await;
@@ -122,32 +128,6 @@ pub(crate) async fn place_taken_after_a_written_end_stays(scene: Scene) {
     );
     assert_eq!(scene.score(3).await, place);
     scene.assert_consistent().await;
-}
-
-/// Visit numbers repeat after 4,096, and the backup refuses the new visit for a while.
-pub(crate) async fn visit_with_the_number_of_an_ended_one_stays(scene: Scene) {
-    let entered = scene.enter_without_backup(1).await;
-    let before = Change {
-        version: Version {
-            v: entered.version.v - 1_000,
-            ..entered.version
-        },
-        event: Event::Ended {
-            visit: entered.event.visit(),
-            how: EndReason::Left,
-        },
-        ..entered
-    };
-    scene.write_to_backup_only(&before).await;
-    scene.requeue_as_refused(&entered).await;
-    let status = scene.status(1).await;
-    let checked = scene.check().await;
-    assert_eq!((checked.removed, checked.skipped), (0, 1), "{checked:?}");
-    assert_eq!(
-        scene.status(1).await.visit(),
-        status.visit(),
-        "the new visit is still active"
-    );
 }
 
 pub(crate) async fn session_past_its_end_is_ended(scene: Scene) {
@@ -171,10 +151,7 @@ pub(crate) async fn session_past_its_end_is_ended(scene: Scene) {
     );
     for number in [3, 8] {
         assert_eq!(scene.state_in_backup(number).await, Some(EntryState::Expired));
-        assert_eq!(
-            scene.lookup(number).await,
-            EntryLookup::NotFound(NotFound::Unknown)
-        );
+        scene.expect_ended(number, EndReason::Expired).await;
     }
     scene.assert_consistent().await;
 }

@@ -36,7 +36,7 @@ on_every_line! {
         unwritten_place_is_written
         unwritten_change_is_written
         journaled_change_is_no_difference
-        refused_change_in_backoff_is_skipped
+        refused_change_in_backoff_is_written
         lost_entry_is_restored_at_its_place
         lost_promotion_or_claim_is_adopted
         stored_place_replaces_a_new_unwritten_one
@@ -44,10 +44,9 @@ on_every_line! {
     }
     ends {
         unwritten_end_is_written
-        unwritten_end_is_written_before_the_next_visit
+        unwritten_end_is_settled_by_the_next_visit
         entry_that_ended_in_the_backup_is_removed
         place_taken_after_a_written_end_stays
-        visit_with_the_number_of_an_ended_one_stays
         session_past_its_end_is_ended
     }
     concurrency {

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
-    change::{Change, Event, Version},
+    change::{Change, EndReason, Event, Version},
     entry_status::EntryStatus,
     id::QueueId,
     record::EntryRecord,
@@ -18,7 +18,7 @@ use vestibule_engine::{
     check::{CheckConfig, CheckSummary, check_queue},
     write_through::write_through,
 };
-use vestibule_line::{EntryLookup, Line, QueueView, RequeueOrder};
+use vestibule_line::{EntryLookup, Line, NotFound, QueueView, RequeueOrder};
 use vestibule_tests::{
     entries::now_ms,
     lines::{
@@ -167,6 +167,19 @@ impl Scene {
             missing @ EntryLookup::NotFound(_) => {
                 panic!("the entry of visitor {number} was not found: {missing:?}")
             }
+        }
+    }
+
+    /// Asserts that the line knows the end of the entry.
+    pub(crate) async fn expect_ended(&self, number: u64, how: EndReason) {
+        match self.lookup(number).await {
+            EntryLookup::NotFound(NotFound::Ended(end)) => {
+                assert!(
+                    matches!(end.event, Event::Ended { how: ended, .. } if ended == how),
+                    "{end:?}"
+                );
+            }
+            other => panic!("the entry of visitor {number} has not ended: {other:?}"),
         }
     }
 

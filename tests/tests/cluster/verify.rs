@@ -132,7 +132,7 @@ fn verify_record(visitor: &Visitor, record: &EntryRecord) {
         EntryState::Completed
     };
     assert_eq!(record.state, state, "{record:?} for {observations:?}");
-    assert_eq!(u64::from(record.visit.number()), observations.visit, "{record:?}");
+    assert_eq!(record.visit().number(), observations.visit, "{record:?}");
     assert!(
         observations.joined_at_ms.is_none() || record.joined_at_ms() == observations.joined_at_ms,
         "{record:?} for {observations:?}"

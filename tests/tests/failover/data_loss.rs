@@ -3,17 +3,8 @@
 use crate::scene::{Guest, Scene};
 
 /// The keys of a queue.
-const KEYS: [&str; 10] = [
-    "waiting",
-    "ready",
-    "active",
-    "ended",
-    "revival_tickets",
-    "config",
-    "state",
-    "load",
-    "journal",
-    "lost",
+const KEYS: [&str; 11] = [
+    "waiting", "ready", "active", "visits", "ended", "settled", "config", "state", "load", "journal", "lost",
 ];
 
 /// The serialized values of keys, as Redis dumps them.
@@ -24,10 +15,12 @@ impl Scene {
     pub(crate) async fn forget_entries(&self, guests: &[Guest]) {
         let mut pipe = ::redis::pipe();
         for guest in guests {
-            for set in ["waiting", "ready", "active"] {
+            for set in ["waiting", "ready", "active", "settled"] {
                 pipe.zrem(self.key(set), guest.member()).ignore();
             }
-            pipe.hdel(self.key("ended"), guest.member()).ignore();
+            for hash in ["visits", "ended"] {
+                pipe.hdel(self.key(hash), guest.member()).ignore();
+            }
         }
         pipe.del(self.key("journal")).ignore();
         let done: Result<(), _> = pipe.query_async(&mut self.connection.clone()).await;

@@ -1,13 +1,15 @@
-//! A visit that ended stays ended although Redis forgot the end. The end never affects a later visit.
+//! A visit that ended stays ended although Redis forgot the end, or the table does not take it. The end never affects a
+//! later visit.
 
 use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, JournalLine};
+use vestibule_faults::Fault;
+use vestibule_line::{ClaimOutcome, EntryLine, JournalLine};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND},
-    lines::{Backend, ManualClock},
+    lines::{Backend, ManualClock, enter_without_backup},
     waiting::wait_until,
 };
 
@@ -27,13 +29,29 @@ impl Scene {
         self.service(guest, "extend", &longer).visitor(&guest.id)
     }
 
+    /// Checks that every request about the visitor who left is refused, six times in a row, and that no answer has a pass.
+    async fn expect_left(&self, guest: &Guest, pass: &str) {
+        for _ in 0..6 {
+            let status = self.status(guest).await;
+            assert!(status.expect_problem(410, "left").body["pass"].is_null());
+            let claimed = self.send(self.claim(guest)).await;
+            assert!(claimed.expect_problem(410, "left").body["pass"].is_null());
+            let by_id = json!({ "visitor": guest.id });
+            let validated = self.send(self.service(guest, "validate", &by_id)).await;
+            validated.expect_problem(410, "left");
+            let by_pass = json!({ "pass": pass });
+            let validated = self.send(self.service(guest, "validate", &by_pass)).await;
+            assert_ne!(validated.status, 200, "{validated:?}");
+        }
+    }
+
     /// Checks that the answer shows a new, durable visit that differs from the one before.
     async fn expect_new_visit(&self, guest: &Guest, answer: &ApiResponse, before: u64) {
         assert_eq!(answer.expect_status(201).body["durable"], true, "{answer:?}");
         assert_ne!(answer.number("visit"), before);
         let record = self.record(guest).await;
         assert!(record.state.is_live());
-        assert_eq!(u64::from(record.visit.number()), answer.number("visit"));
+        assert_eq!(record.visit().number(), answer.number("visit"));
         assert_eq!(self.view().await.unsettled_ends, 0, "the backup has every end");
     }
 }
@@ -172,32 +190,18 @@ pub(crate) async fn a_promoted_entry_that_left_is_removed_by_the_flush(backend: 
     .await;
 }
 
-/// The first visit has ended, and the backup knows it. A new visit gets the same number by chance. Its place is
-/// not durable and is written to the backup by the journal.
-async fn open_with_repeated_visit_number(
+/// The first visit has ended, and the backup knows it. The place of the next visit is not durable: only the journal has
+/// it.
+async fn open_with_unwritten_second_visit(
     backend: Backend,
     settings: serde_json::Value,
 ) -> (Scene, ManualClock, Guest) {
     let (scene, clock) = Scene::open_with_clock(backend, settings).await;
     let guests = scene.enter_many(1).await;
-    let before = scene.record(&guests[0]).await;
-    clock.advance(Duration::from_millis(1_096));
     scene.complete(&guests[0]).await;
-    clock.advance(Duration::from_secs(3));
+    clock.advance(Duration::from_secs(4));
     scene.send_heartbeat().await;
-    let EnterOutcome::Joined {
-        status,
-        change: Some(change),
-        ..
-    } = scene
-        .line
-        .enter(&scene.queue, guests[0].entry())
-        .await
-        .expect("entered")
-    else {
-        panic!("the visitor got no place");
-    };
-    assert_eq!(status.visit(), before.visit, "visit numbers repeat after 4096 ms");
+    let change = enter_without_backup(&scene.line, &scene.queue, guests[0].entry()).await;
     scene
         .line
         .append_to_journal(&scene.queue, &change)
@@ -207,9 +211,9 @@ async fn open_with_repeated_visit_number(
     (scene, clock, guests[0].clone())
 }
 
-pub(crate) async fn an_ended_visit_does_not_end_a_session_of_equal_number(backend: Backend) {
+pub(crate) async fn an_ended_visit_does_not_end_an_unwritten_session(backend: Backend) {
     let settings = json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 });
-    let (scene, _, guest) = open_with_repeated_visit_number(backend, settings).await;
+    let (scene, _, guest) = open_with_unwritten_second_visit(backend, settings).await;
     let status = scene.status(&guest).await;
     assert_eq!(status.expect_status(200).text("state"), "active");
     let enter = ApiRequest::post(format!("/queues/{}/entries", scene.queue)).visitor(&guest.id);
@@ -231,10 +235,10 @@ pub(crate) async fn an_ended_visit_does_not_end_a_session_of_equal_number(backen
     scene.status(&guest).await.expect_problem(410, "completed");
 }
 
-pub(crate) async fn an_ended_visit_does_not_end_a_turn_of_equal_number(backend: Backend) {
+pub(crate) async fn an_ended_visit_does_not_end_an_unwritten_turn(backend: Backend) {
     // With this pace only a promotion lets a visitor in.
     let settings = json!({ "capacity": 2, "batch": 1, "interval_seconds": 5 });
-    let (scene, clock, guest) = open_with_repeated_visit_number(backend, settings).await;
+    let (scene, clock, guest) = open_with_unwritten_second_visit(backend, settings).await;
     assert_eq!(
         scene.status(&guest).await.expect_status(200).text("state"),
         "waiting"
@@ -255,4 +259,44 @@ pub(crate) async fn an_ended_visit_does_not_end_a_turn_of_equal_number(backend: 
         "active"
     );
     assert_eq!(scene.view().await.active, 1);
+}
+
+/// The table refuses writes and answers reads. By the table alone, the first visit is still active.
+pub(crate) async fn a_completed_visit_stays_ended_while_the_table_refuses_writes(backend: Backend) {
+    const TRIES: usize = 6;
+    let settings = json!({ "capacity": TRIES, "batch": TRIES });
+    for fault in [Fault::Unavailable, Fault::Rejected] {
+        let scene = Scene::open(backend, settings.clone()).await;
+        let guests = scene.enter_many(TRIES).await;
+        let faults = scene.backup.faults();
+        faults.fail("put_change", fault);
+        for guest in &guests {
+            let pass = scene.status(guest).await.text("pass").to_owned();
+            scene.complete(guest).await;
+            let (_, again) = scene.enter_as(&guest.id).await;
+            assert_eq!(again.expect_status(201).text("state"), "waiting");
+            assert_eq!(again.body["durable"], false);
+            scene.leave(guest).await;
+            assert_eq!(scene.record(guest).await.state, EntryState::Active);
+            scene.expect_left(guest, &pass).await;
+        }
+        assert_eq!(scene.view().await.active, 0, "every slot is free");
+
+        // A check that the table refuses as well changes nothing.
+        scene.try_command(scene.check_command()).await;
+        for guest in &guests {
+            scene.status(guest).await.expect_problem(410, "left");
+        }
+        faults.heal("put_change");
+        scene.check_until_clean().await;
+        for guest in &guests {
+            scene.status(guest).await.expect_problem(410, "left");
+            assert_eq!(scene.record(guest).await.state, EntryState::Left);
+        }
+        let view = scene.view().await;
+        assert_eq!(
+            (view.waiting, view.ready, view.active, view.unsettled_ends),
+            (0, 0, 0, 0)
+        );
+    }
 }

@@ -3,10 +3,7 @@
 use serde_json::json;
 use tokio::join;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{
-    EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine, RecoveryLine, ReplacedEntry,
-    RestoreEntryOrder, RestoreEntryOutcome,
-};
+use vestibule_line::{EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine};
 use vestibule_tests::{
     in_process::{ApiRequest, send_to},
     lines::Backend,
@@ -32,7 +29,7 @@ pub(crate) async fn a_forgotten_entry_keeps_its_place(backend: Backend) {
     let leave = ApiRequest::delete(format!(
         "{}?visit={}",
         scene.path(&guests[2]),
-        record.visit.number()
+        record.visit().number()
     ));
     scene.send(leave.visitor(&guests[2].id)).await.expect_status(204);
     assert_eq!(scene.record(&guests[2]).await.state, EntryState::Left);
@@ -53,7 +50,11 @@ pub(crate) async fn a_forgotten_entry_that_ended_is_not_restored(backend: Backen
     for guest in &guests[..2] {
         assert_eq!(scene.status(guest).await.status, 410);
         let status = scene.line.status(&scene.queue, guest.entry()).await;
-        assert_eq!(status.expect("status"), EntryLookup::NotFound(NotFound::Unknown));
+        let status = status.expect("status");
+        assert!(
+            matches!(status, EntryLookup::NotFound(NotFound::Unknown { .. })),
+            "{status:?}"
+        );
     }
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
@@ -157,36 +158,6 @@ pub(crate) async fn many_requests_restore_a_forgotten_entry_once(backend: Backen
     assert_eq!((view.waiting, view.ready, view.active), (3, 0, 0));
 }
 
-pub(crate) async fn a_restore_cut_off_by_a_kill_leaves_nothing_behind(backend: Backend) {
-    let scene = Scene::open(backend, default_settings()).await;
-    let guests = scene.enter_many(4).await;
-    scene.forget_entries(&guests).await;
-    for (killed_after, guest) in (1..).zip(&guests[1..3]) {
-        let mut replaced = ReplacedEntry::Nothing;
-        for _ in 0..killed_after {
-            let order = RestoreEntryOrder {
-                record: scene.record(guest).await,
-                generation: 1,
-                replaced,
-            };
-            if let RestoreEntryOutcome::TicketIssued(ticket) = scene
-                .line
-                .restore_entry(&scene.queue, &order)
-                .await
-                .expect("restore_entry")
-            {
-                replaced = ReplacedEntry::Ticket(ticket);
-            }
-        }
-    }
-    assert_eq!(
-        scene.positions(&guests[3..]).await,
-        [2],
-        "one of the two entries is restored"
-    );
-    assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
-}
-
 pub(crate) async fn an_earlier_visit_in_redis_does_not_end_the_current_one(backend: Backend) {
     let scene = Scene::open(
         backend,
@@ -216,7 +187,7 @@ pub(crate) async fn an_earlier_visit_in_redis_does_not_end_the_current_one(backe
     assert_eq!(answer.expect_status(200).number("visit"), entered.number("visit"));
     assert_eq!(answer.number("joined_at_ms"), entered.number("joined_at_ms"));
     assert_eq!(
-        scene.record(&again).await.visit.number(),
-        u16::try_from(entered.number("visit")).expect("a visit")
+        scene.record(&again).await.visit().number(),
+        entered.number("visit")
     );
 }

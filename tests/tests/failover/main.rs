@@ -5,6 +5,7 @@ mod data_loss;
 mod ended_entry;
 mod entry_recovered;
 mod lost_queue;
+mod lost_seconds;
 mod missed_turn;
 mod new_replica;
 mod re_entry;
@@ -34,7 +35,6 @@ on_each! {
         a_held_poll_of_a_forgotten_entry_returns_its_place
         an_end_that_the_backup_lacks_is_reported
         many_requests_restore_a_forgotten_entry_once
-        a_restore_cut_off_by_a_kill_leaves_nothing_behind
         an_earlier_visit_in_redis_does_not_end_the_current_one
     }
     re_entry {
@@ -53,8 +53,12 @@ on_each! {
         a_ready_entry_that_left_is_removed_when_read
         a_ready_entry_that_completed_cannot_be_claimed
         a_promoted_entry_that_left_is_removed_by_the_flush
-        an_ended_visit_does_not_end_a_session_of_equal_number
-        an_ended_visit_does_not_end_a_turn_of_equal_number
+        an_ended_visit_does_not_end_an_unwritten_session
+        an_ended_visit_does_not_end_an_unwritten_turn
+        a_completed_visit_stays_ended_while_the_table_refuses_writes
+    }
+    lost_seconds {
+        a_check_finds_lost_claims_and_completions
     }
     lost_queue {
         every_entry_returns_and_promotion_continues

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_domain::state::EntryState;
+use vestibule_domain::{fact::Step, state::EntryState};
 use vestibule_line::EntryLine;
 use vestibule_tests::{
     in_process::ApiResponse,
@@ -73,7 +73,7 @@ impl MissedTurn {
         assert!(positions[0] < positions[1], "{case}: {positions:?}");
         let record = self.scene.record(self.returning()).await;
         assert_eq!(record.state, EntryState::Waiting, "{case}");
-        assert!(record.came_back_at_ms.is_some(), "{case}: {record:?}");
+        assert_eq!(record.fact.step, Step::WaitingAgain, "{case}: {record:?}");
     }
 }
 

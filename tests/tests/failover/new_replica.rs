@@ -129,7 +129,7 @@ pub(crate) async fn a_pass_from_before_a_restore_reactivates_the_entry(backend: 
     let grant = PassGrant {
         queue: &scene.queue,
         entry: guests[2].entry(),
-        visit: scene.record(&guests[2]).await.visit,
+        visit: scene.record(&guests[2]).await.visit(),
         epoch: 1,
         session_end_ms: u64::MAX,
         pass_seconds: 60,

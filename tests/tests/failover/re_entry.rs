@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::join;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{EntryLine, LeaveReason, QueueLine};
+use vestibule_line::{EntryLine, EntryLookup, LeaveReason, NotFound, QueueLine};
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND, send_to},
     lines::Backend,
@@ -27,7 +27,7 @@ pub(crate) async fn entering_again_returns_the_forgotten_place(backend: Backend)
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3, 4]);
     let record = scene.record(&guests[2]).await;
     assert_eq!(
-        (record.state, u64::from(record.visit.number())),
+        (record.state, record.visit().number()),
         (EntryState::Waiting, before.number("visit"))
     );
 }
@@ -121,14 +121,16 @@ pub(crate) async fn entering_after_an_expired_session_gives_a_new_place(backend:
     scene.promote().await;
     let before = scene.record(&guests[0]).await;
     // No tick has dropped the entry yet, so the backup still shows a session.
-    let status = async || scene.status(&guests[0]).await;
-    poll_until(BOUND, status, |answer| answer.status == 410).await;
+    let lookup = async || scene.line.status(&scene.queue, guests[0].entry()).await;
+    let has_ended = |lookup: &_| matches!(lookup, Ok(EntryLookup::NotFound(NotFound::Ended(_))));
+    let ended = poll_until(BOUND, lookup, has_ended).await;
+    ended.expect("an answer");
     assert_eq!(scene.record(&guests[0]).await.state, EntryState::Active);
     let (_, again) = scene.enter_as(&guests[0].id).await;
     again.expect_status(201);
-    assert_ne!(again.number("visit"), u64::from(before.visit.number()));
+    assert_ne!(again.number("visit"), before.visit().number());
     let record = scene.record(&guests[0]).await;
-    assert_eq!(u64::from(record.visit.number()), again.number("visit"));
+    assert_eq!(record.visit().number(), again.number("visit"));
     let view = scene.line.queue_view(&scene.queue).await.expect("view");
     assert_eq!(view.unsettled_ends, 0);
 }
@@ -140,7 +142,7 @@ pub(crate) async fn requeueing_still_moves_to_the_back(backend: Backend) {
     assert_eq!(again.expect_status(200).number("position"), 3);
     assert_eq!(again.body["durable"], true);
     let record = scene.record(&guests[1]).await;
-    assert_eq!(u64::from(record.visit.number()), again.number("visit"));
+    assert_eq!(record.visit().number(), again.number("visit"));
     // Redis forgets the entry again, and the visitor gets the place at the back.
     scene.forget_entries(&guests[1..2]).await;
     assert_eq!(scene.positions(&guests[1..]).await, [3, 1, 2]);

@@ -15,6 +15,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
+use vestibule_faults::{Faults, FaultyBackup};
 use vestibule_line::{PromotionLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
@@ -30,7 +31,7 @@ use vestibule_tests::{
 pub(crate) struct Scene {
     pub(crate) queue: QueueId,
     pub(crate) line: RedisLine,
-    pub(crate) backup: Arc<FileBackup>,
+    pub(crate) backup: Arc<FaultyBackup>,
     pub(crate) routers: [Router; 2],
     pub(crate) connection: MultiplexedConnection,
     _stop: watch::Sender<bool>,
@@ -80,7 +81,8 @@ impl Scene {
         }
         let map = settings.as_object().expect("an object");
         let folder = tempfile::tempdir().expect("a folder");
-        let backup = Arc::new(FileBackup::open(folder.path().join("store")).expect("a store"));
+        let file = FileBackup::open(folder.path().join("store")).expect("a store");
+        let backup = FaultyBackup::new(Arc::new(file), Faults::default());
         let queue = fresh_queue();
         let configuration = configuration(&Settings::from_map(map).expect("settings"));
         line.configure(&queue, &configuration, true)
@@ -211,17 +213,46 @@ impl Scene {
         self.line.queue_view(&self.queue).await.expect("the line has it")
     }
 
+    /// The operator's command that runs a consistency check.
+    pub(crate) fn check_command(&self) -> Value {
+        json!({ "op": "check", "queue": self.queue.as_str() })
+    }
+
+    /// Runs consistency checks until one finds no difference.
+    pub(crate) async fn check_until_clean(&self) {
+        wait_until(BOUND, "line and backup agree", async || {
+            let checked = self.run_command(self.check_command()).await;
+            [
+                "written",
+                "rewritten",
+                "adopted",
+                "restored",
+                "ended",
+                "removed",
+                "skipped",
+            ]
+            .into_iter()
+            .all(|count| checked[count] == 0)
+        })
+        .await;
+    }
+
     /// Carries out an operator's command and returns its result.
     pub(crate) async fn run_command(&self, order: Value) -> Value {
+        let mut answer = self.try_command(order.clone()).await;
+        assert_eq!(answer["ok"], true, "{order}: {answer}");
+        answer["result"].take()
+    }
+
+    /// Carries out an operator's command, which may fail.
+    pub(crate) async fn try_command(&self, order: Value) -> Value {
         let admin = Admin {
             line: Arc::new(self.line.clone()),
             backup: self.backup.clone(),
             root_key: root_key(),
             policy: SettingsPolicy::default(),
         };
-        let mut answer = admin.handle(order.clone()).await;
-        assert_eq!(answer["ok"], true, "{order}: {answer}");
-        answer["result"].take()
+        admin.handle(order).await
     }
 
     /// Carries out an operator's command that needs the name of the queue and its epoch as confirmation.

@@ -166,7 +166,7 @@ async fn an_invalid_field_is_refused_by_name(backend: &Backend) {
         (json!({ "pass": ["x"] }), "pass"),
         (json!({ "visitor": guest.id, "consume": "yes" }), "consume"),
         (json!({ "visitor": guest.id, "consumed": true }), "consumed"),
-        (json!({ "visitor": guest.id, "visit": 4096 }), "visit"),
+        (json!({ "visitor": guest.id, "visit": 1_u64 << 49 }), "visit"),
     ] {
         let refused = queue.call_as_service("validate", &guest, &body).await;
         backend.kind.expect_invalid_body_field(&refused, field);

@@ -3,7 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vestibule_domain::{entry_status::StoredPosition, id::EntryId, state::EntryState};
+use vestibule_domain::{
+    entry_status::StoredEntry,
+    fact::{Fact, Step, Turn},
+    id::EntryId,
+};
 use vestibule_line::{CheckAssignment, CheckOrder, Cursor, LeaveReason, PAGE_ENTRIES, Page};
 use vestibule_tests::lines::{Subject, visitor};
 
@@ -30,11 +34,12 @@ async fn read_pages(subject: &Subject) -> Vec<Page> {
     pages
 }
 
-pub(crate) async fn positions(subject: &Subject) -> BTreeMap<EntryId, StoredPosition> {
+/// All entries as the line stores them.
+pub(crate) async fn stored_entries(subject: &Subject) -> BTreeMap<EntryId, StoredEntry> {
     read_pages(subject)
         .await
         .into_iter()
-        .flat_map(|page| page.positions)
+        .flat_map(|page| page.entries)
         .collect()
 }
 
@@ -52,37 +57,58 @@ pub(crate) async fn the_pages_contain_every_entry(mut subject: Subject) {
     }
     let pages = read_pages(&subject).await;
     for page in &pages {
-        let entries = page.positions.len() + page.ends.len();
+        let entries = page.entries.len() + page.ends.len();
         assert!(entries <= 2 * PAGE_ENTRIES, "{entries} on one page");
     }
-    let in_state = |state: EntryState| {
-        let positions = pages.iter().flat_map(|page| &page.positions);
-        let of_state = positions.filter(|(_, position)| position.state() == state);
-        of_state.map(|(id, _)| *id).collect::<BTreeSet<_>>()
+    let at_step = |step: Step| {
+        let entries = pages.iter().flat_map(|page| &page.entries);
+        let at_step = entries.filter(|(_, entry)| entry.fact.step == step);
+        at_step.map(|(id, _)| *id).collect::<BTreeSet<_>>()
     };
     let visitors = |numbers: std::ops::RangeInclusive<u64>| numbers.map(visitor).collect::<BTreeSet<_>>();
-    assert_eq!(in_state(EntryState::Waiting), visitors(1_501..=4_000));
-    assert_eq!(in_state(EntryState::Ready), visitors(701..=1_500));
-    assert_eq!(in_state(EntryState::Active), visitors(601..=700));
+    assert_eq!(at_step(Step::Waiting), visitors(1_501..=4_000));
+    assert_eq!(at_step(Step::Ready), visitors(701..=1_500));
+    assert_eq!(at_step(Step::Active), visitors(601..=700));
     let ends: BTreeSet<_> = pages
         .iter()
         .flat_map(|page| &page.ends)
         .map(|end| end.id)
         .collect();
     assert_eq!(ends, visitors(1..=600));
-    let end = pages
-        .iter()
-        .flat_map(|page| &page.ends)
-        .next()
-        .expect("the pages contain ends");
-    assert_eq!(
-        subject
-            .line
-            .unsettled_end(&subject.queue, end.id)
-            .await
-            .expect("end"),
-        Some(*end)
-    );
+}
+
+pub(crate) async fn a_page_shows_what_the_line_knows_of_each_entry(mut subject: Subject) {
+    subject.open(two_at_a_time()).await;
+    subject.line_up(1..=4).await;
+    let mut visits = BTreeMap::new();
+    for number in 1..=4 {
+        visits.insert(number, subject.status(visitor(number)).await.visit());
+    }
+    subject.tick().await;
+    subject.claim(visitor(1)).await;
+    subject.leave(visitor(4), LeaveReason::Leave).await;
+    // A pause moves the claim deadline: the claim clock stands still, and the page shows line time.
+    subject.change_settings(|settings| settings.paused = true).await;
+    subject.advance_seconds(7);
+    subject.change_settings(|settings| settings.paused = false).await;
+    let now_ms = subject.clock.now_ms();
+    let stored = stored_entries(&subject).await;
+    let facts: Vec<_> = stored.values().map(|entry| entry.fact).collect();
+    let expected = [
+        (1, Fact::active(visits[&1], now_ms + 293_000)),
+        (2, Fact::ready(visits[&2], Turn::First, now_ms + 60_000)),
+        (3, Fact::waiting(visits[&3], Turn::First)),
+    ];
+    assert_eq!(facts.len(), expected.len());
+    for (number, fact) in expected {
+        let place = (fact.step == Step::Waiting).then(|| fact.visit.place());
+        let entry = StoredEntry { fact, place };
+        assert_eq!(stored.get(&visitor(number)), Some(&entry), "visitor {number}");
+    }
+    // A settled end is no longer on a page, although the line still knows it.
+    assert_eq!(subject.unsettled_ends().await.len(), 1);
+    subject.acknowledge_journal(&[visitor(4)]).await;
+    assert_eq!(subject.unsettled_ends().await, []);
 }
 
 async fn take_check(subject: &Subject) -> CheckAssignment {

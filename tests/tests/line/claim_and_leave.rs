@@ -3,6 +3,7 @@
 use vestibule_domain::{
     change::{EndReason, Event},
     entry_status::EntryStatus,
+    fact::Fact,
     score::Visit,
     settings::Settings,
     state::EntryState,
@@ -14,6 +15,7 @@ use vestibule_line::{
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
+    missing::{expect_end, unknown},
     settings::bounded,
     validate_and_extend::{extend, validate},
 };
@@ -39,7 +41,7 @@ pub(crate) async fn open_in_state(subject: &Subject, state: EntryState) -> Subje
 }
 
 fn next_visit_number(visit: Visit) -> Visit {
-    Visit::new((u64::from(visit.number()) + 1) % 4096).expect("below 4096")
+    Visit::new(visit.number() + 1).expect("below 2^49")
 }
 
 async fn leave(subject: &Subject, visit: Option<Visit>, reason: LeaveReason) -> LeaveOutcome {
@@ -56,7 +58,7 @@ pub(crate) async fn a_claim_activates_a_ready_entry_and_is_idempotent(mut subjec
             .await
             .expect("claim")
     };
-    assert_eq!(claim(&subject).await, ClaimOutcome::NotFound(NotFound::Unknown));
+    assert_eq!(claim(&subject).await, ClaimOutcome::NotFound(unknown(&subject)));
     subject.line_up([1]).await;
     let waiting = subject.status(visitor(1)).await;
     assert_eq!(
@@ -92,9 +94,13 @@ pub(crate) async fn a_claim_activates_a_ready_entry_and_is_idempotent(mut subjec
     );
     assert_eq!(subject.view().await.totals.claimed, 1);
     subject.advance_seconds(200);
+    let end = expect_end(&subject, 1).await;
+    let fact = Fact::active(visit, session_end_ms).timed_out();
+    let how = EndReason::Expired;
+    assert_eq!(end.event, Event::Ended { fact, how });
     assert_eq!(
         claim(&subject).await,
-        ClaimOutcome::NotFound(NotFound::RecentlyEnded)
+        ClaimOutcome::NotFound(NotFound::Ended(end))
     );
 }
 
@@ -103,7 +109,7 @@ pub(crate) async fn leaving_ends_the_visit_as_its_state_requires(mut subject: Su
     for reason in [LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict] {
         assert_eq!(
             leave(&subject, None, reason).await,
-            LeaveOutcome::NotFound(NotFound::Unknown)
+            LeaveOutcome::NotFound(unknown(&subject))
         );
         for state in STATES {
             let case = format!("{reason:?} while {state:?}");
@@ -118,6 +124,7 @@ pub(crate) async fn leaving_ends_the_visit_as_its_state_requires(mut subject: Su
                     continue;
                 }
                 (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
+                (LeaveReason::Evict, _) => EndReason::Evicted,
                 _ => EndReason::Left,
             };
             let LeaveOutcome::Ended(change) = outcome else {
@@ -125,7 +132,13 @@ pub(crate) async fn leaving_ends_the_visit_as_its_state_requires(mut subject: Su
             };
             assert_eq!(
                 (change.id, change.event),
-                (visitor(1), Event::Ended { visit, how }),
+                (
+                    visitor(1),
+                    Event::Ended {
+                        fact: Fact::ended(visit),
+                        how
+                    }
+                ),
                 "{case}"
             );
             let view = subject.view().await;
@@ -134,22 +147,14 @@ pub(crate) async fn leaving_ends_the_visit_as_its_state_requires(mut subject: Su
                 (0, 0, 0, 1),
                 "{case}"
             );
-            let counted = u64::from(how == EndReason::Completed);
-            assert_eq!(
-                (view.totals.completed, view.totals.left),
-                (counted, 1 - counted),
-                "{case}"
-            );
+            let totals = view.totals;
+            let counted = [EndReason::Completed, EndReason::Left, EndReason::Evicted]
+                .map(|counted| u64::from(how == counted));
+            assert_eq!([totals.completed, totals.left, totals.evicted], counted, "{case}");
             // An ended visit cannot end again.
             assert_eq!(
-                leave(&subject, None, reason).await,
-                LeaveOutcome::NotFound(NotFound::RecentlyEnded),
-                "{case}"
-            );
-            subject.acknowledge_journal(&[visitor(1)]).await;
-            assert_eq!(
                 leave(&subject, Some(visit), reason).await,
-                LeaveOutcome::NotFound(NotFound::Unknown),
+                LeaveOutcome::NotFound(NotFound::Ended(change)),
                 "{case}"
             );
         }

@@ -72,7 +72,7 @@ async fn eight_promoters_share_a_line(backend: Backend) {
             last_version = Some(version);
             for change in &record.changes {
                 match change.event {
-                    Event::Promoted { score, .. } => promoted_in_order.push((score, change.id)),
+                    Event::Promoted { place, .. } => promoted_in_order.push((place, change.id)),
                     other => panic!("the journal contains another change than a promotion: {other:?}"),
                 }
             }

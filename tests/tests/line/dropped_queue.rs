@@ -2,10 +2,11 @@
 //! lacks.
 
 use vestibule_domain::configuration::Configuration;
-use vestibule_line::{ConfigureOutcome, LeaveReason, LineError, NotFound, RestoredEntries};
+use vestibule_line::{ConfigureOutcome, LeaveReason, LineError, RestoredEntries};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
+    missing::{expect_end, unknown},
     restore::{configuration_of_epoch, restore_empty},
     settings::three_a_second,
 };
@@ -89,10 +90,7 @@ pub(crate) async fn unflushed_changes_outlive_the_dropped_queue(mut subject: Sub
     // Changes that are not acknowledged survive the restore of the queue.
     restore_empty(&subject, &configuration_of_epoch(&subject, 2), 0).await;
     assert_eq!(subject.journal().await, journal);
-    assert_eq!(
-        subject.expect_not_found(visitor(5)).await,
-        NotFound::RecentlyEnded
-    );
+    assert_eq!(expect_end(&subject, 5).await, left);
 
     // Acknowledged changes are removed.
     assert!(
@@ -131,5 +129,5 @@ pub(crate) async fn a_reset_keeps_nothing_of_the_old_generation(mut subject: Sub
         (0, 0, 0, 0)
     );
     assert_eq!(view.configuration, reset);
-    assert_eq!(subject.expect_not_found(visitor(5)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(5)).await, unknown(&subject));
 }

@@ -1,26 +1,34 @@
 //! What the line keeps for the backup: the journal and the recent ends.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
     entry_status::EntryStatus,
+    fact::{Fact, Turn},
     score::Visit,
     settings::Settings,
 };
-use vestibule_line::{ExtendOutcome, LeaveReason, NotFound, SessionExtension};
+use vestibule_line::{ExtendOutcome, LeaveReason, SETTLED_END_KEPT_MS, SessionExtension};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::three_a_second;
+use crate::{
+    missing::{expect_end, unknown},
+    settings::three_a_second,
+};
 
-pub(crate) fn no_show_event(visit: Visit) -> Event {
-    let how = EndReason::NoShow;
-    Event::Ended { visit, how }
+fn no_show_event(visit: Visit, claim_by_ms: u64) -> Event {
+    Event::Ended {
+        fact: Fact::ready(visit, Turn::First, claim_by_ms).timed_out(),
+        how: EndReason::NoShow,
+    }
 }
 
-fn expired_event(visit: Visit) -> Event {
-    let how = EndReason::Expired;
-    Event::Ended { visit, how }
+fn expired_event(visit: Visit, session_end_ms: u64) -> Event {
+    Event::Ended {
+        fact: Fact::active(visit, session_end_ms).timed_out(),
+        how: EndReason::Expired,
+    }
 }
 
 pub(crate) async fn the_journal_lists_promotions_and_ends_in_order(mut subject: Subject) {
@@ -34,7 +42,8 @@ pub(crate) async fn the_journal_lists_promotions_and_ends_in_order(mut subject: 
         }
     }
     let promoted = |number, claim_by_ms| Event::Promoted {
-        score: scores[&number],
+        place: scores[&number],
+        turn: Turn::First,
         claim_by_ms,
     };
     let first_ms = subject.clock.now_ms();
@@ -73,9 +82,12 @@ pub(crate) async fn the_journal_lists_promotions_and_ends_in_order(mut subject: 
             (6, promoted(6, one_later_ms)),
         ],
         // The session of visitor 1 and the turns of 2 to 6 ended. Visitor 7 is promoted.
-        [(1, expired_event(scores[&1].visit()))]
+        [(1, expired_event(scores[&1].visit(), first_ms + 300_000))]
             .into_iter()
-            .chain((2..=6).map(|number| (number, no_show_event(scores[&number].visit()))))
+            .chain((2..=6).map(|number| {
+                let claim_by_ms = if number < 4 { by_ms } else { one_later_ms };
+                (number, no_show_event(scores[&number].visit(), claim_by_ms))
+            }))
             .chain([(7, promoted(7, at_last_ms))])
             .collect(),
     ]
@@ -102,8 +114,17 @@ pub(crate) async fn the_journal_lists_promotions_and_ends_in_order(mut subject: 
         );
     }
     assert_eq!(records[2].changes[0].at_ms, last_ms);
+}
 
-    // Reading starts with the oldest records, and acknowledged records are removed.
+pub(crate) async fn acknowledged_records_leave_the_journal(mut subject: Subject) {
+    subject.open(three_a_second()).await;
+    subject.line_up(1..=7).await;
+    for _ in 0..3 {
+        subject.tick().await;
+        subject.advance_seconds(1);
+    }
+    let records = subject.journal().await;
+    // Reading starts with the oldest records.
     let oldest = subject
         .line
         .due_journal_records(&subject.queue, 2)
@@ -151,15 +172,25 @@ pub(crate) async fn appended_changes_of_every_kind_read_back_unchanged(mut subje
         other => panic!("{other:?}"),
     };
     let completed = subject.leave(visitor(2), LeaveReason::Complete).await;
-    let left = subject.leave(visitor(1), LeaveReason::Evict).await;
-    let timed_out = [no_show_event, expired_event].map(|event| Change {
-        event: event(fast.event.visit()),
-        ..left
-    });
-    let [missed, expired] = timed_out;
-    let changes = [
-        fast, waiting, promoted, claimed, extended, completed, left, missed, expired,
+    let evicted = subject.leave(visitor(1), LeaveReason::Evict).await;
+    let again = subject.enter(visitor(1)).await.change.expect("new");
+    let left = subject.leave(visitor(1), LeaveReason::Leave).await;
+    let (visit, at_ms) = (waiting.event.visit(), left.at_ms);
+    let second_turn = |claim_by_ms| Event::StillReady {
+        visit,
+        turn: Turn::Second,
+        claim_by_ms,
+    };
+    let others = [
+        no_show_event(visit, at_ms),
+        expired_event(visit, at_ms),
+        second_turn(at_ms),
+        Event::CameBack { place: visit.place() },
     ];
+    let mut changes = vec![
+        fast, waiting, promoted, claimed, extended, completed, evicted, again, left,
+    ];
+    changes.extend(others.map(|event| Change { event, ..left }));
     subject.acknowledge_journal(&[]).await;
     for change in &changes {
         subject
@@ -174,7 +205,10 @@ pub(crate) async fn appended_changes_of_every_kind_read_back_unchanged(mut subje
         .into_iter()
         .map(|record| record.changes)
         .collect();
-    assert_eq!(read, changes.map(|change| vec![change]));
+    assert_eq!(
+        read,
+        changes.into_iter().map(|change| vec![change]).collect::<Vec<_>>()
+    );
 }
 
 pub(crate) async fn the_line_keeps_an_end_until_it_is_acknowledged(mut subject: Subject) {
@@ -186,29 +220,40 @@ pub(crate) async fn the_line_keeps_an_end_until_it_is_acknowledged(mut subject: 
     subject.leave(visitor(4), LeaveReason::Leave).await;
     subject.advance_seconds(60);
     for number in 1..=4 {
-        assert_eq!(
-            subject.expect_not_found(visitor(number)).await,
-            NotFound::RecentlyEnded,
-            "visitor {number}"
-        );
+        expect_end(&subject, number).await;
     }
     assert_eq!(subject.tick().await.no_shows, 2);
     assert_eq!(subject.view().await.unsettled_ends, 4);
     subject.acknowledge_journal(&[visitor(1), visitor(2)]).await;
-    for (number, missing) in [
-        (1, NotFound::Unknown),
-        (2, NotFound::Unknown),
-        (3, NotFound::RecentlyEnded),
-        (4, NotFound::RecentlyEnded),
-        (5, NotFound::Unknown),
-    ] {
-        assert_eq!(
-            subject.expect_not_found(visitor(number)).await,
-            missing,
-            "visitor {number}"
-        );
-    }
     assert_eq!(subject.view().await.unsettled_ends, 2);
+    let unsettled: HashSet<_> = subject.unsettled_ends().await.iter().map(|end| end.id).collect();
+    assert_eq!(unsettled, [visitor(3), visitor(4)].into());
+}
+
+/// Another process may hold a record from before the end, so the line remembers the end for a while.
+pub(crate) async fn a_settled_end_is_kept_for_ten_seconds(mut subject: Subject) {
+    subject.open(three_a_second()).await;
+    subject.line_up(1..=3).await;
+    for number in 1..=3 {
+        subject.leave(visitor(number), LeaveReason::Leave).await;
+    }
+    subject.acknowledge_journal(&[visitor(1)]).await;
+    subject.advance_ms(SETTLED_END_KEPT_MS);
+    subject.tick().await;
+    expect_end(&subject, 1).await;
+    subject.acknowledge_journal(&[visitor(2)]).await;
+    // A repeated acknowledgement does not keep the end any longer.
+    subject.acknowledge_journal(&[visitor(1)]).await;
+    subject.advance_ms(1);
+    subject.tick().await;
+    assert_eq!(subject.expect_not_found(visitor(1)).await, unknown(&subject));
+    expect_end(&subject, 2).await;
+    assert_eq!(subject.view().await.unsettled_ends, 1);
+    // An acknowledgement deletes settled ends, too, because a queue may have no promoter for a while.
+    subject.advance_ms(SETTLED_END_KEPT_MS);
+    subject.acknowledge_journal(&[]).await;
+    assert_eq!(subject.expect_not_found(visitor(2)).await, unknown(&subject));
+    expect_end(&subject, 3).await;
 }
 
 /// The write of an end to the backup may be late. By then the visitor may have entered and left again.
@@ -218,19 +263,18 @@ pub(crate) async fn a_late_acknowledgement_keeps_the_next_end(mut subject: Subje
     let first = subject.leave(visitor(1), LeaveReason::Leave).await;
     subject.enter(visitor(1)).await;
     let second = subject.leave(visitor(1), LeaveReason::Leave).await;
-    for (late, missing) in [(&first, NotFound::RecentlyEnded), (&second, NotFound::Unknown)] {
-        let ending = late.visit_end().expect("an end");
-        let remembered = subject
-            .line
-            .unsettled_end(&subject.queue, visitor(1))
-            .await
-            .expect("unsettled_end");
-        assert_eq!(remembered, Some(second), "the line keeps the last end unchanged");
+    for (late, unsettled) in [(&first, vec![second]), (&second, vec![])] {
+        let end = late.visit_end().expect("an end");
         subject
             .line
-            .acknowledge(&subject.queue, &[], &[ending])
+            .acknowledge(&subject.queue, &[], &[end])
             .await
             .expect("acknowledge");
-        assert_eq!(subject.expect_not_found(visitor(1)).await, missing);
+        assert_eq!(subject.unsettled_ends().await, unsettled);
     }
+    // The end of a third visit is unsettled, although that of the second one was settled.
+    subject.enter(visitor(1)).await;
+    let third = subject.leave(visitor(1), LeaveReason::Leave).await;
+    assert_eq!(subject.unsettled_ends().await, [third]);
+    assert_eq!(subject.view().await.unsettled_ends, 1);
 }

@@ -2,6 +2,7 @@
 //! notice. It runs each case on every implementation of the line. Each pair is a test of its own, such as
 //! `redis::entering_twice_keeps_one_place`.
 
+mod adopt;
 mod check;
 mod claim_and_leave;
 mod clock;
@@ -10,23 +11,22 @@ mod concurrent_promoters;
 mod configure;
 mod dead_letters;
 mod dropped_queue;
-mod earlier_epoch;
 mod earlier_release;
+mod epochs;
 mod estimates;
 mod fallback_ticks;
 mod held_polls;
 mod journal;
 mod journal_limits;
 mod load_reports;
+mod missing;
 mod order;
 mod pace;
+mod previous_visits;
 mod promote_chunks;
 mod queue_view;
-mod refused_repair;
-mod repair;
 mod reports;
 mod restore;
-mod restore_entry;
 mod settings;
 mod status_many;
 mod subscription;
@@ -67,6 +67,10 @@ on_every_line! {
         more_than_256_entries_in_a_millisecond_keep_their_order
         order_and_line_time_survive_a_clock_set_back
         a_pause_survives_a_clock_that_is_set_back
+    }
+    previous_visits {
+        a_new_visit_names_the_visit_that_is_over
+        requeueing_after_a_missed_turn_names_no_visit
     }
     clock {
         a_server_clock_an_hour_wrong_stops_promotion
@@ -146,8 +150,10 @@ on_every_line! {
     }
     journal {
         the_journal_lists_promotions_and_ends_in_order
+        acknowledged_records_leave_the_journal
         appended_changes_of_every_kind_read_back_unchanged
         the_line_keeps_an_end_until_it_is_acknowledged
+        a_settled_end_is_kept_for_ten_seconds
         a_late_acknowledgement_keeps_the_next_end
     }
     configure {
@@ -180,43 +186,57 @@ on_every_line! {
         untried_changes_of_a_tick_stay_one_record
         a_dead_letter_is_kept_until_it_is_acknowledged
     }
+    adopt {
+        a_record_that_agrees_changes_nothing
+        what_the_backup_lacks_is_reported_again
+        an_older_record_gets_what_the_line_knows
+        a_later_state_of_the_record_is_taken_over
+        a_later_visit_of_the_record_is_taken_over
+        a_later_state_replaces_an_end_in_the_line
+        an_end_in_the_line_stands_against_an_older_record
+        a_timed_out_entry_counts_as_ended
+        a_record_of_another_epoch_or_generation_is_rejected
+        an_end_in_the_record_removes_the_entry
+        a_session_that_ran_out_meanwhile_expires
+        a_lost_entry_gets_its_old_place
+        new_entries_stay_behind_an_adopted_one
+        adopted_slots_block_promotion_until_there_is_room
+        old_knowledge_of_an_entry_is_rejected
+        an_ended_visit_does_not_come_back
+        an_entry_without_a_live_record_stays_unknown
+        an_entry_that_entered_meanwhile_is_compared
+        an_earlier_live_visit_replaces_the_new_place
+        an_earlier_turn_replaces_the_new_place
+        a_missed_turn_within_the_grace_is_forgiven
+        the_old_place_is_the_one_of_the_record
+        without_a_visit_that_goes_on_the_place_stands
+        an_end_that_the_backup_lacks_counts_as_well
+        a_later_visit_that_ended_needs_a_new_place
+        a_later_live_visit_replaces_the_new_place
+        a_place_that_is_confirmed_meanwhile_stays
+        a_returned_visitor_gets_a_second_turn
+        a_returned_visitor_may_claim_or_leave
+        requeueing_gives_up_the_second_turn
+        a_restore_keeps_the_second_turn
+    }
     check {
         the_pages_contain_every_entry
+        a_page_shows_what_the_line_knows_of_each_entry
         a_check_is_assigned_to_one_caller_every_few_minutes
-    }
-    repair {
-        an_entry_missing_in_the_backup_is_reported_again
-        a_repair_adopts_the_later_state_of_the_record
-        a_repair_removes_entries_that_ended_in_the_backup
-        a_ready_entry_is_matched_by_its_visible_deadline
-    }
-    refused_repair {
-        a_repair_never_touches_a_later_visit
-        a_record_of_another_epoch_or_generation_repairs_nothing
     }
     restore {
         a_restore_brings_back_every_live_entry
-        a_restore_does_not_replace_the_same_or_a_later_epoch
         the_watermark_reveals_a_stale_line
-    }
-    earlier_epoch {
         a_pass_from_before_a_restore_reactivates_until_its_end
-        an_end_of_an_earlier_epoch_acknowledges_no_later_end
+    }
+    epochs {
+        a_restore_does_not_replace_the_same_or_a_later_epoch
+        an_end_of_an_earlier_epoch_settles_by_its_fact
+        a_version_from_the_future_does_not_move_line_time
     }
     dropped_queue {
         a_dropped_queue_is_unknown_until_it_is_restored
         unflushed_changes_outlive_the_dropped_queue
         a_reset_keeps_nothing_of_the_old_generation
-    }
-    restore_entry {
-        a_restored_entry_has_its_old_place
-        new_entries_stay_behind_a_restored_one_on_a_slow_clock
-        restored_slots_block_promotion_until_there_is_room
-        an_ended_visit_is_not_restored
-        a_restored_session_past_its_end_expires
-        two_callers_restore_an_entry_once
-        a_record_of_another_epoch_or_generation_restores_nothing
-        the_old_place_replaces_a_new_place
-        an_end_of_an_earlier_epoch_does_not_block_a_restore
     }
 }

@@ -66,7 +66,8 @@ pub(crate) async fn entering_twice_keeps_one_place(mut subject: Subject) {
     assert_eq!(
         said_again.event,
         Event::Entered {
-            score: waiting_score(&subject.enter(visitor(2)).await)
+            place: waiting_score(&subject.enter(visitor(2)).await),
+            after: None
         }
     );
     assert_eq!(subject.view().await.waiting, 3);
@@ -98,13 +99,16 @@ pub(crate) async fn requeue_setting_moves_a_waiting_entry_to_the_back(mut subjec
         .await;
     subject.line_up([1, 2, 3]).await;
     subject.advance_ms(10);
+    let before = subject.status(visitor(1)).await.visit();
     let moved = subject.enter(visitor(1)).await;
     assert_eq!(moved.kind, JoinKind::Requeued);
     assert_eq!(
         moved.change.as_ref().map(|change| change.event),
         Some(Event::Entered {
-            score: waiting_score(&moved)
-        })
+            place: waiting_score(&moved),
+            after: Some(before)
+        }),
+        "a requeued entry begins a new visit"
     );
     let positions = [
         subject.position(visitor(2)).await,

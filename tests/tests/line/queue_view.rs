@@ -1,18 +1,20 @@
 //! What an operator sees of a queue, and of a queue that does not exist.
 
 use vestibule_domain::{
-    change::{Change, Event, Version, VisitEnd},
+    change::{Change, EndReason, Event, Version, VisitEnd},
+    fact::Fact,
     load::LoadReport,
     score::Visit,
     settings::Settings,
     state::EntryState,
 };
 use vestibule_line::{
-    JoinKind, LeaveReason, LineError, QueueTotals, RequeueOrder, SessionExtension, Validation,
+    AdoptBasis, AdoptOrder, Cursor, JoinKind, LeaveReason, LineError, QueueTotals, RequeueOrder,
+    SessionExtension, Validation,
 };
 use vestibule_tests::lines::{Subject, configuration, tick_order, visitor};
 
-use crate::{journal::no_show_event, reports::EACH_10_SECONDS, settings::three_a_second};
+use crate::{reports::EACH_10_SECONDS, settings::three_a_second};
 
 pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
     let (line, queue, id) = (&subject.line, &subject.queue, visitor(1));
@@ -27,11 +29,21 @@ pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
         seconds: 1,
         latest_end_ms: 1,
     };
+    let fact = Fact::ended(Visit::new(1).expect("below 2^49"));
     let change = Change {
         id,
         version: Version { epoch: 1, v: 1 },
         at_ms: 1,
-        event: no_show_event(Visit::new(1).expect("below 4096")),
+        event: Event::Ended {
+            fact,
+            how: EndReason::Left,
+        },
+    };
+    let adoption = AdoptOrder {
+        id,
+        generation: 1,
+        record: None,
+        basis: AdoptBasis::Known,
     };
     let configuration = configuration(&Settings::default());
     let nothing_left = RequeueOrder {
@@ -50,7 +62,8 @@ pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
         line.enter(queue, id).await.map(drop),
         line.status(queue, id).await.map(drop),
         line.status_many(queue, &[id]).await.map(drop),
-        line.unsettled_end(queue, id).await.map(drop),
+        line.adopt(queue, &adoption).await.map(drop),
+        line.read_page(queue, &Cursor::default()).await.map(drop),
         line.claim(queue, id).await.map(drop),
         line.leave(queue, id, None, LeaveReason::Evict).await.map(drop),
         line.validate(queue, id, check).await.map(drop),
@@ -67,15 +80,8 @@ pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
         line.dead_letter(queue, "1-1").await.map(drop),
         line.requeue_with_backoff(queue, &nothing_left).await,
         line.append_to_journal(queue, &change).await,
-        line.acknowledge(
-            queue,
-            &["1-1".to_owned()],
-            &[VisitEnd {
-                id,
-                version: Version::default(),
-            }],
-        )
-        .await,
+        line.acknowledge(queue, &["1-1".to_owned()], &[VisitEnd { id, fact }])
+            .await,
     ];
     for (number, answer) in answers.into_iter().enumerate() {
         assert!(
@@ -130,9 +136,11 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
             promoted: 6,
             claimed: 2,
             completed: 1,
-            left: 2,
+            left: 1,
+            evicted: 1,
             expired: 1,
             no_shows: 4,
+            returned: 0,
         }
     );
     let promoted = subject.journal().await[0].changes.clone();
@@ -140,7 +148,7 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
         .iter()
         .chain(&subject.journal().await[1].changes)
         .filter_map(|change| match change.event {
-            Event::Promoted { score, .. } => Some(score.raw()),
+            Event::Promoted { place, .. } => Some(place.raw()),
             _ => None,
         })
         .max();

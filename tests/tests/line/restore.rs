@@ -3,21 +3,37 @@
 use std::{collections::HashMap, time::Duration};
 
 use vestibule_domain::{
-    change::Change, configuration::Configuration, entry_status::EntryStatus, id::EntryId,
-    record::EntryRecord, state::EntryState,
+    change::{Change, EndReason},
+    configuration::Configuration,
+    entry_status::EntryStatus,
+    id::EntryId,
+    record::{EntryRecord, PutDecision, PutRules},
+    state::EntryState,
 };
 use vestibule_line::{
-    ConfigureOutcome, EntryLookup, LeaveReason, NotFound, RaiseWatermarkOutcome, RestoredEntries,
+    ConfigureOutcome, EntryLookup, LeaveReason, RaiseWatermarkOutcome, RestoredEntries, ValidateOutcome,
+    Validation,
 };
 use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 
-use crate::settings::three_a_second;
+use crate::{
+    missing::{expect_end_reason, unknown},
+    settings::three_a_second,
+};
+
+/// The default settings on which writes to the backup depend.
+pub(crate) const PUT_RULES: PutRules = PutRules {
+    grace_seconds: 600,
+    retain_hours: 24,
+};
 
 /// The entries that the backup holds after these changes.
 pub(crate) fn restored_entries(changes: &[Change]) -> RestoredEntries {
     let mut records: HashMap<EntryId, EntryRecord> = HashMap::new();
     for change in changes {
-        if let Some(record) = EntryRecord::apply_change(records.get(&change.id), change, 24) {
+        if let PutDecision::Store(record) | PutDecision::FillGaps(record) =
+            EntryRecord::decide_put(records.get(&change.id), change, PUT_RULES)
+        {
             records.insert(change.id, record);
         }
     }
@@ -128,7 +144,7 @@ pub(crate) async fn a_restore_brings_back_every_live_entry(mut subject: Subject)
     for number in [3, 7] {
         assert_eq!(
             rebuilt.lookup(visitor(number)).await,
-            EntryLookup::NotFound(NotFound::Unknown)
+            EntryLookup::NotFound(unknown(&rebuilt))
         );
     }
     // No entry is promoted at once, the line continues where it was, and new entries are behind all others.
@@ -163,35 +179,6 @@ pub(crate) async fn restore_empty(subject: &Subject, configuration: &Configurati
     assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
 }
 
-pub(crate) async fn a_restore_does_not_replace_the_same_or_a_later_epoch(mut subject: Subject) {
-    subject.open(three_a_second()).await;
-    subject.line_up([1, 2]).await;
-    let mut changes = Vec::new();
-    let other = subject.open_sibling(three_a_second()).await;
-    for number in 5..=9 {
-        changes.extend(other.enter(visitor(number)).await.change);
-    }
-    let restore = async |epoch| {
-        let configuration = configuration_of_epoch(&subject, epoch);
-        let restored = subject
-            .line
-            .restore(&subject.queue, &configuration, 0, restored_entries(&changes));
-        restored.await.expect("restore")
-    };
-    let view = subject.view().await;
-    assert_eq!(restore(1).await, ConfigureOutcome::Unchanged);
-    assert_eq!(restore(0).await, ConfigureOutcome::Superseded);
-    assert_eq!(subject.view().await, view);
-    assert_eq!(subject.expect_not_found(visitor(9)).await, NotFound::Unknown);
-    assert_eq!(subject.position(visitor(2)).await, 2);
-
-    // A later epoch replaces the queue.
-    assert_eq!(restore(7).await, ConfigureOutcome::Created);
-    assert_eq!(subject.expect_not_found(visitor(2)).await, NotFound::Unknown);
-    assert_eq!(subject.view().await.active, 3);
-    assert_eq!(subject.position(visitor(9)).await, 2);
-}
-
 pub(crate) async fn the_watermark_reveals_a_stale_line(mut subject: Subject) {
     subject.open(three_a_second()).await;
     let raise_watermark = async |epoch, watermark| {
@@ -220,4 +207,51 @@ pub(crate) async fn the_watermark_reveals_a_stale_line(mut subject: Subject) {
     );
     restore_empty(&subject, &configuration_of_epoch(&subject, 2), 3).await;
     assert_eq!(raise_watermark(2, 3).await, RaiseWatermarkOutcome::Raised(4));
+}
+
+pub(crate) async fn a_pass_from_before_a_restore_reactivates_until_its_end(mut subject: Subject) {
+    subject.open(three_a_second()).await;
+    subject.line_up(1..=5).await;
+    assert_eq!(subject.tick().await.promoted, 3);
+    let end_ms = subject.clock.now_ms() + 40_000;
+    let check = |end_ms| Validation {
+        visit: None,
+        claims: false,
+        consumes: false,
+        reactivate_until_ms: Some(end_ms),
+    };
+    let validate = async |number, end_ms| {
+        let validated = subject
+            .line
+            .validate(&subject.queue, visitor(number), check(end_ms));
+        validated.await.expect("validate")
+    };
+    let expired = validate(4, subject.clock.now_ms()).await;
+    assert!(matches!(expired, ValidateOutcome::NotActive(_)), "{expired:?}");
+    for number in [1, 5] {
+        let visit = subject.status(visitor(number)).await.visit();
+        let ValidateOutcome::Active {
+            status,
+            change: Some(change),
+        } = validate(number, end_ms).await
+        else {
+            panic!("visitor {number} is not active");
+        };
+        let now_ms = subject.clock.now_ms();
+        let expected = EntryStatus::Active {
+            visit,
+            session_end_ms: end_ms,
+            now_ms,
+        };
+        assert_eq!(
+            (status, subject.status(visitor(number)).await),
+            (expected, expected)
+        );
+        assert_eq!(change.event.state(), EntryState::Active);
+    }
+    let view = subject.view().await;
+    assert_eq!((view.waiting, view.ready, view.active), (1, 2, 2));
+    subject.advance_seconds(40);
+    subject.tick().await;
+    assert_eq!(expect_end_reason(&subject, 5).await, EndReason::Expired);
 }

@@ -1,10 +1,13 @@
 //! The statuses of many entries in one call.
 
-use vestibule_domain::{entry_status::EntryStatus, settings::Settings};
+use vestibule_domain::{change::EndReason, entry_status::EntryStatus, settings::Settings};
 use vestibule_line::{EntryLookup, LeaveReason, NotFound, STATUS_CHUNK};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::subscription::two_a_second;
+use crate::{
+    missing::{expect_end, expect_end_reason, unknown},
+    subscription::two_a_second,
+};
 
 /// Covers entries that wait, are ready or active, and entries that ended in each way.
 pub(crate) async fn status_many_agrees_with_status(mut subject: Subject) {
@@ -57,12 +60,9 @@ pub(crate) async fn status_many_agrees_with_status(mut subject: Subject) {
         "{:?}",
         lookup_of(10)
     );
-    assert_eq!(lookup_of(2), EntryLookup::NotFound(NotFound::RecentlyEnded));
-    assert_eq!(
-        lookup_of(visitors - 1),
-        EntryLookup::NotFound(NotFound::RecentlyEnded)
-    );
-    assert_eq!(lookup_of(0), EntryLookup::NotFound(NotFound::Unknown));
+    assert_eq!(expect_end_reason(&subject, 2).await, EndReason::Completed);
+    assert_eq!(expect_end_reason(&subject, visitors - 1).await, EndReason::Left);
+    assert_eq!(lookup_of(0), EntryLookup::NotFound(unknown(&subject)));
 
     // An entry whose time ran out has ended, even before a tick drops it.
     subject.change_settings(|settings| settings.paused = false).await;
@@ -73,7 +73,13 @@ pub(crate) async fn status_many_agrees_with_status(mut subject: Subject) {
         .status_many(&subject.queue, &due)
         .await
         .expect("status_many");
-    assert_eq!(lookups, [EntryLookup::NotFound(NotFound::RecentlyEnded); 2]);
+    let ends = [expect_end(&subject, 1).await, expect_end(&subject, 3).await];
+    assert_eq!(
+        lookups,
+        ends.map(|end| EntryLookup::NotFound(NotFound::Ended(end)))
+    );
+    assert_eq!(expect_end_reason(&subject, 1).await, EndReason::Expired);
+    assert_eq!(expect_end_reason(&subject, 3).await, EndReason::NoShow);
     let none = subject.line.status_many(&subject.queue, &[]).await;
     assert_eq!(none.expect("an empty request succeeds"), []);
 }

@@ -48,10 +48,10 @@ pub(crate) async fn every_subscriber_of_a_queue_receives_its_ticks(mut subject: 
     let changes: Vec<_> = journal.iter().flat_map(|record| &record.changes).collect();
     assert_eq!(changes.len(), 2, "{changes:?}");
     for change in changes {
-        let Event::Promoted { score, .. } = change.event else {
+        let Event::Promoted { place, .. } = change.event else {
             panic!("{change:?}")
         };
-        assert_eq!(tick.change_for_entry(change.id, score), Some(*change));
+        assert_eq!(tick.change_for_entry(change.id, place), Some(*change));
     }
     let last = subject.status(visitor(3)).await;
     let EntryStatus::Waiting { score, .. } = last else {

@@ -1,15 +1,20 @@
 //! The entrance and pause switches, and the deadlines of claims and sessions.
 
 use vestibule_domain::{
+    change::{EndReason, Event},
     entry_status::EntryStatus,
+    fact::{Fact, Turn},
     pace::LimitedBy,
     settings::{Entrance, ReEntry, Settings},
     state::EntryState,
 };
-use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, JoinKind, LeaveReason, NotFound, Refusal};
+use vestibule_line::{ClaimOutcome, EnterOutcome, JoinKind, LeaveReason, NotFound, Refusal};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::bounded;
+use crate::{
+    missing::{expect_end, expect_end_reason, unknown},
+    settings::bounded,
+};
 
 fn one_at_a_time() -> Settings {
     bounded(1, 1, 1)
@@ -32,7 +37,7 @@ pub(crate) async fn a_draining_queue_refuses_new_visitors_and_serves_the_line(mu
         .change_settings(|settings| settings.entrance = Entrance::Draining)
         .await;
     expect_refused(&subject, 3, Refusal::Draining).await;
-    assert_eq!(subject.expect_not_found(visitor(3)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(3)).await, unknown(&subject));
     assert_eq!(subject.view().await.totals.entered, 2);
     // An entry in the line keeps its place. It cannot move to the back, because a draining queue accepts no new
     // place there.
@@ -119,10 +124,7 @@ pub(crate) async fn a_pause_stops_promotion_and_claim_deadlines(mut subject: Sub
     subject.advance_ms(39_999);
     assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
     subject.advance_ms(1);
-    assert_eq!(
-        subject.expect_not_found(visitor(1)).await,
-        NotFound::RecentlyEnded
-    );
+    assert_eq!(expect_end_reason(&subject, 1).await, EndReason::NoShow);
     let tick = subject.tick().await;
     assert_eq!((tick.promoted, tick.no_shows), (1, 1));
     // The lengths of two pauses add up.
@@ -138,6 +140,7 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
     subject.open(one_at_a_time()).await;
     subject.line_up([1, 2]).await;
     assert_eq!(subject.tick().await.promoted, 1);
+    let visit = subject.status(visitor(1)).await.visit();
     subject.advance_ms(59_999);
     let tick = subject.tick().await;
     assert_eq!(
@@ -146,9 +149,12 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
     );
     assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
     subject.advance_ms(1);
+    let end = expect_end(&subject, 1).await;
+    let missed = Fact::ready(visit, Turn::First, subject.clock.now_ms()).timed_out();
+    let how = EndReason::NoShow;
     assert_eq!(
-        subject.lookup(visitor(1)).await,
-        EntryLookup::NotFound(NotFound::RecentlyEnded),
+        end.event,
+        Event::Ended { fact: missed, how },
         "the entry has ended even before a tick drops it"
     );
     assert_eq!(
@@ -157,15 +163,14 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
             .claim(&subject.queue, visitor(1))
             .await
             .expect("claim"),
-        ClaimOutcome::NotFound(NotFound::RecentlyEnded)
+        ClaimOutcome::NotFound(NotFound::Ended(end))
     );
     let tick = subject.tick().await;
     assert_eq!((tick.no_shows, tick.promoted), (1, 1));
     assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
-    assert_eq!(
-        subject.expect_not_found(visitor(1)).await,
-        NotFound::RecentlyEnded
-    );
+    let dropped = expect_end(&subject, 1).await;
+    assert_eq!(dropped.event, end.event);
+    assert!(dropped.version > end.version, "the tick gives the end a version");
 }
 
 pub(crate) async fn lower_claim_seconds_apply_after_the_old_deadlines(mut subject: Subject) {
@@ -229,9 +234,12 @@ pub(crate) async fn the_end_of_a_session_frees_the_slot(mut subject: Subject) {
     assert_eq!(subject.state(visitor(1)).await, EntryState::Active);
     assert_eq!(subject.tick().await.promoted, 0);
     subject.advance_ms(1);
+    let end = expect_end(&subject, 1).await;
+    let fact = Fact::active(active.visit(), session_end_ms).timed_out();
+    let how = EndReason::Expired;
     assert_eq!(
-        subject.lookup(visitor(1)).await,
-        EntryLookup::NotFound(NotFound::RecentlyEnded),
+        end.event,
+        Event::Ended { fact, how },
         "the entry has ended even before a tick drops it"
     );
     let tick = subject.tick().await;

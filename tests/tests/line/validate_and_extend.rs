@@ -3,6 +3,7 @@
 use vestibule_domain::{
     change::{EndReason, Event},
     entry_status::EntryStatus,
+    fact::Fact,
     state::EntryState,
 };
 use vestibule_line::{
@@ -10,7 +11,10 @@ use vestibule_line::{
 };
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::claim_and_leave::{STATES, open_in_state, with_room_for_all};
+use crate::{
+    claim_and_leave::{STATES, open_in_state, with_room_for_all},
+    missing::{expect_end, unknown},
+};
 
 pub(crate) async fn validate(subject: &Subject, check: Validation) -> ValidateOutcome {
     let validated = subject.line.validate(&subject.queue, visitor(1), check);
@@ -32,7 +36,7 @@ pub(crate) async fn validating_accepts_active_entries_only(mut subject: Subject)
     };
     assert_eq!(
         validate(&subject, check_only(None)).await,
-        ValidateOutcome::NotFound(NotFound::Unknown)
+        ValidateOutcome::NotFound(unknown(&subject))
     );
     for state in STATES {
         let subject = open_in_state(&subject, state).await;
@@ -65,10 +69,10 @@ pub(crate) async fn validating_accepts_active_entries_only(mut subject: Subject)
             view,
             "a check without claim changes nothing"
         );
-        subject.leave(visitor(1), LeaveReason::Evict).await;
+        let evicted = subject.leave(visitor(1), LeaveReason::Evict).await;
         assert_eq!(
             validate(&subject, check_only(None)).await,
-            ValidateOutcome::NotFound(NotFound::RecentlyEnded)
+            ValidateOutcome::NotFound(NotFound::Ended(evicted))
         );
     }
 }
@@ -110,7 +114,7 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
         assert_eq!(status, active, "{case}");
         let event = match (state, consumes) {
             (_, true) => Some(Event::Ended {
-                visit,
+                fact: Fact::ended(visit),
                 how: EndReason::Completed,
             }),
             (EntryState::Ready, false) => Some(Event::Claimed {
@@ -123,17 +127,14 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
         let view = subject.view().await;
         assert_eq!(view.totals.claimed, 1, "{case}");
         assert_eq!(view.totals.completed, u64::from(consumes), "{case}");
-        let after = if consumes {
-            EntryLookup::NotFound(NotFound::RecentlyEnded)
-        } else {
-            EntryLookup::Found(active)
-        };
+        let ended = change.filter(|_| consumes).map(NotFound::Ended);
+        let after = ended.map_or(EntryLookup::Found(active), EntryLookup::NotFound);
         assert_eq!(subject.lookup(visitor(1)).await, after, "{case}");
-        if consumes {
+        if let Some(ended) = ended {
             let again = validate(&subject, check).await;
             assert_eq!(
                 again,
-                ValidateOutcome::NotFound(NotFound::RecentlyEnded),
+                ValidateOutcome::NotFound(ended),
                 "{case}: an entry can be consumed once"
             );
         }
@@ -150,7 +151,7 @@ pub(crate) async fn an_extension_is_bounded_and_never_shortens(mut subject: Subj
     };
     assert_eq!(
         extend(&subject, by(10, u64::MAX / 4096)).await,
-        ExtendOutcome::NotFound(NotFound::Unknown)
+        ExtendOutcome::NotFound(unknown(&subject))
     );
     for state in [EntryState::Waiting, EntryState::Ready] {
         let subject = open_in_state(&subject, state).await;
@@ -202,9 +203,10 @@ pub(crate) async fn an_extension_is_bounded_and_never_shortens(mut subject: Subj
     assert_eq!(subject.state(visitor(1)).await, EntryState::Active);
     subject.advance_seconds(1);
     let extended = extend(&subject, by(10, now_ms + 3_600_000)).await;
+    let end = expect_end(&subject, 1).await;
     assert_eq!(
         extended,
-        ExtendOutcome::NotFound(NotFound::RecentlyEnded),
+        ExtendOutcome::NotFound(NotFound::Ended(end)),
         "an expired session cannot be extended"
     );
 }

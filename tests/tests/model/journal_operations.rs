@@ -1,40 +1,28 @@
 //! The operations of the journal: the backup accepts a record, rejects it, or accepts a part of it.
 
-use vestibule_domain::{
-    change::{Change, VisitEnd},
-    id::QueueId,
-};
+use vestibule_domain::id::QueueId;
 use vestibule_line::{Line, RequeueOrder};
-use vestibule_tests::lines::visitor;
 
 use crate::{
-    line_pair::{JOURNAL_RECORDS_MAX, to_text},
+    line_pair::{JOURNAL_RECORDS_MAX, OperationInput, to_text},
     operations::Operation,
 };
 
-/// Runs the operation and returns the answer as text. `record` is the change to append, if the operation needs
-/// one.
+/// Runs the operation and returns the answer as text.
 pub(crate) async fn run_operation(
     line: &dyn Line,
     queue: &QueueId,
     op: &Operation,
-    record: Option<&Change>,
+    input: &OperationInput,
 ) -> String {
     match op {
-        Operation::Acknowledge { records, ended, late } => {
+        Operation::Acknowledge { records, .. } => {
             let oldest = line.due_journal_records(queue, *records).await.expect("journal");
             let keys: Vec<_> = oldest.into_iter().map(|record| record.key).collect();
-            let mut version = line.queue_view(queue).await.expect("a view").version;
-            version.v -= if *late { 3_600_000_000 } else { 0 };
-            let ending = |number| VisitEnd {
-                id: visitor(number),
-                version,
-            };
-            let ended: Vec<_> = ended.iter().copied().map(ending).collect();
-            to_text(line.acknowledge(queue, &keys, &ended).await)
+            to_text(line.acknowledge(queue, &keys, &input.ends).await)
         }
         Operation::AppendToJournal(..) => to_text(
-            line.append_to_journal(queue, record.expect("the operation has a change"))
+            line.append_to_journal(queue, input.change.as_ref().expect("the operation has a change"))
                 .await,
         ),
         Operation::Requeue {

@@ -3,6 +3,7 @@
 //!
 //! `PROPTEST_RNG_SEED` and `PROPTEST_CASES` select other sequences than a usual run.
 
+mod adopt_operations;
 mod check_operations;
 mod journal_operations;
 mod line_pair;

@@ -7,6 +7,11 @@ use vestibule_domain::{
 };
 use vestibule_line::{CheckOrder, FallbackTickOrder, LeaveReason};
 
+use crate::{
+    adopt_operations::{Adoption, adoption},
+    line_pair::CHANGE_KINDS,
+};
+
 /// The number of visitors.
 pub(crate) const VISITORS: u64 = 6;
 
@@ -30,6 +35,8 @@ pub(crate) enum Operation {
         visit: VisitSelector,
         claims: bool,
         consumes: bool,
+        /// The end of the visitor's pass of an earlier epoch, relative to the given time. May be negative.
+        pass_ms_from_now: Option<i64>,
     },
     Extend {
         visitor: u64,
@@ -41,9 +48,7 @@ pub(crate) enum Operation {
     /// The backup has this many of the oldest records, and these ends.
     Acknowledge {
         records: usize,
-        ended: Vec<u64>,
-        /// The end is of an earlier visit.
-        late: bool,
+        ended: Vec<(u64, EndOrder)>,
     },
     /// The backup did not accept a change of this kind.
     AppendToJournal(u64, usize),
@@ -58,27 +63,10 @@ pub(crate) enum Operation {
     DeadLetter(usize),
     /// The backup accepted this many dead letters.
     AcknowledgeDeadLetters(usize),
-    /// The record of a known visit is restored: with a ticket or without, or in place of the current visit.
-    RestoreEntry {
-        visitor: u64,
-        state: usize,
-        with_ticket: bool,
-        replaces_current: bool,
-    },
+    /// An entry is compared with its record.
+    Adopt(Adoption),
     /// All pages are read.
     ReadPages,
-    /// The backup has another state of an entry than the line.
-    Repair {
-        visitor: u64,
-        /// A state, or no record.
-        state: usize,
-        /// The record is of the current visit, and otherwise of an earlier one.
-        same_visit: bool,
-        /// The entry is where the check observed it, and otherwise elsewhere.
-        as_observed: bool,
-        /// Relative to the given time. May be negative.
-        end_ms_from_now: i64,
-    },
     /// A promoter asks for the turn to run the consistency check.
     TakeCheck(CheckOrder),
     /// The consistency check has finished this many shards.
@@ -115,6 +103,14 @@ pub(crate) enum VisitSelector {
     None,
     Current,
     Other,
+}
+
+/// How the end that the backup has compares with the one that the line knows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum EndOrder {
+    Earlier,
+    Same,
+    Later,
 }
 
 /// A change of settings.
@@ -166,21 +162,16 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(id, visit, reason)| Operation::Leave(id, visit, reason)),
         3 => validate(),
         2 => extend(),
-        2 => (0_usize..12, vec(visitor(), 0..4), any::<bool>())
-            .prop_map(|(records, ended, late)| Operation::Acknowledge { records, ended, late }),
-        1 => (visitor(), 0_usize..10).prop_map(|(id, kind)| Operation::AppendToJournal(id, kind)),
+        3 => (0_usize..12, vec((visitor(), end_order()), 0..4))
+            .prop_map(|(records, ended)| Operation::Acknowledge { records, ended }),
+        1 => (visitor(), 0_usize..CHANGE_KINDS).prop_map(|(id, kind)| Operation::AppendToJournal(id, kind)),
         2 => (0_usize..4, 1_u32..11, 0_u64..60_000).prop_map(|(record, tries, wait_ms)| {
             Operation::Requeue { record, tries, wait_ms }
         }),
         1 => (0_usize..4).prop_map(Operation::DeadLetter),
         1 => (0_usize..3).prop_map(Operation::AcknowledgeDeadLetters),
-        4 => (visitor(), 0_usize..3, any::<bool>(), any::<bool>()).prop_map(
-            |(visitor, state, with_ticket, replaces_current)| {
-                Operation::RestoreEntry { visitor, state, with_ticket, replaces_current }
-            },
-        ),
+        8 => adoption().prop_map(Operation::Adopt),
         1 => Just(Operation::ReadPages),
-        4 => repair(),
         1 => (1_u64..40_000, 1_u64..200_000, 1_u64..40_000).prop_map(|(every_ms, idle_ms, silent_ms)| {
             Operation::TakeCheck(CheckOrder { every_ms, idle_ms, silent_ms })
         }),
@@ -201,26 +192,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn repair() -> impl Strategy<Value = Operation> {
-    (
-        visitor(),
-        0_usize..7,
-        any::<bool>(),
-        0_u8..8,
-        -50_000_i64..200_000,
-    )
-        .prop_map(
-            |(visitor, state, same_visit, as_observed, end_ms_from_now)| Operation::Repair {
-                visitor,
-                state,
-                same_visit,
-                as_observed: as_observed > 0,
-                end_ms_from_now,
-            },
-        )
-}
-
-fn visitor() -> impl Strategy<Value = u64> {
+pub(crate) fn visitor() -> impl Strategy<Value = u64> {
     1..=VISITORS
 }
 
@@ -240,17 +212,23 @@ fn visit_selector() -> impl Strategy<Value = VisitSelector> {
     prop_oneof![2 => Just(VisitSelector::None), 2 => Just(VisitSelector::Current), 1 => Just(VisitSelector::Other)]
 }
 
+fn end_order() -> impl Strategy<Value = EndOrder> {
+    prop_oneof![1 => Just(EndOrder::Earlier), 4 => Just(EndOrder::Same), 1 => Just(EndOrder::Later)]
+}
+
 fn leave_reason() -> impl Strategy<Value = LeaveReason> {
     Union::new([LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict].map(Just))
 }
 
 fn validate() -> impl Strategy<Value = Operation> {
-    (visitor(), visit_selector(), any::<bool>(), any::<bool>()).prop_map(
-        |(visitor, visit, claims, consumes)| Operation::Validate {
+    let pass = prop_oneof![3 => Just(None), 1 => (-20_000_i64..100_000).prop_map(Some)];
+    (visitor(), visit_selector(), any::<bool>(), any::<bool>(), pass).prop_map(
+        |(visitor, visit, claims, consumes, pass_ms_from_now)| Operation::Validate {
             visitor,
             visit,
             claims,
             consumes,
+            pass_ms_from_now,
         },
     )
 }

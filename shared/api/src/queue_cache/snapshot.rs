@@ -59,7 +59,7 @@ impl QueueSnapshot {
     /// according to the record. `None` if entering now would not give the place back.
     pub(crate) fn grace_until_ms(&self, record: &EntryRecord) -> Option<u64> {
         let settings = self.settings();
-        let until_ms = record.grace_until_ms(settings.grace_seconds)?;
+        let until_ms = record.fact.grace_until_ms(settings.grace_seconds)?;
         (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
     }
 

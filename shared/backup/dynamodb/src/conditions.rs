@@ -1,131 +1,111 @@
-//! The conditions under which a change is written. They express [`EntryRecord::outlasts`] and
-//! [`EntryRecord::come_back`] in DynamoDB's condition language.
+//! The conditions under which a change is written. They say in DynamoDB's condition language what
+//! [`EntryRecord::decide_put`](vestibule_domain::record::EntryRecord::decide_put) decides.
 
 use std::collections::HashMap;
 
 use vestibule_domain::{
-    change::{Change, EndReason, Event},
-    record::EntryRecord,
-    state::EntryState,
+    change::{Change, Event, Version},
+    fact::{Fact, Step},
+    score::{Visit, WaitScore},
 };
 
-use super::entry_items::{
-    CAME_BACK_AT_MS, CLAIMED_AT_MS, ENDED_AT_MS, EXPIRES_AT_MS, Expression, Item, SCORE, number, statuses,
-};
+use super::entry_items::{Expression, Item, number};
 
-/// The item is older than the change.
-const IS_OLDER: &str = "(#epoch < :epoch OR (#epoch = :epoch AND #v < :v))";
-
-/// The condition for a change that begins a visit. It holds if the table has no item, or if the
-/// item is older than the change and shows no other live visit. There are three exceptions:
-///
-/// - The item already shows a return to this very place, and so holds more than the change does.
-/// - The item shows the end of this very place: the line that made the change had lost that end.
-/// - With a grace, the item shows a missed turn whose visitor may still get the old place back. The
-///   caller decides that from the record.
-pub(super) fn no_live_visit(change: &Change, grace_seconds: u32) -> Expression {
-    let mut values = visit_values(change);
-    values.extend(statuses(|state| !state.is_live() || state == EntryState::Waiting));
-    let is_no_missed_turn = match change.event {
-        Event::Entered { score } if grace_seconds > 0 => {
-            let grace_ms = u64::from(grace_seconds) * 1_000;
-            let since_ms = score.joined_at_ms().saturating_sub(grace_ms);
-            values.insert(":missed_since".to_owned(), number(since_ms));
-            format!(
-                " AND (#status <> :expired OR attribute_exists(#{CLAIMED_AT_MS}) \
-                 OR attribute_exists(#{CAME_BACK_AT_MS}) OR #{ENDED_AT_MS} < :missed_since)"
-            )
-        }
-        _ => String::new(),
-    };
-    // As in `EntryRecord::is_end_of_place`: a line that lost an end gives the same place again.
-    let place = change
-        .event
-        .place()
-        .map_or((0, 0), |score| (score.raw(), score.joined_at_ms()));
-    values.insert(":place".to_owned(), number(place.0));
-    values.insert(":joined".to_owned(), number(place.1));
-    let is_no_lost_end = format!(
-        " AND (#status = :waiting OR (attribute_exists(#{SCORE}) AND #{SCORE} <> :place) OR \
-         (attribute_not_exists(#{SCORE}) AND (#visit <> :visit OR #{ENDED_AT_MS} <= :joined)))"
-    );
+/// The item states a lesser fact. This is the order of [`Fact`] (`visit`, `step`, `step_ms`, `is_over`): "The fields are
+/// compared in their order, so the greater of two facts is the later one."
+fn has_lesser_fact(fact: Fact) -> Expression {
+    let text = "#visit < :visit OR (#visit = :visit AND (#step < :step OR (#step = :step AND \
+                (#step_ms < :step_ms OR (#step_ms = :step_ms AND #over < :over)))))";
     Expression {
-        text: format!(
-            "attribute_not_exists(#entry) OR ({IS_OLDER} AND (#status IN (:completed, :left, :expired) \
-             OR (#visit = :visit AND #status = :waiting)) \
-             AND (#visit <> :visit OR attribute_not_exists(#{CAME_BACK_AT_MS})){is_no_lost_end}{is_no_missed_turn})"
-        ),
+        text: text.to_owned(),
+        values: HashMap::from([
+            (":visit".to_owned(), number(fact.visit.number())),
+            (":step".to_owned(), number(fact.step.number())),
+            (":step_ms".to_owned(), number(fact.step_ms)),
+            (":over".to_owned(), number(fact.is_over)),
+        ]),
+    }
+}
+
+/// The item shows the visit of the change, and a lesser fact of it.
+pub(super) fn same_visit_before(change: &Change) -> Expression {
+    let Expression { text, values } = has_lesser_fact(change.fact());
+    Expression {
+        text: format!("#visit = :visit AND ({text})"),
         values,
     }
 }
 
-/// The condition for a change to the visit that the item shows: the visit is in a state that the
-/// change may follow.
-pub(super) fn same_visit_before(change: &Change) -> Expression {
-    let mut values = visit_values(change);
-    let before: Vec<_> = statuses(|state| !change.event.is_before_state(state)).collect();
-    let names: Vec<_> = before.iter().map(|(name, _)| name.as_str()).collect();
-    let text = format!(
-        "#visit = :visit AND {IS_OLDER} AND #status IN ({})",
-        names.join(", ")
-    );
-    values.extend(before);
-    // As in `EntryRecord::lasts_longer`. The values are those that the change sets.
-    let lasts_no_longer = match change.event {
-        Event::Ended {
-            how: EndReason::Expired,
-            ..
-        } => format!(
-            " AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
-             OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})"
-        ),
-        Event::Ended {
-            how: EndReason::NoShow,
-            ..
-        } => format!(
-            " AND ((#status = :waiting AND attribute_not_exists(#{CAME_BACK_AT_MS})) OR (#status <> :waiting \
-             AND (attribute_not_exists(#{EXPIRES_AT_MS}) OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})))"
-        ),
-        Event::Claimed { .. } | Event::Extended { .. } => format!(
-            " AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
-             OR #{EXPIRES_AT_MS} <= :{EXPIRES_AT_MS})"
-        ),
-        _ => String::new(),
-    };
-    let text = text + &lasts_no_longer;
-    Expression { text, values }
+/// The item has no later version than this one.
+pub(super) fn no_later_version(version: Version) -> Expression {
+    Expression {
+        text: "#epoch < :epoch OR (#epoch = :epoch AND #v <= :v)".to_owned(),
+        values: HashMap::from([
+            (":epoch".to_owned(), number(version.epoch)),
+            (":v".to_owned(), number(version.v)),
+        ]),
+    }
 }
 
-/// Optimistic concurrency: the item is unchanged since it was read, or still absent.
-pub(super) fn unchanged_since_read(stored: Option<&EntryRecord>) -> Expression {
-    match stored {
-        None => Expression {
-            text: "attribute_not_exists(#entry)".to_owned(),
-            values: Item::new(),
-        },
-        Some(record) => Expression {
-            text: "#epoch = :epoch AND #v = :v".to_owned(),
-            values: HashMap::from([
-                (":epoch".to_owned(), number(record.version.epoch)),
-                (":v".to_owned(), number(record.version.v)),
-            ]),
-        },
+/// The table has no item, or the item shows an earlier visit than the change. If the change gives a provisional place,
+/// that earlier visit must also be over for good.
+pub(super) fn absent_or_earlier_visit(change: &Change, grace_seconds: u32) -> Expression {
+    let mut values = visit_value(change.event.visit());
+    let is_earlier = match change.event {
+        Event::Entered { place, after } | Event::FastTracked { place, after, .. } => {
+            let over = over_for_good(place, after, change.event.grace_seconds(grace_seconds));
+            values.extend(over.values);
+            format!("(#visit < :visit AND ({}))", over.text)
+        }
+        _ => "#visit < :visit".to_owned(),
+    };
+    Expression {
+        text: format!("attribute_not_exists(#entry) OR {is_earlier}"),
+        values,
     }
+}
+
+/// The visit that the item shows is over, and its visitor does not get the old place back. As in
+/// [`resolve_provisional`](vestibule_domain::reconcile::resolve_provisional).
+fn over_for_good(place: WaitScore, after: Option<Visit>, grace_seconds: u32) -> Expression {
+    let mut values = HashMap::from([
+        (":held".to_owned(), number(Step::Held.number())),
+        (":is_over".to_owned(), number(true)),
+    ]);
+    let mut over = "#over = :is_over".to_owned();
+    if grace_seconds > 0 {
+        let grace_ms = u64::from(grace_seconds) * 1_000;
+        let missed_before_ms = place.joined_at_ms().saturating_sub(grace_ms);
+        values.insert(":ready".to_owned(), number(Step::Ready.number()));
+        values.insert(":missed_before".to_owned(), number(missed_before_ms));
+        over = format!("({over} AND (#step <> :ready OR #step_ms < :missed_before))");
+    }
+    let mut text = format!("#step >= :held OR {over}");
+    if let Some(after) = after {
+        values.insert(":after".to_owned(), number(after.number()));
+        text += " OR #visit <= :after";
+    }
+    Expression { text, values }
 }
 
 /// The item shows the visit of the change, however old the change is.
 pub(super) fn same_visit(change: &Change) -> Expression {
-    let visit = number(change.event.visit().number());
     Expression {
         text: "#visit = :visit".to_owned(),
-        values: HashMap::from([(":visit".to_owned(), visit)]),
+        values: visit_value(change.event.visit()),
     }
 }
 
-fn visit_values(change: &Change) -> Item {
-    HashMap::from([
-        (":epoch".to_owned(), number(change.version.epoch)),
-        (":v".to_owned(), number(change.version.v)),
-        (":visit".to_owned(), number(change.event.visit().number())),
-    ])
+/// Both conditions hold.
+pub(super) fn both(one: Expression, other: Expression) -> Expression {
+    let mut values = one.values;
+    values.extend(other.values);
+    Expression {
+        text: format!("({}) AND ({})", one.text, other.text),
+        values,
+    }
+}
+
+fn visit_value(visit: Visit) -> Item {
+    HashMap::from([(":visit".to_owned(), number(visit.number()))])
 }

@@ -3,13 +3,12 @@
 //! ```text
 //! shard             S   partition key: queue#generation#shard
 //! entry             S   sort key: the entry id, a UUID of 36 characters
-//! status            S   WAITING, READY, ACTIVE, COMPLETED, LEFT, EXPIRED
-//! epoch, v          N   together the version: of two changes, the one with the higher pair is later
-//! visit             N
+//! status            S   WAITING, READY, ACTIVE, COMPLETED, LEFT, EXPIRED, EVICTED
+//! visit, step, step_ms, over   N   the fact; the last is 1 if the time of the step ran out, and otherwise 0
+//! epoch, v          N   the version of the last change
 //! score, lane       N   the place that the entry has or had; the score contains the lane, repeated for operators
 //! joined_at_ms      N   also contained in the score
 //! promoted_at_ms, claimed_at_ms, expires_at_ms, ended_at_ms   N
-//! came_back_at_ms   N   when a visitor who had missed the turn returned to this place
 //! delete_at_seconds N   the table's time to live
 //! ```
 //!
@@ -20,9 +19,10 @@ use std::collections::{BTreeSet, HashMap};
 use aws_sdk_dynamodb::types::AttributeValue;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::{
-    change::Version,
+    change::{Change, Event, Version},
+    fact::{Fact, Step},
     id::EntryId,
-    record::EntryRecord,
+    record::{EntryRecord, PutRules},
     score::{Visit, WaitScore},
     state::EntryState,
 };
@@ -31,17 +31,19 @@ pub(super) const SHARD: &str = "shard";
 pub(super) const ENTRY: &str = "entry";
 pub(super) const DELETE_AT_SECONDS: &str = "delete_at_seconds";
 const STATUS: &str = "status";
+const VISIT: &str = "visit";
+const STEP: &str = "step";
+const STEP_MS: &str = "step_ms";
+const OVER: &str = "over";
 const EPOCH: &str = "epoch";
 const V: &str = "v";
-const VISIT: &str = "visit";
-pub(super) const SCORE: &str = "score";
+const SCORE: &str = "score";
 const LANE: &str = "lane";
 const JOINED_AT_MS: &str = "joined_at_ms";
 const PROMOTED_AT_MS: &str = "promoted_at_ms";
-pub(super) const CLAIMED_AT_MS: &str = "claimed_at_ms";
-pub(super) const EXPIRES_AT_MS: &str = "expires_at_ms";
-pub(super) const ENDED_AT_MS: &str = "ended_at_ms";
-pub(super) const CAME_BACK_AT_MS: &str = "came_back_at_ms";
+const CLAIMED_AT_MS: &str = "claimed_at_ms";
+const EXPIRES_AT_MS: &str = "expires_at_ms";
+const ENDED_AT_MS: &str = "ended_at_ms";
 
 /// An item: attributes by name.
 pub(super) type Item = HashMap<String, AttributeValue>;
@@ -65,27 +67,37 @@ pub(super) fn statuses(
     })
 }
 
-/// Sets the attributes that a change determines, and leaves the others of the item alone. `alone`
-/// is the record that the change makes of an empty one, so it holds exactly what the change
-/// determines.
-pub(super) fn assignments(alone: &EntryRecord) -> Expression {
-    let mut attributes_of_change = attributes(alone);
-    attributes_of_change.remove(VISIT);
-    let mut texts: Vec<_> = attributes_of_change
+/// Sets the attributes that a change determines, and leaves the others of the item alone. The item shows the visit of the
+/// change. `sets_version` is false if the item has a later version than the change.
+pub(super) fn assignments(change: &Change, rules: PutRules, sets_version: bool) -> Expression {
+    let mut of_change = attributes(&EntryRecord::of_change(change, rules));
+    of_change.remove(VISIT);
+    if !sets_version {
+        of_change.remove(EPOCH);
+        of_change.remove(V);
+    }
+    // As in `EntryRecord::decide_put`: a repeated claim keeps the time of the first one.
+    let is_first_claim = matches!(change.event, Event::FastTracked { .. });
+    let mut texts: Vec<_> = of_change
         .keys()
         .map(|name| match name.as_str() {
-            // A repeated claim keeps the time of the first one.
-            CLAIMED_AT_MS => format!("#{name} = if_not_exists(#{name}, :{name})"),
+            CLAIMED_AT_MS if !is_first_claim => format!("#{name} = if_not_exists(#{name}, :{name})"),
             _ => format!("#{name} = :{name}"),
         })
         .collect();
     texts.sort();
+    let mut text = format!("SET {}", texts.join(", "));
+    // A visit that goes on after a missed turn has not ended.
+    match change.event {
+        Event::CameBack { .. } => {
+            text = format!("{text} REMOVE #{PROMOTED_AT_MS}, #{EXPIRES_AT_MS}, #{ENDED_AT_MS}");
+        }
+        Event::Ended { .. } => {}
+        _ => text = format!("{text} REMOVE #{ENDED_AT_MS}"),
+    }
     Expression {
-        text: format!("SET {}", texts.join(", ")),
-        values: attributes_of_change
-            .into_iter()
-            .map(|(name, value)| (format!(":{name}"), value))
-            .collect(),
+        text,
+        values: to_placeholders(of_change),
     }
 }
 
@@ -99,15 +111,19 @@ pub(super) fn additions(filled: &EntryRecord) -> Expression {
         .collect();
     Expression {
         text: format!("SET {}", texts.join(", ")),
-        values: additions
-            .into_iter()
-            .map(|(name, value)| (format!(":{name}"), value))
-            .collect(),
+        values: to_placeholders(additions),
     }
 }
 
-/// The attribute name behind each `#name` in these expressions. The placeholders are needed because
-/// DynamoDB reserves many of these words. It also rejects a placeholder that no expression uses.
+fn to_placeholders(attributes: Item) -> Item {
+    attributes
+        .into_iter()
+        .map(|(name, value)| (format!(":{name}"), value))
+        .collect()
+}
+
+/// The attribute name behind each `#name` in these expressions. The placeholders are needed because DynamoDB reserves
+/// many of these words. It also rejects a placeholder that no expression uses.
 pub(super) fn attribute_names(expressions: &[&str]) -> HashMap<String, String> {
     expressions
         .iter()
@@ -154,9 +170,12 @@ pub(super) fn to_item(partition: &EntryPartition, record: &EntryRecord) -> Item 
 fn attributes(record: &EntryRecord) -> Item {
     let status = AttributeValue::S(record.state.table_name().to_owned());
     let numbers = [
+        (VISIT, Some(record.fact.visit.number())),
+        (STEP, Some(record.fact.step.number())),
+        (STEP_MS, Some(record.fact.step_ms)),
+        (OVER, Some(record.fact.is_over.into())),
         (EPOCH, Some(record.version.epoch.into())),
         (V, Some(record.version.v)),
-        (VISIT, Some(record.visit.number().into())),
         (SCORE, record.score.map(WaitScore::raw)),
         (LANE, record.score.map(WaitScore::lane)),
         (JOINED_AT_MS, record.joined_at_ms()),
@@ -164,7 +183,6 @@ fn attributes(record: &EntryRecord) -> Item {
         (CLAIMED_AT_MS, record.claimed_at_ms),
         (EXPIRES_AT_MS, record.expires_at_ms),
         (ENDED_AT_MS, record.ended_at_ms),
-        (CAME_BACK_AT_MS, record.came_back_at_ms),
         (DELETE_AT_SECONDS, Some(record.delete_at_ms.div_ceil(1_000))),
     ];
     numbers
@@ -177,20 +195,24 @@ fn attributes(record: &EntryRecord) -> Item {
 /// Parses the record in an item.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] with the name of the first attribute that is missing or invalid.
+/// [`BackupError::Unreadable`] with the name of the first attribute that is missing or invalid.
 pub(super) fn to_record(item: &Item) -> Result<EntryRecord, BackupError> {
     let id = required_text(item, ENTRY)?
         .parse()
         .map_err(|_| invalid_attribute_error(ENTRY))?;
+    let fact = to_fact(item)?;
+    // After an edit by hand, the status may contradict the fact.
+    let state = EntryState::from_table_name(required_text(item, STATUS)?)
+        .filter(|state| fact.live_state() == Some(*state).filter(|state| state.is_live()))
+        .ok_or_else(|| invalid_attribute_error(STATUS))?;
     Ok(EntryRecord {
         id,
-        state: EntryState::from_table_name(required_text(item, STATUS)?)
-            .ok_or_else(|| invalid_attribute_error(STATUS))?,
+        state,
         version: Version {
             epoch: required_number(item, EPOCH)?,
             v: required_number(item, V)?,
         },
-        visit: Visit::new(required_number(item, VISIT)?).ok_or_else(|| invalid_attribute_error(VISIT))?,
+        fact,
         score: optional_number(item, SCORE)?
             .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| invalid_attribute_error(SCORE)))
             .transpose()?,
@@ -198,8 +220,20 @@ pub(super) fn to_record(item: &Item) -> Result<EntryRecord, BackupError> {
         claimed_at_ms: optional_number(item, CLAIMED_AT_MS)?,
         expires_at_ms: optional_number(item, EXPIRES_AT_MS)?,
         ended_at_ms: optional_number(item, ENDED_AT_MS)?,
-        came_back_at_ms: optional_number(item, CAME_BACK_AT_MS)?,
         delete_at_ms: required_number::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
+    })
+}
+
+fn to_fact(item: &Item) -> Result<Fact, BackupError> {
+    Ok(Fact {
+        visit: Visit::new(required_number(item, VISIT)?).ok_or_else(|| invalid_attribute_error(VISIT))?,
+        step: Step::new(required_number(item, STEP)?).ok_or_else(|| invalid_attribute_error(STEP))?,
+        step_ms: required_number(item, STEP_MS)?,
+        is_over: match required_number(item, OVER)? {
+            0 => false,
+            1 => true,
+            _ => return Err(invalid_attribute_error(OVER)),
+        },
     })
 }
 
@@ -211,7 +245,7 @@ pub(super) fn number(value: impl Into<u64>) -> AttributeValue {
 /// A string attribute.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] if the attribute is missing or is not a string.
+/// [`BackupError::Unreadable`] if the attribute is missing or is not a string.
 pub(super) fn required_text<'a>(item: &'a Item, name: &str) -> Result<&'a str, BackupError> {
     item.get(name)
         .and_then(|value| value.as_s().ok())
@@ -222,7 +256,7 @@ pub(super) fn required_text<'a>(item: &'a Item, name: &str) -> Result<&'a str, B
 /// An integer attribute.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] if the attribute is missing or is not an integer of this type.
+/// [`BackupError::Unreadable`] if the attribute is missing or is not an integer of this type.
 pub(super) fn required_number<T: std::str::FromStr>(item: &Item, name: &str) -> Result<T, BackupError> {
     let value = item.get(name).and_then(|value| value.as_n().ok());
     value

@@ -1,12 +1,17 @@
-//! Writes one change under the condition that the item is older. The item is afterwards what
-//! [`EntryRecord::after`] makes of the item before.
+//! Writes one change under the condition that the item states a lesser fact. The item is afterwards what
+//! [`EntryRecord::decide_put`] makes of the item before.
+
+use std::ops::ControlFlow;
 
 use aws_sdk_dynamodb::{
     operation::{put_item::PutItemError, update_item::UpdateItemError},
     types::{ReturnValue, ReturnValuesOnConditionCheckFailure},
 };
-use vestibule_backup::{BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
-use vestibule_domain::{change::Change, record::EntryRecord};
+use vestibule_backup::{BackupError, EntryPartition, PutOutcome};
+use vestibule_domain::{
+    change::Change,
+    record::{EntryRecord, PutDecision, PutRules},
+};
 
 use super::{
     DynamoDbBackup,
@@ -15,18 +20,29 @@ use super::{
     entry_items::{self, Expression, Item, attribute_names},
 };
 
-/// How often a write starts over because another writer changed the item in between. Each time the
-/// item has a later version. So a second round is needed only if the write meets the change that
-/// began its visit.
+/// How many conditional writes are sent for one change. The first assumes that the change begins a visit, or that it
+/// continues the visit that the item shows. A second is needed if that is wrong, and a third or fourth if other writers
+/// change the item in between.
 const ATTEMPTS_MAX: usize = 4;
 
 /// The outcome of a conditional write.
 enum Attempt {
     /// The condition held. This is the record after the write.
     Stored(EntryRecord),
-    /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item
-    /// does not exist.
+    /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item does not exist.
     Refused(Option<EntryRecord>),
+}
+
+/// The conditional writes by which a change reaches the table.
+enum Write {
+    /// Puts the item of the change, which begins a visit or is the first that the table gets of its visit.
+    Begin,
+    /// Updates the item, which shows the same visit and no later version.
+    Continue,
+    /// Updates the item, which shows the same visit and a later version, and leaves that version.
+    ContinueAtLaterVersion,
+    /// Adds what this record contains and the item lacks.
+    FillGaps(EntryRecord),
 }
 
 impl DynamoDbBackup {
@@ -36,106 +52,25 @@ impl DynamoDbBackup {
         partition: &EntryPartition,
         change: &Change,
     ) -> Result<PutOutcome, BackupError> {
-        match self.try_change(partition, change, 0).await? {
-            Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
-            Attempt::Refused(stored) => self.replace_record(partition, change, stored).await,
-        }
-    }
-
-    /// Writes the change of a visitor who entered, unless another visit is live or continues at its
-    /// old place.
-    pub(super) async fn write_place_change(
-        &self,
-        partition: &EntryPartition,
-        change: &Change,
-    ) -> Result<PlacePutOutcome, BackupError> {
-        let mut stored = match self
-            .try_change(partition, change, partition.grace_seconds)
-            .await?
-        {
-            Attempt::Stored(record) => return Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))),
-            Attempt::Refused(stored) => stored,
+        let mut write = if change.event.is_provisional() {
+            Write::Begin
+        } else {
+            Write::Continue
         };
-        if let Some(missed) = &stored
-            && let Some(restored) = missed.restore_missed_place(change, partition.grace_seconds)
-        {
-            match self
-                .put_item_if(
-                    partition,
-                    restored,
-                    conditions::unchanged_since_read(Some(missed)),
-                )
-                .await?
-            {
-                Attempt::Stored(restored) => {
-                    return Ok(PlacePutOutcome::for_restored_place(restored, change));
-                }
-                Attempt::Refused(now) => stored = now,
-            }
-        }
-        match stored {
-            Some(record) if record.is_another_live_visit(change) => Ok(PlacePutOutcome::Conflict(record)),
-            stored => {
-                let written = self.replace_record(partition, change, stored).await;
-                written.map(PlacePutOutcome::Put)
-            }
-        }
-    }
-
-    /// Writes a change in the common case, with one request. Either the change begins a visit where
-    /// none is live and none may return within this grace, or it continues the visit that the item
-    /// shows.
-    async fn try_change(
-        &self,
-        partition: &EntryPartition,
-        change: &Change,
-        grace_seconds: u32,
-    ) -> Result<Attempt, BackupError> {
-        let Some(alone) = EntryRecord::apply_change(None, change, partition.retain_hours) else {
-            return Ok(Attempt::Refused(None));
-        };
-        if change.event.begins_visit() {
-            return self
-                .put_item_if(partition, alone, conditions::no_live_visit(change, grace_seconds))
-                .await;
-        }
-        let assignments = entry_items::assignments(&alone);
-        self.update_item_if(
-            partition,
-            change,
-            assignments,
-            conditions::same_visit_before(change),
-        )
-        .await
-    }
-
-    /// Replaces the item with what the change makes of its record (optimistic concurrency): reads
-    /// what a refused write returned, and tries again.
-    async fn replace_record(
-        &self,
-        partition: &EntryPartition,
-        change: &Change,
-        mut stored: Option<EntryRecord>,
-    ) -> Result<PutOutcome, BackupError> {
         for _ in 0..ATTEMPTS_MAX {
-            if stored.as_ref().is_some_and(|record| record.supersedes(change)) {
-                return self.fill_gaps(partition, change, stored).await;
-            }
-            let Some(record) = EntryRecord::apply_change(stored.as_ref(), change, partition.retain_hours)
-            else {
-                return Ok(PutOutcome::Superseded);
+            let stored = match self.try_write(partition, change, &write).await? {
+                Attempt::Stored(record) => {
+                    return Ok(match write {
+                        Write::FillGaps(_) => PutOutcome::Superseded(record),
+                        _ => PutOutcome::Stored(record),
+                    });
+                }
+                Attempt::Refused(stored) => stored,
             };
-            match self
-                .put_item_if(
-                    partition,
-                    record,
-                    conditions::unchanged_since_read(stored.as_ref()),
-                )
-                .await?
-            {
-                Attempt::Stored(record) => return Ok(PutOutcome::Stored(record)),
-                Attempt::Refused(now) => stored = now,
-            }
+            write = match next_write(stored, change, partition.put_rules()) {
+                ControlFlow::Continue(write) => write,
+                ControlFlow::Break(outcome) => return Ok(outcome),
+            };
         }
         Err(BackupError::Unavailable(format!(
             "other writers changed the entry {} during each of {ATTEMPTS_MAX} attempts to write it",
@@ -143,8 +78,38 @@ impl DynamoDbBackup {
         )))
     }
 
-    /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether
-    /// the table accepts writes.
+    async fn try_write(
+        &self,
+        partition: &EntryPartition,
+        change: &Change,
+        write: &Write,
+    ) -> Result<Attempt, BackupError> {
+        let rules = partition.put_rules();
+        let (assignments, condition) = match write {
+            Write::Begin => {
+                let record = EntryRecord::of_change(change, rules);
+                let condition = conditions::absent_or_earlier_visit(change, rules.grace_seconds);
+                return self.put_item_if(partition, record, condition).await;
+            }
+            Write::Continue => (
+                entry_items::assignments(change, rules, true),
+                conditions::both(
+                    conditions::same_visit_before(change),
+                    conditions::no_later_version(change.version),
+                ),
+            ),
+            Write::ContinueAtLaterVersion => (
+                entry_items::assignments(change, rules, false),
+                conditions::same_visit_before(change),
+            ),
+            Write::FillGaps(filled) => (entry_items::additions(filled), conditions::same_visit(change)),
+        };
+        self.update_item_if(partition, change, assignments, condition)
+            .await
+    }
+
+    /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether the table accepts
+    /// writes.
     pub(super) async fn send_refused_put(&self, partition: &EntryPartition) -> Result<(), BackupError> {
         let condition = "attribute_exists(#entry)";
         let request = self
@@ -160,27 +125,6 @@ impl DynamoDbBackup {
                 Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(()),
                 _ => Err(to_backup_error("PutItem", &error)),
             },
-        }
-    }
-
-    /// Adds what a late change determines and the record lacks.
-    async fn fill_gaps(
-        &self,
-        partition: &EntryPartition,
-        change: &Change,
-        stored: Option<EntryRecord>,
-    ) -> Result<PutOutcome, BackupError> {
-        let Some(filled) = EntryRecord::apply_change(stored.as_ref(), change, partition.retain_hours) else {
-            return Ok(PutOutcome::for_superseded(stored.as_ref(), change));
-        };
-        let additions = entry_items::additions(&filled);
-        match self
-            .update_item_if(partition, change, additions, conditions::same_visit(change))
-            .await?
-        {
-            Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
-            // The item shows another visit by now.
-            Attempt::Refused(_) => Ok(PutOutcome::Superseded),
         }
     }
 
@@ -246,6 +190,29 @@ impl DynamoDbBackup {
                 _ => Err(to_backup_error("UpdateItem", &error)),
             },
         }
+    }
+}
+
+/// What to send after a refused write, from the record that DynamoDB returned; the outcome if nothing is left to write.
+fn next_write(
+    stored: Option<EntryRecord>,
+    change: &Change,
+    rules: PutRules,
+) -> ControlFlow<PutOutcome, Write> {
+    let Some(stored) = stored else {
+        return ControlFlow::Continue(Write::Begin);
+    };
+    match EntryRecord::decide_put(Some(&stored), change, rules) {
+        PutDecision::Store(_) if stored.visit() != change.event.visit() => {
+            ControlFlow::Continue(Write::Begin)
+        }
+        PutDecision::Store(_) if stored.version > change.version => {
+            ControlFlow::Continue(Write::ContinueAtLaterVersion)
+        }
+        PutDecision::Store(_) => ControlFlow::Continue(Write::Continue),
+        PutDecision::FillGaps(filled) => ControlFlow::Continue(Write::FillGaps(filled)),
+        PutDecision::Superseded => ControlFlow::Break(PutOutcome::Superseded(stored)),
+        PutDecision::VisitContinues => ControlFlow::Break(PutOutcome::VisitContinues(stored)),
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) fn to_items(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
 /// Parses a queue from its items; `None` if it has none.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] if only one of the two items exists, or an attribute is missing or invalid.
+/// [`BackupError::Unreadable`] if only one of the two items exists, or an attribute is missing or invalid.
 pub(super) fn from_items(items: &[Item]) -> Result<Option<StoredQueue>, BackupError> {
     let part = |name| {
         items
@@ -96,7 +96,7 @@ pub(super) fn from_items(items: &[Item]) -> Result<Option<StoredQueue>, BackupEr
 /// Parses the metadata in an item of part `line`.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] with the name of the first attribute that is missing or invalid.
+/// [`BackupError::Unreadable`] with the name of the first attribute that is missing or invalid.
 pub(super) fn to_metadata(item: &Item) -> Result<QueueMetadata, BackupError> {
     Ok(QueueMetadata {
         epoch: required_number(item, EPOCH)?,
@@ -155,7 +155,7 @@ pub(super) fn to_settings(item: &Item) -> StoredSettings {
 /// How often Vestibule replaced the settings.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] if the attribute exists and is not an integer.
+/// [`BackupError::Unreadable`] if the attribute exists and is not an integer.
 pub(super) fn to_settings_order(item: &Item) -> Result<u64, BackupError> {
     // An item that was made by hand, or before the number existed, lacks it.
     number_or_zero(item, SETTINGS_ORDER)

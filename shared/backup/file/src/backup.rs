@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PlacePutOutcome, PutOutcome, QueueMetadata,
-    StoredQueue, StoredSettings,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueMetadata, StoredQueue,
+    StoredSettings,
 };
 use vestibule_domain::{
     change::Change,
@@ -30,17 +30,6 @@ impl Backup for FileBackup {
         let (partition, change) = (partition.clone(), *change);
         self.writer
             .commit(move |tables| tables.put_change(&partition, &change))
-            .await
-    }
-
-    async fn put_place(
-        &self,
-        partition: &EntryPartition,
-        change: &Change,
-    ) -> Result<PlacePutOutcome, BackupError> {
-        let (partition, change) = (partition.clone(), *change);
-        self.writer
-            .commit(move |tables| tables.put_place(&partition, &change))
             .await
     }
 

@@ -150,7 +150,7 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
 /// Decodes a queue.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] if the value is not a valid queue.
+/// [`BackupError::Unreadable`] if the value is not a valid queue.
 pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
     let nonsense = |what: &str| BackupError::Unreadable(format!("a queue in the store file: {what}"));
     let on_file: FileQueue = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;

@@ -3,11 +3,12 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
 use serde::{Deserialize, Serialize};
-use vestibule_backup::{BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
+use vestibule_backup::{BackupError, EntryPartition, PutOutcome};
 use vestibule_domain::{
     change::{Change, Version},
+    fact::{Fact, Step},
     id::EntryId,
-    record::EntryRecord,
+    record::{EntryRecord, PutDecision},
     score::{Visit, WaitScore},
     state::EntryState,
 };
@@ -24,9 +25,12 @@ const SWEEP_RECORDS: usize = 64;
 #[derive(Serialize, Deserialize)]
 struct StoredRecord {
     state: EntryState,
+    visit: u64,
+    step: u64,
+    step_ms: u64,
+    over: bool,
     epoch: u32,
     v: u64,
-    visit: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,8 +41,6 @@ struct StoredRecord {
     expires_at_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    came_back_at_ms: Option<u64>,
     delete_at_ms: u64,
 }
 
@@ -61,40 +63,29 @@ impl<'txn> Tables<'txn> {
         })
     }
 
-    /// Applies a change to the stored record and writes the result.
+    /// Writes a change as [`EntryRecord::decide_put`] decides.
     pub(super) fn put_change(
         &mut self,
         partition: &EntryPartition,
         change: &Change,
     ) -> Result<PutOutcome, BackupError> {
-        let stored = self.read_record(partition, change.id)?;
-        let Some(record) = EntryRecord::apply_change(stored.as_ref(), change, partition.retain_hours) else {
-            return Ok(PutOutcome::for_superseded(stored.as_ref(), change));
+        let rules = partition.put_rules();
+        let Some(stored) = self.read_record(partition, change.id)? else {
+            let record = EntryRecord::of_change(change, rules);
+            self.put_record(partition, &record)?;
+            return Ok(PutOutcome::Stored(record));
         };
-        self.put_record(partition, &record)?;
-        Ok(PutOutcome::Stored(record))
-    }
-
-    /// Applies the change of a visitor who entered, unless another visit is live or continues at
-    /// its old place.
-    pub(super) fn put_place(
-        &mut self,
-        partition: &EntryPartition,
-        change: &Change,
-    ) -> Result<PlacePutOutcome, BackupError> {
-        let stored = self.read_record(partition, change.id)?;
-        if let Some(restored) = stored
-            .as_ref()
-            .and_then(|record| record.restore_missed_place(change, partition.grace_seconds))
-        {
-            self.put_record(partition, &restored)?;
-            return Ok(PlacePutOutcome::for_restored_place(restored, change));
-        }
-        match stored {
-            Some(other_visit) if other_visit.is_another_live_visit(change) => {
-                Ok(PlacePutOutcome::Conflict(other_visit))
+        match EntryRecord::decide_put(Some(&stored), change, rules) {
+            PutDecision::Store(record) => {
+                self.put_record(partition, &record)?;
+                Ok(PutOutcome::Stored(record))
             }
-            _ => self.put_change(partition, change).map(PlacePutOutcome::Put),
+            PutDecision::FillGaps(filled) => {
+                self.put_record(partition, &filled)?;
+                Ok(PutOutcome::Superseded(filled))
+            }
+            PutDecision::Superseded => Ok(PutOutcome::Superseded(stored)),
+            PutDecision::VisitContinues => Ok(PutOutcome::VisitContinues(stored)),
         }
     }
 
@@ -135,8 +126,8 @@ impl<'txn> Tables<'txn> {
             let (queue, generation, shard, id) = key.value();
             let key = (queue.to_owned(), generation, shard, *id);
             if seen == SWEEP_RECORDS {
-                // More records follow: the next sweep begins with this one. After the last record
-                // it begins again at the first.
+                // More records follow: the next sweep begins with this one. After the last record it begins again at
+                // the first.
                 cursor.0 = Some(key);
                 break;
             }
@@ -163,15 +154,17 @@ fn entry_key<'a>(partition: &'a EntryPartition, id: &'a EntryId) -> (&'a str, u3
 fn encode_record(record: &EntryRecord) -> Vec<u8> {
     let stored = StoredRecord {
         state: record.state,
+        visit: record.fact.visit.number(),
+        step: record.fact.step.number(),
+        step_ms: record.fact.step_ms,
+        over: record.fact.is_over,
         epoch: record.version.epoch,
         v: record.version.v,
-        visit: record.visit.number(),
         score: record.score.map(WaitScore::raw),
         promoted_at_ms: record.promoted_at_ms,
         claimed_at_ms: record.claimed_at_ms,
         expires_at_ms: record.expires_at_ms,
         ended_at_ms: record.ended_at_ms,
-        came_back_at_ms: record.came_back_at_ms,
         delete_at_ms: record.delete_at_ms,
     };
     serde_json::to_vec(&stored).expect("a struct of strings and numbers serializes to JSON")
@@ -180,7 +173,7 @@ fn encode_record(record: &EntryRecord) -> Vec<u8> {
 /// Decodes the record of an entry.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] if the value is not a valid record.
+/// [`BackupError::Unreadable`] if the value is not a valid record.
 pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, BackupError> {
     let nonsense = |what: &str| BackupError::Unreadable(format!("the record of entry {id}: {what}"));
     let stored: StoredRecord = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
@@ -190,17 +183,21 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
     Ok(EntryRecord {
         id,
         state: stored.state,
+        fact: Fact {
+            visit: Visit::new(stored.visit).ok_or_else(|| nonsense("visit"))?,
+            step: Step::new(stored.step).ok_or_else(|| nonsense("step"))?,
+            step_ms: stored.step_ms,
+            is_over: stored.over,
+        },
         version: Version {
             epoch: stored.epoch,
             v: stored.v,
         },
-        visit: Visit::new(stored.visit.into()).ok_or_else(|| nonsense("visit"))?,
         score: score.transpose()?,
         promoted_at_ms: stored.promoted_at_ms,
         claimed_at_ms: stored.claimed_at_ms,
         expires_at_ms: stored.expires_at_ms,
         ended_at_ms: stored.ended_at_ms,
-        came_back_at_ms: stored.came_back_at_ms,
         delete_at_ms: stored.delete_at_ms,
     })
 }
@@ -208,14 +205,13 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
 /// The entry id in a key.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] if the bytes are not an entry id.
+/// [`BackupError::Unreadable`] if the bytes are not an entry id.
 pub(super) fn decode_entry_id(bytes: &[u8; 16]) -> Result<EntryId, BackupError> {
     let member = URL_SAFE_NO_PAD.encode(bytes);
     EntryId::from_member(&member).map_err(|e| BackupError::Unreadable(format!("the entry key {member}: {e}")))
 }
 
-/// Whether the record's retention is over. A record that does not parse is kept, so that the next
-/// read reports it.
+/// Whether the record's retention is over. A record that does not parse is kept, so that the next read reports it.
 fn is_expired(value: &[u8], now_ms: u64) -> bool {
     serde_json::from_slice::<StoredRecord>(value).is_ok_and(|record| record.delete_at_ms <= now_ms)
 }

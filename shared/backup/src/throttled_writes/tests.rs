@@ -6,6 +6,7 @@ use std::{
 use uuid::Builder;
 use vestibule_domain::{
     change::{Event, Version},
+    record::{EntryRecord, PutRules},
     score::WaitScore,
 };
 
@@ -25,7 +26,8 @@ fn changes(count: u8) -> Vec<Change> {
         },
         at_ms: 1,
         event: Event::Entered {
-            score: WaitScore::next(0, 1_788_220_800_000 + u64::from(n)),
+            place: WaitScore::next(0, 1_788_220_800_000 + u64::from(n)),
+            after: None,
         },
     };
     (0..count).map(change).collect()
@@ -33,6 +35,14 @@ fn changes(count: u8) -> Vec<Change> {
 
 fn in_seconds(seconds: u64) -> Instant {
     Instant::now() + Duration::from_secs(seconds)
+}
+
+fn stored(change: &Change) -> PutOutcome {
+    let rules = PutRules {
+        grace_seconds: 600,
+        retain_hours: 24,
+    };
+    PutOutcome::Stored(EntryRecord::of_change(change, rules))
 }
 
 fn throttled() -> Result<PutOutcome, BackupError> {
@@ -45,14 +55,14 @@ async fn throttled_writes_back_off_and_all_succeed_in_the_end() {
     // The backup accepts ten writes a second.
     let started = Instant::now();
     let (taken, tries) = (Cell::new(0), Cell::new(0));
-    let write = async |_| {
+    let write = async |change: &Change| {
         tries.set(tries.get() + 1);
         sleep(Duration::from_millis(5)).await;
         if f64::from(taken.get()) > started.elapsed().as_secs_f64() * 10.0 {
             return throttled();
         }
         taken.set(taken.get() + 1);
-        Ok(PutOutcome::Superseded)
+        Ok(stored(change))
     };
     let outcomes = write_throttled(&changes, in_seconds(60), write).await;
     assert!(outcomes.iter().all(Result::is_ok));
@@ -69,7 +79,7 @@ async fn at_the_deadline_unbegun_writes_differ_from_refused_ones() {
     let changes = changes(100);
     let write = async |change: &Change| match change.version.v {
         7 => Err(BackupError::Unreadable("by a test".to_owned())),
-        n if n < 10 => Ok(PutOutcome::Superseded),
+        n if n < 10 => Ok(stored(change)),
         _ => throttled(),
     };
     let started = Instant::now();
@@ -104,7 +114,7 @@ async fn write_that_hangs_times_out_and_others_succeed() {
         if change.version.v == 0 {
             sleep(Duration::from_hours(1)).await;
         }
-        Ok(PutOutcome::Superseded)
+        Ok(stored(change))
     };
     let outcomes = write_throttled(&changes, in_seconds(5), write).await;
     assert!(matches!(&outcomes[0], Err(BackupError::Unavailable(_))));

@@ -8,10 +8,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::time::sleep;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{
-    change::{Change, Version},
-    entry_status::StoredPosition,
-    id::EntryId,
-    record::EntryRecord,
+    change::Change, entry_status::StoredEntry, fact::Fact, id::EntryId, record::EntryRecord,
 };
 use vestibule_line::{Cursor, Line};
 
@@ -23,12 +20,12 @@ const SHARDS_AT_ONCE: usize = 4;
 /// What the first read observed of one entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EntryObservation {
-    /// The entry's position in the line.
-    pub(super) position: Option<StoredPosition>,
+    /// The entry in the line.
+    pub(super) entry: Option<StoredEntry>,
     /// An end that the line remembers because the backup may not have it.
     pub(super) end: Option<Change>,
-    /// The version of the record, if the backup shows the entry as live.
-    pub(super) live_version: Option<Version>,
+    /// The fact of the record, if the backup shows the entry as live.
+    pub(super) live_fact: Option<Fact>,
 }
 
 /// The entries of these shards that the line and the backup show differently.
@@ -43,7 +40,7 @@ pub(super) async fn find_differences(
     let mut observations = read_line(line, partition, &shards, config).await?;
     summary.checked_line = observations
         .values()
-        .filter(|observation| observation.position.is_some())
+        .filter(|observation| observation.entry.is_some())
         .count() as u64;
     let reads: Vec<_> = shards
         .map(|shard| backup.read_live_entries(partition, shard))
@@ -69,9 +66,9 @@ async fn read_line(
     let mut next = Some(Cursor::default());
     while let Some(from) = next {
         let page = line.read_page(&partition.queue, &from).await?;
-        for (id, position) in page.positions {
+        for (id, entry) in page.entries {
             if shards.contains(&id.shard()) {
-                observations.entry(id).or_default().position = Some(position);
+                observations.entry(id).or_default().entry = Some(entry);
             }
         }
         for end in page.ends {
@@ -90,13 +87,9 @@ async fn read_line(
 /// Drops the observation if the line and the backup agree about the entry.
 fn discard_if_equal(observations: &mut HashMap<EntryId, EntryObservation>, record: &EntryRecord) {
     let observation = observations.entry(record.id).or_default();
-    if observation.end.is_none()
-        && observation
-            .position
-            .is_some_and(|position| record.matches_position(position))
-    {
+    if observation.end.is_none() && observation.entry.is_some_and(|entry| entry.agrees_with(record)) {
         observations.remove(&record.id);
     } else {
-        observation.live_version = Some(record.version);
+        observation.live_fact = Some(record.fact);
     }
 }

@@ -16,10 +16,7 @@ use vestibule_domain::id::{QueueId, SHARD_COUNT};
 use vestibule_line::Line;
 
 pub use self::summary::{CheckConfig, CheckError, CheckSummary};
-use self::{
-    differences::find_differences,
-    repair::{Repairer, find_journaled_entries},
-};
+use self::{differences::find_differences, repair::Repairer};
 use super::flush::flush_journal;
 
 /// The most journal records that one flush before a read takes.
@@ -54,18 +51,17 @@ pub async fn check_queue(
     };
 
     flush_before_read(line, backup, partition).await?;
-    let sights = find_differences(line, backup, partition, from_shard..end, config, &mut checked).await?;
-    if !sights.is_empty() {
+    let observations =
+        find_differences(line, backup, partition, from_shard..end, config, &mut checked).await?;
+    if !observations.is_empty() {
         sleep(config.second_read_after).await;
         flush_before_read(line, backup, partition).await?;
-        let mender = Repairer {
+        let repairer = Repairer {
             line,
             backup,
             partition,
-            epoch: view.configuration.epoch,
-            journaled: find_journaled_entries(line, &partition.queue).await?,
         };
-        mender.repair_all(sights, &mut checked).await?;
+        repairer.repair_all(observations, &mut checked).await?;
     }
     line.record_check_progress(&partition.queue, end).await?;
     log_summary(&partition.queue, &checked);

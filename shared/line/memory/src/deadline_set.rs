@@ -1,56 +1,56 @@
-//! The entries with a deadline: ready or active.
+//! Entries in order of a time, such as the deadlines of the ready or active ones.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry};
 
-use vestibule_domain::{id::EntryId, score::DeadlineScore};
+use vestibule_domain::id::EntryId;
 
-/// Entries with a deadline, soonest first. Each second has its own set, so finding an entry by rank
-/// does not visit all entries.
+/// Entries with a deadline in Unix milliseconds, soonest first. Each second has its own set, so finding an entry by
+/// rank does not visit all entries.
 #[derive(Debug, Default)]
 pub(super) struct DeadlineSet {
-    seconds: BTreeMap<u64, BTreeSet<(DeadlineScore, EntryId)>>,
-    scores: HashMap<EntryId, DeadlineScore>,
+    seconds: BTreeMap<u64, BTreeSet<(u64, EntryId)>>,
+    deadlines_ms: HashMap<EntryId, u64>,
 }
 
 impl DeadlineSet {
     pub(super) fn len(&self) -> u64 {
-        self.scores.len() as u64
+        self.deadlines_ms.len() as u64
     }
 
-    pub(super) fn score(&self, id: EntryId) -> Option<DeadlineScore> {
-        self.scores.get(&id).copied()
+    pub(super) fn deadline_ms(&self, id: EntryId) -> Option<u64> {
+        self.deadlines_ms.get(&id).copied()
     }
 
-    /// All entries in order of their deadlines. Entries with equal scores are ordered by id.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (DeadlineScore, EntryId)> {
+    /// All entries in order of their deadlines. Entries with equal deadlines are ordered by id.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, EntryId)> {
         self.seconds.values().flatten().copied()
     }
 
     /// Adds an entry, or changes its deadline.
-    pub(super) fn insert(&mut self, score: DeadlineScore, id: EntryId) {
+    pub(super) fn insert(&mut self, deadline_ms: u64, id: EntryId) {
         self.remove(id);
         self.seconds
-            .entry(deadline_second(score))
+            .entry(deadline_ms / 1_000)
             .or_default()
-            .insert((score, id));
-        self.scores.insert(id, score);
+            .insert((deadline_ms, id));
+        self.deadlines_ms.insert(id, deadline_ms);
     }
 
-    pub(super) fn remove(&mut self, id: EntryId) -> Option<DeadlineScore> {
-        let score = self.scores.remove(&id)?;
-        if let Entry::Occupied(mut due) = self.seconds.entry(deadline_second(score)) {
-            due.get_mut().remove(&(score, id));
+    /// Removes an entry and returns its deadline.
+    pub(super) fn remove(&mut self, id: EntryId) -> Option<u64> {
+        let deadline_ms = self.deadlines_ms.remove(&id)?;
+        if let Entry::Occupied(mut due) = self.seconds.entry(deadline_ms / 1_000) {
+            due.get_mut().remove(&(deadline_ms, id));
             if due.get().is_empty() {
                 due.remove();
             }
         }
-        Some(score)
+        Some(deadline_ms)
     }
 
-    /// The first deadline, one at each twentieth of the order, and the last one. Empty if there are
-    /// no entries.
-    pub(super) fn deadlines_at_twentieths(&self) -> Vec<DeadlineScore> {
-        let Some(last) = self.scores.len().checked_sub(1) else {
+    /// The first deadline, one at each twentieth of the order, and the last one. Empty if there are no entries.
+    pub(super) fn deadlines_at_twentieths(&self) -> Vec<u64> {
+        let Some(last) = self.deadlines_ms.len().checked_sub(1) else {
             return Vec::new();
         };
         let mut seconds = self.seconds.values();
@@ -61,20 +61,18 @@ impl DeadlineSet {
                 passed += due.map_or(0, BTreeSet::len);
                 due = seconds.next();
             }
-            due?.iter().nth(rank - passed).map(|(score, _)| *score)
+            due?.iter()
+                .nth(rank - passed)
+                .map(|(deadline_ms, _)| *deadline_ms)
         };
         (0..=20).filter_map(at).collect()
     }
 
     /// Removes and returns the first entry if its deadline has passed.
-    pub(super) fn pop_due(&mut self, now_ms: u64) -> Option<(DeadlineScore, EntryId)> {
+    pub(super) fn pop_due(&mut self, now_ms: u64) -> Option<(u64, EntryId)> {
         let (_, due) = self.seconds.first_key_value()?;
-        let &(score, id) = due.first().filter(|(score, _)| score.deadline_ms() <= now_ms)?;
+        let &(deadline_ms, id) = due.first().filter(|(deadline_ms, _)| *deadline_ms <= now_ms)?;
         self.remove(id);
-        Some((score, id))
+        Some((deadline_ms, id))
     }
-}
-
-fn deadline_second(score: DeadlineScore) -> u64 {
-    score.deadline_ms() / 1_000
 }

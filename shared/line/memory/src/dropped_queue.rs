@@ -1,10 +1,6 @@
 //! A queue that was dropped for a restore: its unflushed changes.
 
-use std::collections::HashMap;
-
-use vestibule_domain::{change::Change, id::EntryId};
-
-use super::{journal::Journal, queue::Queue};
+use super::{ended_entries::EndedEntries, journal::Journal, queue::Queue};
 
 /// The unflushed changes of a dropped queue.
 #[derive(Debug, Default)]
@@ -14,7 +10,7 @@ pub(super) struct DroppedQueue {
     pub(super) epoch: u32,
     pub(super) generation: Option<u32>,
     pub(super) journal: Journal,
-    pub(super) ended: HashMap<EntryId, Change>,
+    pub(super) ended: EndedEntries,
 }
 
 impl DroppedQueue {

@@ -1,154 +1,144 @@
 //! Entering one queue in memory.
 
 use vestibule_domain::{
-    change::{Change, EndReason, Event},
+    change::{Change, Event},
     clock::LineTime,
-    entry_status::EntryStatus,
+    entry_status::{EntryStatus, StoredEntry},
+    fact::Turn,
     id::EntryId,
-    score::WaitScore,
+    score::{Visit, WaitScore},
     settings::{Entrance, ReEntry},
+    state::EntryState,
 };
 use vestibule_line::{EnterOutcome, JoinKind, Refusal};
 
-use super::queue::Queue;
+use super::{account::Account, queue::Queue};
 
 impl Queue {
-    /// Gives the visitor a place. If the journal has `journal_max` records, a visitor without a
-    /// place gets none.
+    /// Gives the visitor a place. If the journal has `journal_max` records, a visitor without a place gets none.
     pub(super) fn enter(&mut self, time: LineTime, id: EntryId, journal_max: u64) -> EnterOutcome {
         let now_us = time.us;
         if time.clocks.apart {
-            // This is the offset with which the server's clock would agree with this caller's. The
-            // promoter reads it as the vote of a third clock.
+            // This is the offset with which the server's clock would agree with this caller's. The promoter reads
+            // it as the vote of a third clock.
             self.proposed_offset_ms = Some(time.clocks.offset_ms - time.clocks.ahead_ms);
         }
-        match self.entry_status(time.ms(), id) {
-            Some(EntryStatus::Waiting { score, position }) => self.re_enter(now_us, id, score, position),
-            Some(
-                status @ EntryStatus::Active {
-                    visit,
-                    session_end_ms,
-                    ..
-                },
-            ) => {
-                let change = Some(self.new_change(
-                    now_us,
-                    id,
-                    Event::Claimed {
-                        visit,
-                        session_end_ms,
-                    },
-                ));
-                EnterOutcome::Joined {
-                    kind: JoinKind::Kept,
-                    status,
-                    change,
-                }
+        let account = self.account(time.ms(), id);
+        if let Account::Live(entry) = account {
+            return self.re_enter(now_us, id, &entry);
+        }
+        match self.settings().entrance {
+            Entrance::Open if self.journal.is_full(journal_max) => {
+                EnterOutcome::Refused(Refusal::JournalFull)
             }
-            Some(status) => EnterOutcome::Joined {
-                kind: JoinKind::Kept,
-                status,
-                change: None,
-            },
-            None => match self.settings().entrance {
-                Entrance::Open if self.journal.is_full(journal_max) => {
-                    EnterOutcome::Refused(Refusal::JournalFull)
-                }
-                Entrance::Open => self.begin_visit(time, id),
-                Entrance::Draining => EnterOutcome::Refused(Refusal::Draining),
-                Entrance::Closed => EnterOutcome::Refused(Refusal::Closed),
-            },
+            Entrance::Open => self.begin_visit(time, id, account),
+            Entrance::Draining => EnterOutcome::Refused(Refusal::Draining),
+            Entrance::Closed => EnterOutcome::Refused(Refusal::Closed),
         }
     }
 
-    fn re_enter(&mut self, now_us: u64, id: EntryId, score: WaitScore, position: u64) -> EnterOutcome {
-        let is_requeued =
-            self.settings().re_entry == ReEntry::Requeue && self.settings().entrance == Entrance::Open;
-        if !is_requeued {
-            let change = Some(self.new_change(now_us, id, Event::Entered { score }));
-            let status = EntryStatus::Waiting { score, position };
-            return EnterOutcome::Joined {
-                kind: JoinKind::Kept,
-                status,
-                change,
-            };
+    fn re_enter(&mut self, now_us: u64, id: EntryId, entry: &StoredEntry) -> EnterOutcome {
+        let is_requeued = entry.place.is_some()
+            && self.settings().re_entry == ReEntry::Requeue
+            && self.settings().entrance == Entrance::Open;
+        if is_requeued {
+            self.remove_entry(id);
+            let place = self.next_place(now_us);
+            // After a missed first turn, the place that is given up may be provisional. The visitor may then come back
+            // to the place of that turn, so no visit is named.
+            let is_after_missed_turn = self.ended.get(id).is_some_and(|end| end.fact().is_missed_turn());
+            let given_up = Some(entry.fact.visit).filter(|_| !is_after_missed_turn);
+            return self.join_line(now_us, id, place, given_up, JoinKind::Requeued);
         }
-        self.waiting.remove(id);
-        let score = self.next_score(now_us);
-        self.join_line(now_us, id, score, JoinKind::Requeued)
+        let now_ms = self.now_ms(now_us);
+        let status = self.entry_status(now_ms, id, entry.fact);
+        // The promotion of a ready entry is in the journal, so there is nothing to repeat.
+        let event = Event::repeat(entry.fact, entry.place).filter(|event| event.state() != EntryState::Ready);
+        EnterOutcome::Joined {
+            kind: JoinKind::Kept,
+            status,
+            change: event.map(|event| self.new_change(now_us, id, event)),
+        }
     }
 
-    fn begin_visit(&mut self, time: LineTime, id: EntryId) -> EnterOutcome {
-        // These deadlines have passed, and no promotion has dropped the entries yet.
-        let (no_show, expired) = (self.ready.remove(id), self.active.remove(id));
-        self.totals.no_shows += u64::from(no_show.is_some());
-        self.totals.expired += u64::from(expired.is_some());
-        let mut entered = self.take_new_place(time, id);
-        if let Some(due) = no_show.or(expired)
-            && let EnterOutcome::Joined {
-                change: Some(change), ..
-            } = &mut entered
+    fn begin_visit(&mut self, time: LineTime, id: EntryId, account: Account) -> EnterOutcome {
+        // A visitor who missed the first turn may come back to the old place, which only the backup can tell.
+        let over_for_good = account.fact().filter(|fact| !fact.is_missed_turn());
+        let after = over_for_good.map(|fact| fact.visit);
+        let Account::TimedOut { end, how } = account else {
+            return self.take_new_place(time, id, after);
+        };
+        // The deadline has passed, and no promotion has dropped the entry yet.
+        self.remove_entry(id);
+        self.count_end(how);
+        let mut entered = self.take_new_place(time, id, after);
+        if let EnterOutcome::Joined {
+            change: Some(change), ..
+        } = &mut entered
         {
-            // The backup still shows the old visit as live. The caller that writes the new place
-            // therefore writes this end first.
-            let reason = if no_show.is_some() {
-                EndReason::NoShow
-            } else {
-                EndReason::Expired
-            };
-            let visit = due.visit();
-            let event = Event::Ended { visit, how: reason };
-            self.ended.insert(id, Change { event, ..*change });
+            // The backup still shows the old visit as live, so the line keeps this end until the backup has it.
+            self.ended.add_unsettled(Change {
+                version: change.version,
+                ..end
+            });
             self.v += 1;
             change.version.v = self.v;
         }
         entered
     }
 
-    fn take_new_place(&mut self, time: LineTime, id: EntryId) -> EnterOutcome {
+    fn take_new_place(&mut self, time: LineTime, id: EntryId, after: Option<Visit>) -> EnterOutcome {
         let (now_us, now_ms) = (time.us, time.ms());
         self.totals.entered += 1;
-        let score = self.next_score(now_us);
+        let place = self.next_place(now_us);
         let pace = self.settings().pace();
         let bucket = self.bucket.refill(pace, now_ms);
         let has_capacity = self.ready.len() + self.active.len() < u64::from(self.settings().capacity);
         let may_promote = !time.clocks.apart && self.settings().can_promote();
         if self.waiting.len() > 0 || !has_capacity || !may_promote || bucket.tokens(pace) == 0 {
-            return self.join_line(now_us, id, score, JoinKind::NewVisit);
+            return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
         }
         self.bucket = bucket.spend(pace, 1);
         self.totals.fast_tracked += 1;
-        let status = self.activate(now_ms, id, score.visit());
         let session_end_ms = now_ms + self.settings().session_ms();
-        let change = Some(self.new_change(
-            now_us,
-            id,
-            Event::FastTracked {
-                score,
-                session_end_ms,
-            },
-        ));
+        self.put_active(id, place.visit(), session_end_ms);
+        let event = Event::FastTracked {
+            place,
+            session_end_ms,
+            after,
+        };
         EnterOutcome::Joined {
             kind: JoinKind::NewVisit,
-            status,
-            change,
+            status: EntryStatus::Active {
+                visit: place.visit(),
+                session_end_ms,
+                now_ms,
+            },
+            change: Some(self.new_change(now_us, id, event)),
         }
     }
 
-    fn join_line(&mut self, now_us: u64, id: EntryId, score: WaitScore, kind: JoinKind) -> EnterOutcome {
-        self.waiting.insert(score, id);
-        let change = Some(self.new_change(now_us, id, Event::Entered { score }));
+    fn join_line(
+        &mut self,
+        now_us: u64,
+        id: EntryId,
+        place: WaitScore,
+        after: Option<Visit>,
+        kind: JoinKind,
+    ) -> EnterOutcome {
+        self.put_waiting(id, place, place.visit(), Turn::First);
+        let change = Some(self.new_change(now_us, id, Event::Entered { place, after }));
         let status = EntryStatus::Waiting {
-            score,
+            score: place,
             // The entry is the last in line, so its position equals the length of the line.
             position: self.waiting.len(),
         };
         EnterOutcome::Joined { kind, status, change }
     }
 
-    fn next_score(&mut self, now_us: u64) -> WaitScore {
-        let score = WaitScore::next(self.last_order, self.now_ms(now_us));
-        self.last_order = score.order();
-        score
+    fn next_place(&mut self, now_us: u64) -> WaitScore {
+        let place = WaitScore::next(self.last_order, self.now_ms(now_us));
+        self.last_order = place.order();
+        place
     }
 }

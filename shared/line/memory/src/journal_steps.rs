@@ -1,6 +1,9 @@
 //! The steps that read the journal of a queue, add to it and acknowledge its records.
 
-use vestibule_domain::change::{Change, VisitEnd};
+use vestibule_domain::{
+    change::{Change, VisitEnd},
+    clock::LineTime,
+};
 use vestibule_line::{DeadLetterOutcome, JournalRecord, RequeueOrder};
 
 use super::queue::Queue;
@@ -55,17 +58,11 @@ impl Queue {
             .collect()
     }
 
-    pub(super) fn acknowledge(&mut self, keys: &[String], ended: &[VisitEnd]) {
+    pub(super) fn acknowledge(&mut self, time: LineTime, keys: &[String], ended: &[VisitEnd]) {
         self.journal.remove_records(keys);
-        for ending in ended {
-            if self
-                .ended
-                .get(&ending.id)
-                .is_some_and(|end| end.version <= ending.version)
-            {
-                self.ended.remove(&ending.id);
-                self.revival_tickets.remove(&ending.id);
-            }
+        for end in ended {
+            self.ended.mark_settled(time.ms(), end);
         }
+        self.ended.purge(time);
     }
 }

@@ -3,12 +3,16 @@
 //! It also is the readable specification of the rules that the scripts in `vestibule-line-redis`
 //! follow. Its state does not survive the process. Only what is in the backup does.
 
+mod account;
+mod adopt;
 mod check;
 mod check_progress;
 mod clock;
 mod deadline_set;
 mod dropped_queue;
+mod ended_entries;
 mod enter;
+mod entry_sets;
 mod fallback_tick;
 mod held_poll_leases;
 mod journal;
@@ -23,7 +27,6 @@ mod queue_dump;
 mod queues;
 mod report;
 mod restore;
-mod restore_entry;
 mod transitions;
 mod waiting;
 

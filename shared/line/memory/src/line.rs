@@ -9,13 +9,12 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor,
-    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldBudget,
-    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, MinWatermark,
-    Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
-    RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder, RestoreEntryOrder,
-    RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
-    ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
+    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome,
+    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
+    LeaveReason, LineError, MinWatermark, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
+    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
+    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use super::{
@@ -57,10 +56,6 @@ impl EntryLine for MemoryLine {
         Ok(TickSubscription::new(ticks, move || {
             lock_subscribers(&all).drop_closed(&queue);
         }))
-    }
-
-    async fn unsettled_end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
-        self.with_queue(queue, |queue, _| queue.ended.get(&id).copied())
     }
 
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<ClaimOutcome, LineError> {
@@ -240,20 +235,12 @@ impl RecoveryLine for MemoryLine {
         self.with_queue(queue, |queue, _| queue.raise_watermark(epoch, fence))
     }
 
-    async fn restore_entry(
-        &self,
-        queue: &QueueId,
-        order: &RestoreEntryOrder,
-    ) -> Result<RestoreEntryOutcome, LineError> {
-        self.with_queue(queue, |queue, time| queue.restore_entry(time.us, order))
-    }
-
     async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
-        self.with_queue(queue, |queue, _| queue.read_page(from))
+        self.with_queue(queue, |queue, time| queue.read_page(time.us, from))
     }
 
-    async fn repair(&self, queue: &QueueId, order: &RepairOrder) -> Result<RepairOutcome, LineError> {
-        self.with_queue(queue, |queue, time| queue.repair(time.us, order))
+    async fn adopt(&self, queue: &QueueId, order: &AdoptOrder) -> Result<AdoptOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.adopt(time.us, order))
     }
 
     async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {

@@ -4,57 +4,39 @@ use vestibule_domain::{
     change::{Change, EndReason, Event},
     clock::LineTime,
     estimate::TickCounts,
+    fact::Turn,
     id::EntryId,
-    pace::{LimitedBy, PromotionBounds},
-    score::{DeadlineScore, WaitScore},
+    pace::{LimitedBy, PaceBucket, PromotionBounds},
+    score::WaitScore,
 };
 use vestibule_line::{PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
 
 use super::queue::Queue;
 
+/// What a promotion does to its entries.
+type Events = Vec<(EntryId, Event)>;
+
 impl Queue {
-    /// Runs one promotion. The second value is the message for the subscribers, if at least one
-    /// entry was promoted.
+    /// Runs one promotion. The second value is the message for the subscribers, if at least one entry was promoted.
     pub(super) fn promote(
         &mut self,
         time: LineTime,
         order: PromoteOrder,
         journal_max: u64,
     ) -> (Promotion, Option<Tick>) {
-        let now_ms = time.ms();
-        let clock_ms = self.claim_clock_ms(now_ms);
-        let mut events = Vec::new();
-        // Nothing is dropped or promoted while line time is uncertain, or while the journal has no
-        // room for the changes.
+        let (now_ms, is_apart) = (time.ms(), time.clocks.apart);
         let is_full = self.journal.is_full(journal_max);
-        let drop_max = if time.clocks.apart || is_full {
-            0
+        let mut events = Vec::new();
+        // Nothing is dropped or promoted while line time is uncertain, or while the journal has no room for the
+        // changes.
+        let (no_shows, expired) = if is_apart || is_full {
+            (0, 0)
         } else {
-            PROMOTE_CHUNK
+            self.drop_timed_out(now_ms, &mut events)
         };
-        let no_shows = drop_expired(&mut events, EndReason::NoShow, drop_max, || {
-            self.ready.pop_due(clock_ms)
-        });
-        let expired = drop_expired(
-            &mut events,
-            EndReason::Expired,
-            drop_max.saturating_sub(no_shows),
-            || self.active.pop_due(now_ms),
-        );
-        let dropped = events.len();
-        self.totals.no_shows += no_shows;
-        self.totals.expired += expired;
-
-        let pace = self.settings().pace();
-        let bucket = self.bucket.refill(pace, now_ms);
-        let room = PromotionBounds {
-            waiting: self.waiting.len(),
-            capacity: u64::from(self.settings().capacity),
-            taken: self.ready.len() + self.active.len(),
-            tokens: bucket.tokens(pace),
-            asked: order.max_entries.min(PROMOTE_CHUNK - no_shows - expired),
-        };
-        let (promoted, limited_by) = if time.clocks.apart {
+        let bucket = self.bucket.refill(self.settings().pace(), now_ms);
+        let room = self.promotion_bounds(bucket, order.max_entries.min(PROMOTE_CHUNK - no_shows - expired));
+        let (promoted, limited_by) = if is_apart {
             (0, LimitedBy::Clock)
         } else if is_full {
             (0, LimitedBy::Journal)
@@ -63,53 +45,20 @@ impl Queue {
         } else {
             (0, LimitedBy::Switch)
         };
-        if !time.clocks.apart {
+        if !is_apart {
             self.proposed_offset_ms = None;
         }
-        let highest = self.promote_entries(now_ms, clock_ms, promoted, &mut events);
+        let highest = self.promote_entries(now_ms, promoted, &mut events);
         if promoted > 0 {
-            self.bucket = bucket.spend(pace, promoted);
+            self.bucket = bucket.spend(self.settings().pace(), promoted);
             self.totals.promoted += promoted;
         }
-        self.averages = self.averages.record_tick(TickCounts {
-            now_ms,
-            waiting_before: room.waiting,
-            taken_before: room.taken,
-            waiting: self.waiting.len(),
-            taken: self.ready.len() + self.active.len(),
-            entered: self.totals.entered,
-            served: self.totals.fast_tracked + self.totals.promoted,
-            expired: self.totals.expired,
-            no_shows: self.totals.no_shows,
-            can_promote: self.settings().can_promote() && !is_full && !time.clocks.apart,
-        });
+        self.record_tick(now_ms, &room, !is_full && !is_apart);
         if order.is_promoter {
-            if self.heartbeat_ms > 0 {
-                self.unreported
-                    .record_tick_gap(now_ms.saturating_sub(self.heartbeat_ms));
-            }
-            self.heartbeat_ms = now_ms;
+            self.record_heartbeat(now_ms);
         }
-        let mut tick = None;
-        if !events.is_empty() {
-            let version = self.take_next_version(time.us);
-            tick = highest.map(|through| Tick {
-                through,
-                version,
-                at_ms: now_ms,
-                claim_by_ms: now_ms + self.claim_ms(now_ms),
-            });
-            let change = |(id, event): (EntryId, Event)| Change {
-                id,
-                version,
-                at_ms: now_ms,
-                event,
-            };
-            let changes: Vec<_> = events.into_iter().map(change).collect();
-            self.ended
-                .extend(changes[..dropped].iter().map(|change| (change.id, *change)));
-            self.append_to_journal(changes);
-        }
+        let tick = self.write_tick(time, events, highest);
+        self.ended.purge(time);
         let promotion = Promotion {
             promoted,
             no_shows,
@@ -126,58 +75,116 @@ impl Queue {
         (promotion, tick)
     }
 
+    /// Drops entries whose deadline has passed, at most [`PROMOTE_CHUNK`]. Returns how many were ready and how many
+    /// active.
+    fn drop_timed_out(&mut self, now_ms: u64, events: &mut Events) -> (u64, u64) {
+        let (mut no_shows, mut expired) = (0, 0);
+        while no_shows < PROMOTE_CHUNK
+            && let Some((fact, id)) = self.pop_no_show(now_ms)
+        {
+            let how = EndReason::NoShow;
+            events.push((id, Event::Ended { fact, how }));
+            no_shows += 1;
+        }
+        while no_shows + expired < PROMOTE_CHUNK
+            && let Some((fact, id)) = self.pop_expired(now_ms)
+        {
+            let how = EndReason::Expired;
+            events.push((id, Event::Ended { fact, how }));
+            expired += 1;
+        }
+        self.totals.no_shows += no_shows;
+        self.totals.expired += expired;
+        (no_shows, expired)
+    }
+
+    fn promotion_bounds(&self, bucket: PaceBucket, asked: u64) -> PromotionBounds {
+        PromotionBounds {
+            waiting: self.waiting.len(),
+            capacity: u64::from(self.settings().capacity),
+            taken: self.ready.len() + self.active.len(),
+            tokens: bucket.tokens(self.settings().pace()),
+            asked,
+        }
+    }
+
     /// Moves up to `promoted` entries from waiting to ready. Returns the highest place that it moved.
-    fn promote_entries(
-        &mut self,
-        now_ms: u64,
-        clock_ms: u64,
-        promoted: u64,
-        events: &mut Vec<(EntryId, Event)>,
-    ) -> Option<WaitScore> {
-        let claim_ms = self.claim_ms(now_ms);
+    fn promote_entries(&mut self, now_ms: u64, promoted: u64, events: &mut Events) -> Option<WaitScore> {
+        let (claim_ms, clock_ms) = (self.claim_ms(now_ms), self.claim_clock_ms(now_ms));
         let mut highest = None;
         for _ in 0..promoted {
-            let Some((score, id)) = self.waiting.pop_first() else {
+            let Some((place, id)) = self.waiting.pop_first() else {
                 break;
             };
-            self.ready
-                .insert(DeadlineScore::new(clock_ms + claim_ms, score.visit()), id);
-            self.promoted_through = self.promoted_through.max(score.raw());
-            highest = Some(score);
-            // If more than 256 entries joined in one millisecond, a join time may lie ahead of the
-            // clock.
+            let (visit, turn) = match self.visits.get(&id) {
+                Some((visit, _)) => (*visit, Turn::Second),
+                None => (place.visit(), Turn::First),
+            };
+            self.put_ready(id, visit, turn, clock_ms + claim_ms);
+            self.promoted_through = self.promoted_through.max(place.raw());
+            highest = Some(place);
+            // If more than 256 entries joined in one millisecond, a join time may lie ahead of the clock.
             self.unreported
-                .record_wait(now_ms.saturating_sub(score.joined_at_ms()));
-            events.push((
-                id,
-                Event::Promoted {
-                    score,
-                    claim_by_ms: now_ms + claim_ms,
-                },
-            ));
+                .record_wait(now_ms.saturating_sub(place.joined_at_ms()));
+            let claim_by_ms = now_ms + claim_ms;
+            let event = Event::Promoted {
+                place,
+                turn,
+                claim_by_ms,
+            };
+            events.push((id, event));
         }
         highest
     }
-}
 
-/// Drops at most `drop_max` entries whose deadline has passed. Returns the number of dropped entries.
-fn drop_expired(
-    events: &mut Vec<(EntryId, Event)>,
-    how: EndReason,
-    drop_max: u64,
-    mut pop: impl FnMut() -> Option<(DeadlineScore, EntryId)>,
-) -> u64 {
-    let mut dropped = 0;
-    while dropped < drop_max {
-        let Some((score, id)) = pop() else { break };
-        events.push((
-            id,
-            Event::Ended {
-                visit: score.visit(),
-                how,
-            },
-        ));
-        dropped += 1;
+    /// Adds this tick to the moving averages. `room` is what the tick found.
+    fn record_tick(&mut self, now_ms: u64, room: &PromotionBounds, is_possible: bool) {
+        self.averages = self.averages.record_tick(TickCounts {
+            now_ms,
+            waiting_before: room.waiting,
+            taken_before: room.taken,
+            waiting: self.waiting.len(),
+            taken: self.ready.len() + self.active.len(),
+            entered: self.totals.entered + self.totals.returned,
+            served: self.totals.fast_tracked + self.totals.promoted,
+            expired: self.totals.expired,
+            no_shows: self.totals.no_shows,
+            can_promote: self.settings().can_promote() && is_possible,
+        });
     }
-    dropped
+
+    fn record_heartbeat(&mut self, now_ms: u64) {
+        if self.heartbeat_ms > 0 {
+            self.unreported
+                .record_tick_gap(now_ms.saturating_sub(self.heartbeat_ms));
+        }
+        self.heartbeat_ms = now_ms;
+    }
+
+    /// Writes what a promotion did to the journal, as one record with one version. Returns the message for the
+    /// subscribers.
+    fn write_tick(&mut self, time: LineTime, events: Events, highest: Option<WaitScore>) -> Option<Tick> {
+        if events.is_empty() {
+            return None;
+        }
+        let at_ms = time.ms();
+        let version = self.take_next_version(time.us);
+        let change = |(id, event): (EntryId, Event)| Change {
+            id,
+            version,
+            at_ms,
+            event,
+        };
+        let changes: Vec<_> = events.into_iter().map(change).collect();
+        for end in changes.iter().filter(|change| change.visit_end().is_some()) {
+            self.ended.add_unsettled(*end);
+        }
+        self.append_to_journal(changes);
+        highest.map(|through| Tick {
+            through,
+            version,
+            at_ms,
+            claim_by_ms: at_ms + self.claim_ms(at_ms),
+        })
+    }
 }

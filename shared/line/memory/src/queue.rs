@@ -6,20 +6,18 @@ use vestibule_domain::{
     change::{Change, Event, Version},
     clock::LineTime,
     configuration::Configuration,
-    entry_status::EntryStatus,
     estimate::MovingAverages,
+    fact::Step,
     id::EntryId,
     load::{LastLoadReport, LoadReport},
     pace::PaceBucket,
-    score::DeadlineScore,
+    score::Visit,
     settings::Settings,
 };
-use vestibule_line::{
-    ConfigureOutcome, EntryLookup, NotFound, QueueTotals, QueueView, RaiseWatermarkOutcome, RestoredEntries,
-};
+use vestibule_line::{ConfigureOutcome, QueueTotals, QueueView, RaiseWatermarkOutcome, RestoredEntries};
 
 use super::{
-    check_progress::CheckProgress, deadline_set::DeadlineSet, journal::Journal,
+    check_progress::CheckProgress, deadline_set::DeadlineSet, ended_entries::EndedEntries, journal::Journal,
     pending_report::PendingReport, waiting::WaitingEntries,
 };
 
@@ -28,14 +26,14 @@ use super::{
 pub(super) struct Queue {
     pub(super) configuration: Configuration,
     pub(super) waiting: WaitingEntries,
-    /// The scores hold deadlines on the claim clock, which stands still while the queue is paused.
+    /// The deadlines are on the claim clock, which stands still while the queue is paused.
     pub(super) ready: DeadlineSet,
+    /// The deadlines are the ends of the sessions.
     pub(super) active: DeadlineSet,
-    /// The ends that the backup may not have yet.
-    pub(super) ended: HashMap<EntryId, Change>,
-    /// The revival tickets: entries that were not in the line when a caller wanted to restore them,
-    /// with the version of that moment. Acknowledging an end of the entry removes its ticket.
-    pub(super) revival_tickets: HashMap<EntryId, u64>,
+    /// The visit and the step of each entry that is ready, active or waiting again. The place of a plain waiting entry
+    /// is its visit.
+    pub(super) visits: HashMap<EntryId, (Visit, Step)>,
+    pub(super) ended: EndedEntries,
     pub(super) journal: Journal,
     pub(super) last_order: u64,
     pub(super) v: u64,
@@ -49,15 +47,14 @@ pub(super) struct Queue {
     pub(super) paused_at_ms: u64,
     /// The total length of all earlier pauses, in milliseconds.
     pub(super) paused_ms: u64,
-    /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`,
-    /// so a lowered `claim_seconds` takes effect after the previous time has passed.
+    /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`, so a lowered
+    /// `claim_seconds` takes effect after the previous time has passed.
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: QueueTotals,
     /// The offset that is added to the server's clock, in milliseconds.
     pub(super) offset_ms: i64,
-    /// The offset that the last caller whose clock was apart from the server's would have set, in
-    /// milliseconds.
+    /// The offset that the last caller whose clock was apart from the server's would have set, in milliseconds.
     pub(super) proposed_offset_ms: Option<i64>,
     load: Option<LastLoadReport>,
     pub(super) unreported: PendingReport,
@@ -74,8 +71,8 @@ impl Queue {
             waiting: WaitingEntries::default(),
             ready: DeadlineSet::default(),
             active: DeadlineSet::default(),
-            ended: HashMap::new(),
-            revival_tickets: HashMap::new(),
+            visits: HashMap::new(),
+            ended: EndedEntries::default(),
             journal: Journal::default(),
             last_order: 0,
             v: now_us,
@@ -100,7 +97,7 @@ impl Queue {
         }
     }
 
-    /// Creates a restored queue. `now_us` must not be before any of the restored places.
+    /// Creates a restored queue.
     pub(super) fn from_restored_entries(
         now_us: u64,
         configuration: Configuration,
@@ -115,16 +112,18 @@ impl Queue {
             at_ms: now_ms,
         };
         let claim_by_ms = now_ms + queue.claim_ms(now_ms);
-        for (score, id) in entries.waiting {
-            queue.waiting.insert(score, id);
+        for (place, id) in entries.waiting {
+            queue.waiting.insert(place, id);
         }
-        for (visit, id) in entries.ready {
-            queue.ready.insert(DeadlineScore::new(claim_by_ms, visit), id);
+        for (visit, id) in entries.waiting_again {
+            queue.visits.insert(id, (visit, Step::WaitingAgain));
         }
-        for (score, id) in entries.active {
-            queue.active.insert(score, id);
+        for (visit, turn, id) in entries.ready {
+            queue.put_ready(id, visit, turn, claim_by_ms);
         }
-        queue.v = queue.v.max(entries.v);
+        for (session_end_ms, visit, id) in entries.active {
+            queue.put_active(id, visit, session_end_ms);
+        }
         queue.last_order = entries.last_order;
         queue
     }
@@ -145,8 +144,7 @@ impl Queue {
         RaiseWatermarkOutcome::Raised(self.watermark)
     }
 
-    /// Puts a configuration in force. The doc of
-    /// [`Line::configure`](crate::RecoveryLine::configure) has the rules.
+    /// Puts a configuration in force. The doc of [`Line::configure`](crate::RecoveryLine::configure) has the rules.
     pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> ConfigureOutcome {
         let old = &mut self.configuration;
         if new.epoch > old.epoch {
@@ -160,8 +158,8 @@ impl Queue {
             return ConfigureOutcome::Unchanged;
         }
         let now_ms = self.now_ms(now_us);
-        // A pause, the bucket level and a claim floor begin now. The new version keeps line time
-        // from going back behind them.
+        // A pause, the bucket level and a claim floor begin now. The new version keeps line time from going back
+        // behind them.
         self.take_next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
         self.bucket = self.bucket.refill(from, now_ms).convert_to_pace(from, to);
@@ -185,13 +183,6 @@ impl Queue {
         ConfigureOutcome::Changed
     }
 
-    pub(super) fn lookup_entry(&self, now_us: u64, id: EntryId) -> EntryLookup {
-        match self.entry_status(self.now_ms(now_us), id) {
-            Some(status) => EntryLookup::Found(status),
-            None => EntryLookup::NotFound(self.explain_not_found(id)),
-        }
-    }
-
     pub(super) fn queue_view(&self, time: LineTime) -> QueueView {
         QueueView {
             configuration: self.configuration.clone(),
@@ -199,7 +190,7 @@ impl Queue {
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
-            unsettled_ends: self.ended.len() as u64,
+            unsettled_ends: self.ended.unsettled_count(),
             journal_len: self.journal.len(),
             dead_letters: self.journal.dead_letters.len() as u64,
             promoted_through: self.promoted_through,
@@ -220,8 +211,7 @@ impl Queue {
 
     fn session_ends_in_ms(&self, now_ms: u64) -> Vec<u64> {
         let ends = self.active.deadlines_at_twentieths().into_iter();
-        ends.map(|score| score.deadline_ms().saturating_sub(now_ms))
-            .collect()
+        ends.map(|end_ms| end_ms.saturating_sub(now_ms)).collect()
     }
 
     pub(super) fn record_load(&mut self, now_us: u64, report: LoadReport) {
@@ -251,46 +241,6 @@ impl Queue {
         Version {
             epoch: self.configuration.epoch,
             v: self.v,
-        }
-    }
-
-    /// The status of an entry. An entry whose deadline has passed has none, even if no promotion
-    /// has dropped it yet.
-    pub(super) fn entry_status(&self, now_ms: u64, id: EntryId) -> Option<EntryStatus> {
-        if let Some((score, position)) = self.waiting.place_and_position(id) {
-            return Some(EntryStatus::Waiting { score, position });
-        }
-        let clock_ms = self.claim_clock_ms(now_ms);
-        if let Some(score) = self
-            .ready
-            .score(id)
-            .filter(|score| score.deadline_ms() > clock_ms)
-        {
-            let claim_by_ms = score.deadline_ms() + (now_ms - clock_ms);
-            return Some(EntryStatus::Ready {
-                visit: score.visit(),
-                claim_by_ms,
-                now_ms,
-            });
-        }
-        let score = self
-            .active
-            .score(id)
-            .filter(|score| score.deadline_ms() > now_ms)?;
-        Some(EntryStatus::Active {
-            visit: score.visit(),
-            session_end_ms: score.deadline_ms(),
-            now_ms,
-        })
-    }
-
-    /// What the queue knows of an entry that has no status.
-    pub(super) fn explain_not_found(&self, id: EntryId) -> NotFound {
-        let due = self.ready.score(id).is_some() || self.active.score(id).is_some();
-        if due || self.ended.contains_key(&id) {
-            NotFound::RecentlyEnded
-        } else {
-            NotFound::Unknown
         }
     }
 }

@@ -6,7 +6,6 @@ use vestibule_domain::{
     change::{Change, Event},
     estimate::CountWindow,
     id::{EntryId, QueueId},
-    score::DeadlineScore,
 };
 use vestibule_line::LineError;
 
@@ -17,12 +16,18 @@ use super::{memory_line::MemoryLine, queue::Queue};
 pub struct QueueDump {
     /// The waiting entries with their raw scores, in order.
     pub waiting: Vec<(EntryId, u64)>,
-    /// The ready entries with their raw scores, in order. Entries with equal scores are ordered by id.
+    /// The ready entries with their deadlines by the claim clock, in order. Entries with equal deadlines are ordered by
+    /// id.
     pub ready: Vec<(EntryId, u64)>,
-    /// The active entries with their raw scores, in order. Entries with equal scores are ordered by id.
+    /// The active entries with the ends of their sessions, in order. Entries with equal ends are ordered by id.
     pub active: Vec<(EntryId, u64)>,
-    /// The unacknowledged ends by id: epoch, version, visit, way of ending and time.
+    /// The visits and steps of entries that are ready, active or waiting again, by id.
+    pub visits: Vec<(EntryId, String)>,
+    /// The ends by id: epoch, version, visit, step, time of the step, way of ending and time.
     pub ended: Vec<(EntryId, String)>,
+    /// The settled ends with the times at which the backup had them, in order. Entries with equal times are ordered by
+    /// id.
+    pub settled: Vec<(EntryId, u64)>,
     /// All numbers of the state.
     pub state: BTreeMap<String, i64>,
 }
@@ -39,14 +44,21 @@ impl MemoryLine {
 
 impl Queue {
     fn dump(&self) -> QueueDump {
-        let mut ended: Vec<_> = self.ended.values().map(|end| (end.id, format_end(end))).collect();
+        let mut ended: Vec<_> = self.ended.iter().map(|end| (end.id, format_end(end))).collect();
         ended.sort_unstable();
-        let timed = |(score, id): (DeadlineScore, EntryId)| (id, score.raw());
+        let visits = self.visits.iter();
+        let mut visits: Vec<_> = visits
+            .map(|(id, (visit, step))| (*id, format!("{} {}", visit.number(), step.number())))
+            .collect();
+        visits.sort_unstable();
+        let by_id = |(ms, id): (u64, EntryId)| (id, ms);
         QueueDump {
             waiting: self.waiting.iter().map(|(score, id)| (id, score.raw())).collect(),
-            ready: self.ready.iter().map(timed).collect(),
-            active: self.active.iter().map(timed).collect(),
+            ready: self.ready.iter().map(by_id).collect(),
+            active: self.active.iter().map(by_id).collect(),
+            visits,
             ended,
+            settled: self.ended.settled().map(by_id).collect(),
             state: self.redis_fields(),
         }
     }
@@ -75,8 +87,10 @@ impl Queue {
             ("claimed", self.totals.claimed),
             ("completed", self.totals.completed),
             ("left", self.totals.left),
+            ("evicted", self.totals.evicted),
             ("expired", self.totals.expired),
             ("no_shows", self.totals.no_shows),
+            ("returned", self.totals.returned),
             ("fence", self.watermark),
             ("fence_v", self.watermark_v),
         ]
@@ -129,6 +143,14 @@ fn format_end(end: &Change) -> String {
         Event::Ended { how, .. } => how.name(),
         event => event.state().name(),
     };
-    let (version, visit) = (end.version, end.event.visit().number());
-    format!("{} {} {visit} {how} {}", version.epoch, version.v, end.at_ms)
+    let (version, fact) = (end.version, end.fact());
+    format!(
+        "{} {} {} {} {} {how} {}",
+        version.epoch,
+        version.v,
+        fact.visit.number(),
+        fact.step.number(),
+        fact.step_ms,
+        end.at_ms
+    )
 }

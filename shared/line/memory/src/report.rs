@@ -66,7 +66,8 @@ impl Queue {
 
 fn count_events_since(now: &QueueTotals, before: &QueueTotals) -> QueueEvents {
     QueueEvents {
-        entered: now.entered - before.entered,
+        // A provisional place that was dropped does not count as entered any more.
+        entered: now.entered.saturating_sub(before.entered),
         promoted: now.promoted - before.promoted,
         completed: now.completed - before.completed,
         left: now.left - before.left,

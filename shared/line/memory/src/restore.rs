@@ -1,12 +1,14 @@
 //! The steps of a restore: the line drops a queue, shows its unflushed changes, and takes the queue
 //! back.
 
-use std::collections::hash_map::Entry;
-
 use vestibule_domain::{change::VisitEnd, configuration::Configuration, id::QueueId};
 use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
 
 use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue};
+
+/// A restored queue goes on from the last version in the backup if that is at most this far ahead of the clock, in
+/// microseconds.
+const VERSION_AHEAD_MAX_US: u64 = 60_000_000;
 
 impl MemoryLine {
     pub(super) fn drop_for_restore(&self, queue: &QueueId, epoch: u32) -> bool {
@@ -33,7 +35,7 @@ impl MemoryLine {
         Ok(UnflushedChanges {
             generation: lost.generation,
             records: lost.journal.records.iter().take(records_max).cloned().collect(),
-            ends: lost.ended.values().take(records_max).copied().collect(),
+            ends: lost.ended.unsettled().take(records_max).copied().collect(),
         })
     }
 
@@ -45,18 +47,17 @@ impl MemoryLine {
     ) -> Result<(), LineError> {
         let mut queues = self.lock();
         if let Some(there) = queues.live.get_mut(queue) {
-            there.acknowledge(keys, ended);
+            let time = self.line_time(there.offset_ms, there.last_us());
+            there.acknowledge(time, keys, ended);
             return Ok(());
         }
         let lost = queues.dropped.get_mut(queue).ok_or(LineError::QueueNotFound)?;
+        let time = self.line_time(0, 0);
         lost.journal.remove_records(keys);
-        for ending in ended {
-            if let Entry::Occupied(end) = lost.ended.entry(ending.id)
-                && end.get().version <= ending.version
-            {
-                end.remove();
-            }
+        for end in ended {
+            lost.ended.mark_settled(time.ms(), end);
         }
+        lost.ended.purge(time);
         Ok(())
     }
 
@@ -76,7 +77,7 @@ impl MemoryLine {
                 ConfigureOutcome::Superseded
             };
         }
-        let now_us = self.line_time(0, places.v).us;
+        let now_us = self.restored_line_time_us(places.v);
         let mut new = Queue::from_restored_entries(now_us, configuration.clone(), fence, places);
         let dropped = match queues.live.remove(queue) {
             Some(there) => Some(DroppedQueue::from_queue(there)),
@@ -93,5 +94,18 @@ impl MemoryLine {
         queues.dropped.remove(queue);
         queues.live.insert(queue.clone(), new);
         ConfigureOutcome::Created
+    }
+
+    /// The line time at which a restored queue begins: not before the last version in the backup. A version from the
+    /// future does not count, because it would stop line time until then.
+    fn restored_line_time_us(&self, last_v: u64) -> u64 {
+        let time = self.line_time(0, 0);
+        // One of the two clocks may be slow.
+        let latest_us = time.us.max(time.witness_ms * 1_000) + VERSION_AHEAD_MAX_US;
+        if last_v <= latest_us {
+            time.us.max(last_v)
+        } else {
+            time.us
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The later life of an entry of one queue in memory: claim, validation, extension and end.
 
 use vestibule_domain::{
-    change::{Change, EndReason, Event},
+    change::{Change, EndReason, Event, Version},
     entry_status::EntryStatus,
+    fact::Fact,
     id::EntryId,
-    score::{DeadlineScore, Visit},
+    score::Visit,
     state::EntryState,
 };
 use vestibule_line::{
@@ -14,61 +15,55 @@ use vestibule_line::{
 use super::queue::Queue;
 
 impl Queue {
-    pub(super) fn activate(&mut self, now_ms: u64, id: EntryId, visit: Visit) -> EntryStatus {
-        let session_end_ms = now_ms + self.settings().session_ms();
-        self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
-        EntryStatus::Active {
+    /// Makes an entry active until `session_end_ms`. It was ready, or its visitor has a pass which proves that it was
+    /// active before.
+    fn start_session(
+        &mut self,
+        now_us: u64,
+        id: EntryId,
+        visit: Visit,
+        session_end_ms: u64,
+    ) -> (EntryStatus, Change) {
+        self.remove_entry(id);
+        self.put_active(id, visit, session_end_ms);
+        self.totals.claimed += 1;
+        let status = EntryStatus::Active {
             visit,
             session_end_ms,
-            now_ms,
-        }
-    }
-
-    /// Makes a ready entry active.
-    fn claim_ready(&mut self, now_us: u64, id: EntryId, visit: Visit) -> (EntryStatus, Change) {
-        self.ready.remove(id);
-        self.totals.claimed += 1;
-        let now_ms = self.now_ms(now_us);
-        let session_end_ms = now_ms + self.settings().session_ms();
-        let status = self.activate(now_ms, id, visit);
-        (
-            status,
-            self.new_change(
-                now_us,
-                id,
-                Event::Claimed {
-                    visit,
-                    session_end_ms,
-                },
-            ),
-        )
+            now_ms: self.now_ms(now_us),
+        };
+        let event = Event::Claimed {
+            visit,
+            session_end_ms,
+        };
+        (status, self.new_change(now_us, id, event))
     }
 
     pub(super) fn claim(&mut self, now_us: u64, id: EntryId) -> ClaimOutcome {
-        match self.entry_status(self.now_ms(now_us), id) {
-            Some(EntryStatus::Ready { visit, .. }) => {
-                let (status, change) = self.claim_ready(now_us, id, visit);
+        let now_ms = self.now_ms(now_us);
+        let status = match self.find_entry(now_ms, id) {
+            Ok(status) => status,
+            Err(not_found) => return ClaimOutcome::NotFound(not_found),
+        };
+        match status {
+            EntryStatus::Waiting { .. } => ClaimOutcome::StillWaiting(status),
+            EntryStatus::Ready { visit, .. } => {
+                let session_end_ms = now_ms + self.settings().session_ms();
+                let (status, change) = self.start_session(now_us, id, visit, session_end_ms);
                 ClaimOutcome::Active { status, change }
             }
-            Some(
-                status @ EntryStatus::Active {
+            EntryStatus::Active {
+                visit,
+                session_end_ms,
+                ..
+            } => {
+                let event = Event::Claimed {
                     visit,
                     session_end_ms,
-                    ..
-                },
-            ) => {
-                let change = self.new_change(
-                    now_us,
-                    id,
-                    Event::Claimed {
-                        visit,
-                        session_end_ms,
-                    },
-                );
+                };
+                let change = self.new_change(now_us, id, event);
                 ClaimOutcome::Active { status, change }
             }
-            Some(status) => ClaimOutcome::StillWaiting(status),
-            None => ClaimOutcome::NotFound(self.explain_not_found(id)),
         }
     }
 
@@ -79,96 +74,95 @@ impl Queue {
         visit: Option<Visit>,
         reason: LeaveReason,
     ) -> LeaveOutcome {
-        let Some(status) = self.entry_status(self.now_ms(now_us), id) else {
-            return LeaveOutcome::NotFound(self.explain_not_found(id));
+        let now_ms = self.now_ms(now_us);
+        let status = match self.find_entry(now_ms, id) {
+            Ok(status) => status,
+            Err(not_found) => return LeaveOutcome::NotFound(not_found),
         };
         if visit.is_some_and(|visit| visit != status.visit()) {
             return LeaveOutcome::OtherVisit;
         }
-        let reason = match (reason, status.state()) {
+        let how = match (reason, status.state()) {
+            (LeaveReason::Evict, _) => EndReason::Evicted,
             (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
             (LeaveReason::Complete, _) => return LeaveOutcome::NotActive(status),
-            (LeaveReason::Leave | LeaveReason::Evict, _) => EndReason::Left,
+            (LeaveReason::Leave, _) => EndReason::Left,
         };
-        LeaveOutcome::Ended(self.end_visit(now_us, id, status.visit(), reason))
+        let version = self.take_next_version(now_us);
+        LeaveOutcome::Ended(self.end_visit(version, now_ms, id, status.visit(), how))
     }
 
-    fn end_visit(&mut self, now_us: u64, id: EntryId, visit: Visit, reason: EndReason) -> Change {
-        self.waiting.remove(id);
-        self.ready.remove(id);
-        self.active.remove(id);
-        match reason {
-            EndReason::Completed => self.totals.completed += 1,
-            EndReason::Left => self.totals.left += 1,
-            EndReason::NoShow | EndReason::Expired => {
-                unreachable!("only `promote` drops an entry past its deadline")
-            }
-        }
-        let change = self.new_change(now_us, id, Event::Ended { visit, how: reason });
-        self.ended.insert(id, change);
-        change
+    /// Ends a live visit.
+    fn end_visit(
+        &mut self,
+        version: Version,
+        at_ms: u64,
+        id: EntryId,
+        visit: Visit,
+        how: EndReason,
+    ) -> Change {
+        let fact = Fact::ended(visit);
+        let end = Change {
+            id,
+            version,
+            at_ms,
+            event: Event::Ended { fact, how },
+        };
+        self.remove_entry(id);
+        self.count_end(how);
+        self.ended.add_unsettled(end);
+        end
+    }
+
+    /// Adds the end of one visit to the totals.
+    pub(super) fn count_end(&mut self, how: EndReason) {
+        let totals = &mut self.totals;
+        let total = match how {
+            EndReason::Completed => &mut totals.completed,
+            EndReason::Left => &mut totals.left,
+            EndReason::Evicted => &mut totals.evicted,
+            EndReason::NoShow => &mut totals.no_shows,
+            EndReason::Expired => &mut totals.expired,
+        };
+        *total += 1;
     }
 
     pub(super) fn validate(&mut self, now_us: u64, id: EntryId, validation: Validation) -> ValidateOutcome {
-        let Some(mut status) = self.entry_status(self.now_ms(now_us), id) else {
-            return ValidateOutcome::NotFound(self.explain_not_found(id));
+        let now_ms = self.now_ms(now_us);
+        let mut status = match self.find_entry(now_ms, id) {
+            Ok(status) => status,
+            Err(not_found) => return ValidateOutcome::NotFound(not_found),
         };
         let visit = status.visit();
         if validation.visit.is_some_and(|named| named != visit) {
             return ValidateOutcome::OtherVisit;
         }
         let mut change = None;
-        match status {
-            EntryStatus::Active { .. } => {}
-            EntryStatus::Ready { .. } if validation.claims => {
-                let (new_status, claimed) = self.claim_ready(now_us, id, visit);
-                (status, change) = (new_status, Some(claimed));
-            }
-            _ => match validation
-                .reactivate_until_ms
-                .filter(|end_ms| *end_ms > self.now_ms(now_us))
-            {
-                Some(end_ms) => {
-                    let (new_status, claimed) = self.reactivate(now_us, id, visit, end_ms);
-                    (status, change) = (new_status, Some(claimed));
-                }
-                None => return ValidateOutcome::NotActive(status),
-            },
+        let state = status.state();
+        if state != EntryState::Active {
+            let pass_end_ms = validation.reactivate_until_ms.filter(|end_ms| *end_ms > now_ms);
+            let session_end_ms = if state == EntryState::Ready && validation.claims {
+                now_ms + self.settings().session_ms()
+            } else if let Some(pass_end_ms) = pass_end_ms {
+                // The entry was active before the line lost that fact, and the pass proves it.
+                pass_end_ms
+            } else {
+                return ValidateOutcome::NotActive(status);
+            };
+            let (active, claimed) = self.start_session(now_us, id, visit, session_end_ms);
+            (status, change) = (active, Some(claimed));
         }
         if validation.consumes {
-            change = Some(self.end_visit(now_us, id, visit, EndReason::Completed));
+            let version = self.take_next_version(now_us);
+            change = Some(self.end_visit(version, now_ms, id, visit, EndReason::Completed));
         }
         ValidateOutcome::Active { status, change }
     }
 
-    /// Makes an entry active until its pass ends. The entry was active before the line lost that
-    /// fact, and the pass proves it.
-    fn reactivate(
-        &mut self,
-        now_us: u64,
-        id: EntryId,
-        visit: Visit,
-        session_end_ms: u64,
-    ) -> (EntryStatus, Change) {
-        self.waiting.remove(id);
-        self.ready.remove(id);
-        self.totals.claimed += 1;
-        self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
-        let event = Event::Claimed {
-            visit,
-            session_end_ms,
-        };
-        let status = EntryStatus::Active {
-            visit,
-            session_end_ms,
-            now_ms: self.now_ms(now_us),
-        };
-        (status, self.new_change(now_us, id, event))
-    }
-
     pub(super) fn extend(&mut self, now_us: u64, id: EntryId, extension: SessionExtension) -> ExtendOutcome {
-        let Some(status) = self.entry_status(self.now_ms(now_us), id) else {
-            return ExtendOutcome::NotFound(self.explain_not_found(id));
+        let status = match self.find_entry(self.now_ms(now_us), id) {
+            Ok(status) => status,
+            Err(not_found) => return ExtendOutcome::NotFound(not_found),
         };
         let visit = status.visit();
         if extension.visit.is_some_and(|named| named != visit) {
@@ -184,22 +178,18 @@ impl Queue {
         };
         let requested_end_ms = now_ms + u64::from(extension.seconds) * 1_000;
         let session_end_ms = requested_end_ms.min(extension.latest_end_ms).max(old_end_ms);
-        self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
-        let change = self.new_change(
-            now_us,
-            id,
-            Event::Extended {
-                visit,
-                session_end_ms,
-            },
-        );
+        self.put_active(id, visit, session_end_ms);
+        let event = Event::Extended {
+            visit,
+            session_end_ms,
+        };
         ExtendOutcome::Active {
             status: EntryStatus::Active {
                 visit,
                 session_end_ms,
                 now_ms,
             },
-            change,
+            change: self.new_change(now_us, id, event),
         }
     }
 }

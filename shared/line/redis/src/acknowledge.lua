@@ -1,43 +1,57 @@
 #!lua flags=allow-oom
--- Acknowledges what the backup has: deletes journal records and dead letters, and ends in `ended`. If an entry came
--- again and ended again since, its later end stays. The ticket of a restore is deleted together with the end, because
--- the record that the restore read may be older than that end. A queue that was dropped for a restore is acknowledged,
--- too.
+-- Acknowledges what the backup has: deletes journal records and dead letters, and notes which ends in `ended` are
+-- settled. If an entry came again and ended again since, its later end stays unsettled. A settled end is deleted some
+-- seconds later. A queue that was dropped for a restore is acknowledged, too.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: ended revival_tickets journal dead_letters config lost
---   ended: hash, entry -> its end, until the backup has it
---   revival_tickets: hash, entry -> ticket of a restore of this entry that has begun
+-- include: clock fields end facts settled
+-- KEYS: ended settled journal dead_letters config state lost
+--   ended: hash, entry -> its end, until some seconds after the backup has it
+--   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   journal: stream, changes that the backup does not have yet
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
--- ARGV: record_count ...
+-- ARGV: given_us witness_ms settled_kept_ms record_count ...
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   settled_kept_ms: how long an end stays after the backup has it, in milliseconds
 --   record_count: how many of the following arguments are stream ids of records
---   ...: the stream ids, with `dead-letter:` before that of a dead letter; then entry epoch v entry epoch v … of each end
+--   ...: the stream ids, with `dead-letter:` before that of a dead letter; then five arguments for each end: the entry,
+--     visit, step, step_ms, and 1 if the time of the step ran out, else 0
 -- Output: {'no-queue'}: Redis does not have the queue, and no restore of it is under way
---         {'acknowledged'}: everything that the backup has is deleted
-local ended, revival_tickets, journal, dead_letters = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local config, lost = KEYS[5], KEYS[6]
-local record_count = tonumber(ARGV[1])
+--         {'acknowledged'}: the records are deleted, and the ends are settled
+local ended, settled, journal, dead_letters = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local config, state, lost = KEYS[5], KEYS[6], KEYS[7]
+local given_us, witness_ms, settled_kept_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local record_count = tonumber(ARGV[4])
+
+local FIRST_RECORD = 5 -- the index in ARGV at which the stream ids begin
+local VALUES_PER_END = 5
 
 if redis.call('EXISTS', config, lost) == 0 then
   return { 'no-queue' }
 end
-for i = 2, record_count + 1 do
+local first_end = FIRST_RECORD + record_count
+for i = FIRST_RECORD, first_end - 1 do
   local dead_letter_key = string.match(ARGV[i], '^dead%-letter:(.+)$')
   redis.call('XDEL', dead_letter_key and dead_letters or journal, dead_letter_key or ARGV[i])
 end
-local has_tickets = redis.call('EXISTS', revival_tickets) == 1
-for i = record_count + 2, #ARGV, 3 do
-  local id, backup_epoch, backup_v = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
-  local epoch, v = string.match(redis.call('HGET', ended, id) or '', '^(%d+) (%d+)')
-  epoch, v = tonumber(epoch), tonumber(v)
-  -- The epoch counts first: a restored queue may have begun at a lower `v` than the one before it had reached.
-  if epoch and (backup_epoch > epoch or (backup_epoch == epoch and backup_v >= v)) then
-    redis.call('HDEL', ended, id)
-    if has_tickets then
-      redis.call('HDEL', revival_tickets, id)
-    end
+
+-- A queue that was dropped has no state any more.
+local stored = read_numbers(state, { 'v', 'offset_ms', 'heartbeat_ms' })
+local us, clocks_apart = read_line_time(given_us, witness_ms, stored.offset_ms, stored.v or 0, stored.heartbeat_ms)
+local now_ms = math.floor(us / 1000)
+for i = first_end, #ARGV, VALUES_PER_END do
+  local id, over = ARGV[i], ARGV[i + 4]
+  local backup_end = { visit = tonumber(ARGV[i + 1]), step = tonumber(ARGV[i + 2]), step_ms = tonumber(ARGV[i + 3]),
+    is_over = over == '1' }
+  local end_text = redis.call('HGET', ended, id)
+  if end_text and not is_earlier_fact(backup_end, parse_end(end_text)) then
+    redis.call('ZADD', settled, 'NX', string.format('%.0f', now_ms), id)
   end
+end
+if not clocks_apart then
+  delete_settled_ends(ended, settled, now_ms, settled_kept_ms)
 end
 return { 'acknowledged' }

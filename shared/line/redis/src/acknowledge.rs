@@ -1,14 +1,11 @@
-//! Deletes journal records, dead letters and ends that the backup has: sends `acknowledge.lua`.
+//! Deletes journal records and dead letters that the backup has, and settles ends: sends `acknowledge.lua`.
 
 use std::sync::LazyLock;
 
-use vestibule_domain::{
-    change::{Version, VisitEnd},
-    id::QueueId,
-};
-use vestibule_line::LineError;
+use vestibule_domain::{change::VisitEnd, id::QueueId};
+use vestibule_line::{LineError, SETTLED_END_KEPT_MS};
 
-use super::{RedisLine, keys::Keys, script::LuaScript};
+use super::{RedisLine, script::LuaScript};
 
 pub(super) static ACKNOWLEDGE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("acknowledge", include_str!("acknowledge.lua")));
@@ -20,11 +17,18 @@ pub(super) async fn acknowledge(
     ended: &[VisitEnd],
 ) -> Result<(), LineError> {
     let ends = ended.iter().flat_map(|end| {
-        let Version { epoch, v } = end.version;
-        [end.id.to_member(), epoch.to_string(), v.to_string()]
+        let fact = end.fact;
+        [
+            end.id.to_member(),
+            fact.visit.number().to_string(),
+            fact.step.number().to_string(),
+            fact.step_ms.to_string(),
+            u8::from(fact.is_over).to_string(),
+        ]
     });
-    let call = ACKNOWLEDGE
-        .call_for_queue(&Keys::new(queue))
+    let call = line
+        .begin_call(&ACKNOWLEDGE, queue)
+        .arg(SETTLED_END_KEPT_MS)
         .arg(keys.len())
         .args(keys)
         .args(ends);

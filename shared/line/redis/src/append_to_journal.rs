@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use vestibule_domain::{change::Change, id::QueueId};
 use vestibule_line::LineError;
 
-use super::{RedisLine, journal::encode_change, keys::Keys, script::LuaScript};
+use super::{RedisLine, journal_encoding::encode_change, keys::Keys, script::LuaScript};
 
 pub(super) static APPEND_TO_JOURNAL: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("append_to_journal", include_str!("append_to_journal.lua")));

@@ -22,7 +22,7 @@ pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         .await?;
     match reply.outcome() {
         "not-yet" => return Ok(ClaimOutcome::StillWaiting(reply.read_status()?)),
-        "gone" => return Ok(ClaimOutcome::NotFound(reply.read_not_found()?)),
+        "gone" => return Ok(ClaimOutcome::NotFound(reply.read_not_found(id)?)),
         "active" => {}
         _ => return Err(reply.protocol_error("a known outcome")),
     }

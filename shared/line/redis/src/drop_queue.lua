@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
 -- Drops a queue that is about to be restored, so that every script answers that Redis does not have it. Stores the
--- epoch of the restore in `lost`, so that a restore of an earlier epoch comes too late. `journal`, `dead_letters` and `ended`
--- stay, because the backup may lack what they hold, and `lost` keeps their generation.
+-- epoch of the restore in `lost`, so that a restore of an earlier epoch comes too late. `journal`, `dead_letters`,
+-- `ended` and `settled` stay, because the backup may lack what they hold, and `lost` keeps their generation.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: waiting ready active revival_tickets load config state lost
+-- KEYS: waiting ready active visits load config state lost
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
---   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
---   active: sorted set, entry -> session end and visit
---   revival_tickets: hash, entry -> ticket of a restore of this entry that has begun
+--   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
+--   active: sorted set, entry -> session end, in Unix milliseconds
+--   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   load: hash, the protected service's last load report
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -17,7 +17,7 @@
 -- Output: {'dropped'}: the queue is dropped
 --         {'later'}: nothing changed: the queue is of this epoch or a later one, or a restore of a later epoch is
 --           under way
-local waiting, ready, active, revival_tickets, load = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local waiting, ready, active, visits, load = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local config, state, lost = KEYS[6], KEYS[7], KEYS[8]
 local epoch = tonumber(ARGV[1])
 
@@ -29,5 +29,5 @@ if old_generation then
   redis.call('HSET', lost, 'generation', old_generation)
 end
 redis.call('HSET', lost, 'epoch', ARGV[1])
-redis.call('UNLINK', waiting, ready, active, revival_tickets, load, config, state)
+redis.call('UNLINK', waiting, ready, active, visits, load, config, state)
 return { 'dropped' }

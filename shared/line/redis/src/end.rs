@@ -1,47 +1,13 @@
-//! Reads an end that the backup may not have yet. The scripts write it into the hash `ended`, in
-//! the form `epoch v visit how at_ms`.
+//! Reads the end of a visit. The scripts write it into the hash `ended`, in the form
+//! `epoch v visit step step_ms how at_ms`.
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
-    id::{EntryId, QueueId},
+    fact::{Fact, Step},
+    id::EntryId,
     score::Visit,
 };
 use vestibule_line::LineError;
-
-use super::{
-    RedisLine,
-    connect::{CallLink, to_line_error},
-    keys::Keys,
-};
-
-/// Parses the [name](EndReason::name) of an end.
-pub(super) fn parse_end_kind(name: &str) -> Option<EndReason> {
-    match name {
-        "completed" => Some(EndReason::Completed),
-        "left" => Some(EndReason::Left),
-        "no-show" => Some(EndReason::NoShow),
-        "expired" => Some(EndReason::Expired),
-        _ => None,
-    }
-}
-
-pub(super) async fn unsettled_end(
-    line: &RedisLine,
-    queue: &QueueId,
-    id: EntryId,
-) -> Result<Option<Change>, LineError> {
-    let keys = Keys::new(queue);
-    let mut pipeline = redis::pipe();
-    pipeline
-        .hget(keys.key("ended"), id.to_member())
-        .exists(keys.key("config"));
-    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
-    let (end, queue_exists): (Option<String>, bool) = line.connection.call(send).await?;
-    if !queue_exists {
-        return Err(LineError::QueueNotFound);
-    }
-    end.map(|text| parse_end(id, &text)).transpose()
-}
 
 /// Parses one value of the hash `ended`.
 pub(super) fn parse_end(id: EntryId, text: &str) -> Result<Change, LineError> {
@@ -51,17 +17,76 @@ pub(super) fn parse_end(id: EntryId, text: &str) -> Result<Change, LineError> {
 
 fn parse_end_fields(id: EntryId, text: &str) -> Option<Change> {
     let mut words = text.split(' ');
+    let mut number = || words.next()?.parse::<u64>().ok();
     let version = Version {
-        epoch: words.next()?.parse().ok()?,
-        v: words.next()?.parse().ok()?,
+        epoch: number()?.try_into().ok()?,
+        v: number()?,
     };
-    let visit = Visit::new(words.next()?.parse().ok()?)?;
-    let how = parse_end_kind(words.next()?)?;
+    let (visit, step, step_ms) = (number()?, number()?, number()?);
+    let (fact, how) = read_end_fact(visit, step, step_ms, words.next()?)?;
     let at_ms = words.next()?.parse().ok()?;
     Some(Change {
         id,
         version,
         at_ms,
-        event: Event::Ended { visit, how },
+        event: Event::Ended { fact, how },
     })
+}
+
+/// The fact of an end, and the way in which the visit ended. Only a turn or a session runs out, so the name of the way
+/// tells whether the fact is over. `None` if the numbers and the name do not fit together.
+pub(super) fn read_end_fact(visit: u64, step: u64, step_ms: u64, name: &str) -> Option<(Fact, EndReason)> {
+    let how = EndReason::from_name(name)?;
+    let fact = Fact {
+        visit: Visit::new(visit)?,
+        step: Step::new(step)?,
+        step_ms,
+        is_over: matches!(how, EndReason::NoShow | EndReason::Expired),
+    };
+    how.fits(fact).then_some((fact, how))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn end_with_a_step_that_does_not_fit_is_unreadable() {
+        let id = "0f8fad5b-d9cb-869f-a165-70867728950e"
+            .parse()
+            .expect("an entry id");
+        let end = parse_end(id, "2 1795260581079001 77 3 1795260641079 no-show 1795260641080");
+        let end = end.expect("the second turn was missed");
+        assert_eq!(
+            end.version,
+            Version {
+                epoch: 2,
+                v: 1_795_260_581_079_001
+            }
+        );
+        assert_eq!(end.at_ms, 1_795_260_641_080);
+        let fact = Fact {
+            visit: Visit::new(77).expect("a visit"),
+            step: Step::ReadyAgain,
+            step_ms: 1_795_260_641_079,
+            is_over: true,
+        };
+        assert_eq!(
+            end.event,
+            Event::Ended {
+                fact,
+                how: EndReason::NoShow
+            }
+        );
+        for text in [
+            "",
+            "2 1 77 4 5 no-show 6",
+            "2 1 77 3 5 expired 6",
+            "2 1 77 6 5 left 6",
+            "2 1 77 6 0 gone 6",
+            "2 1 77 6 0 left",
+        ] {
+            assert!(parse_end(id, text).is_err(), "{text}");
+        }
+    }
 }

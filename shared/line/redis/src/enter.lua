@@ -1,12 +1,15 @@
 #!lua
 -- Gives a visitor a place: the one that the visitor has, a session at once (the fast track), or the back of the line.
--- Crowds call this script, so `state` repeats what it needs of the configuration: it reads one hash instead of two.
--- include: clock claim_clock scores pace end
--- KEYS: waiting ready active ended config state journal
+-- Crowds call this script, so `state` repeats what it needs of the configuration: it reads one hash instead of two. And
+-- `visits` tells whether the entry is ready or active: the script reads those sets only if it is.
+-- include: clock claim_clock scores visits pace end
+-- KEYS: waiting ready active visits ended settled config state journal
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
---   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
---   active: sorted set, entry -> session end and visit
---   ended: hash, entry -> its end, until the backup has it
+--   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
+--   active: sorted set, entry -> session end, in Unix milliseconds
+--   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   ended: hash, entry -> its end, until some seconds after the backup has it
+--   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
@@ -17,12 +20,13 @@
 --   journal_max: the script refuses new places when the journal has this many records
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'refused', 'draining' | 'closed' | 'journal-full'}: the visitor got no place; the word is the reason
---         {'joined', 'new' | 'kept' | 'moved', epoch, v, state, score or visit, position or deadline_ms, now_ms,
---          place}:
---           the entry has a new place, keeps the one it had, or moved to the back; v is 0 if nothing changed; only the
---           reply for an entry that is new and active ends with `place`
-local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local journal = KEYS[7]
+--         {'joined', 'new' | 'kept' | 'moved', epoch, v, state, place or visit, position or deadline_ms, now_ms, step,
+--          after, place}:
+--           the entry has a new place, keeps the one it had, or moved to the back; v is 0 if nothing changed; step is
+--           the step of its visit. Only the reply for an entry that is new or moved has `after`, its latest visit that
+--           is known to be over (0: none), and only for one that is new and active it ends with `place`.
+local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local config, state, journal = KEYS[7], KEYS[8], KEYS[9]
 local given_us, witness_ms, id, journal_max = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 local epoch, entrance, re_entry, paused, v, last_order, entered, paused_at_ms, paused_ms, offset_ms, heartbeat_ms =
@@ -40,21 +44,34 @@ end
 local now_ms = math.floor(us / 1000)
 v = next_version(us, v)
 
--- A ready or active entry stays as it is until its deadline. If the deadline has passed, the new visit ends the old
--- one.
-local ready_score = redis.call('ZSCORE', ready, id)
-if ready_score then
-  local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
-  local deadline_ms = decode_deadline_ms(tonumber(ready_score))
-  if deadline_ms > claim_clock_ms then
-    return { 'joined', 'kept', epoch, 0, 'ready', ready_score % VISITS, deadline_ms + now_ms - claim_clock_ms, now_ms }
-  end
+-- The end that `ended` has of the entry; nil if there is none.
+local function read_end()
+  local end_text = redis.call('HGET', ended, id)
+  return end_text and parse_end(end_text) or nil
 end
-local active_score = redis.call('ZSCORE', active, id)
-if active_score and decode_deadline_ms(tonumber(active_score)) > now_ms then
-  redis.call('HSET', state, 'v', v)
-  local session_end_ms = decode_deadline_ms(tonumber(active_score))
-  return { 'joined', 'kept', epoch, v, 'active', active_score % VISITS, session_end_ms, now_ms }
+
+local function is_missed_first_turn(known_end)
+  return known_end.how == 'no-show' and known_end.step == 1
+end
+
+-- A ready or active entry stays as it is until its deadline. If the deadline has passed, a new visit ends the old one.
+local visit, step, set = parse_visit(redis.call('HGET', visits, id))
+local timed_out
+if set == 'active' then
+  local session_end_ms = tonumber(redis.call('ZSCORE', active, id))
+  if session_end_ms > now_ms then
+    redis.call('HSET', state, 'v', v)
+    return { 'joined', 'kept', epoch, v, 'active', visit, session_end_ms, now_ms, step }
+  end
+  timed_out = { set = active, total = 'expired', how = 'expired', step_ms = session_end_ms }
+elseif set == 'ready' then
+  local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
+  local deadline_ms = tonumber(redis.call('ZSCORE', ready, id))
+  local line_deadline_ms = deadline_ms + now_ms - claim_clock_ms
+  if deadline_ms > claim_clock_ms then
+    return { 'joined', 'kept', epoch, 0, 'ready', visit, line_deadline_ms, now_ms, step }
+  end
+  timed_out = { set = ready, total = 'no_shows', how = 'no-show', step_ms = line_deadline_ms }
 end
 
 -- The place at the back of the line.
@@ -70,9 +87,8 @@ if in_line == 0 and paused ~= '1' and entrance == 'open' and not clocks_apart th
     unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms'))
   local credit, credit_at_ms = unpack(redis.call('HMGET', state, 'credit', 'credit_at_ms'))
   interval_ms, credit_at_ms = tonumber(interval_ms), tonumber(credit_at_ms)
-  local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active)
   -- The slot of this entry's old visit is free: that visit timed out, although `promote` did not remove it yet.
-  taken = taken - (ready_score and 1 or 0) - (active_score and 1 or 0)
+  local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active) - (timed_out and 1 or 0)
   credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, tonumber(batch), interval_ms)
   if taken < tonumber(capacity) and credit >= interval_ms then
     if redis.call('XLEN', journal) >= journal_max then
@@ -97,30 +113,39 @@ if not was_appended and not session_end_ms then
   end
   if re_entry == 'requeue' and entrance == 'open' then
     redis.call('ZADD', waiting, place, id)
+    redis.call('HDEL', visits, id)
     redis.call('HSET', state, 'v', v, 'last_order', order)
-    return { 'joined', 'moved', epoch, v, 'waiting', place, in_line, now_ms }
+    -- After a missed first turn, the place that is given up may be provisional. The visitor may then come back to the
+    -- place of that turn, so no visit is named.
+    local known_end = read_end()
+    local is_after_missed_turn = known_end and is_missed_first_turn(known_end)
+    local given_up = is_after_missed_turn and 0 or old_place % ORDER_RANGE
+    return { 'joined', 'moved', epoch, v, 'waiting', place, in_line, now_ms, 0, given_up }
   end
   redis.call('HSET', state, 'v', v)
-  return { 'joined', 'kept', epoch, v, 'waiting', old_place, redis.call('ZRANK', waiting, id) + 1, now_ms }
+  return { 'joined', 'kept', epoch, v, 'waiting', old_place, redis.call('ZRANK', waiting, id) + 1, now_ms, step }
 end
-if ready_score then
-  redis.call('ZREM', ready, id)
-  redis.call('HINCRBY', state, 'no_shows', 1)
-end
-if active_score then
-  redis.call('ZREM', active, id)
-  redis.call('HINCRBY', state, 'expired', 1)
-end
-if ready_score or active_score then
-  -- The backup still shows the old visit, so the caller must write this end before it writes the new place.
-  local how = ready_score and 'no-show' or 'expired'
-  redis.call('HSET', ended, id, format_end(epoch, v, (ready_score or active_score) % VISITS, how, now_ms))
+
+-- The visit before this one. The backup may still show it as live, so the caller names it to the backup. A visitor who
+-- missed the first turn may come back to the old place, so such a visit is not named.
+local known_end = timed_out
+if timed_out then
+  redis.call('ZREM', timed_out.set, id)
+  redis.call('HINCRBY', state, timed_out.total, 1)
+  timed_out.visit, timed_out.step = visit, step
+  timed_out.epoch, timed_out.v, timed_out.at_ms = epoch, v, now_ms
+  store_end({ ended = ended, settled = settled, visits = visits }, id, timed_out)
   v = v + 1
+else
+  known_end = read_end()
 end
+local names_visit = known_end and not is_missed_first_turn(known_end)
+local after = names_visit and known_end.visit or 0
+
 redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', entered + 1)
 if session_end_ms then
-  local visit = derive_visit(place)
-  redis.call('ZADD', active, encode_deadline(session_end_ms, visit), id)
-  return { 'joined', 'new', epoch, v, 'active', visit, session_end_ms, now_ms, place }
+  redis.call('ZADD', active, session_end_ms, id)
+  redis.call('HSET', visits, id, string.format('%.0f 4', order))
+  return { 'joined', 'new', epoch, v, 'active', order, session_end_ms, now_ms, 4, after, place }
 end
-return { 'joined', 'new', epoch, v, 'waiting', place, in_line + 1, now_ms }
+return { 'joined', 'new', epoch, v, 'waiting', place, in_line + 1, now_ms, 0, after }

@@ -10,7 +10,11 @@ use vestibule_domain::{
 };
 use vestibule_line::{EnterOutcome, JoinKind, LineError};
 
-use super::{RedisLine, script::LuaScript};
+use super::{
+    RedisLine,
+    reply::{ScriptReply, repeat_status},
+    script::LuaScript,
+};
 
 pub(super) static ENTER: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("enter", include_str!("enter.lua")));
@@ -31,26 +35,8 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
     };
     let version = reply.read_version()?;
     let (status, at_ms) = reply.read_status_with_time()?;
-    let event = match (kind, status) {
-        (_, EntryStatus::Waiting { score, .. }) => Some(Event::Entered { score }),
-        (JoinKind::NewVisit, EntryStatus::Active { session_end_ms, .. }) => Some(Event::FastTracked {
-            score: reply.read_score()?,
-            session_end_ms,
-        }),
-        // The request that entered or claimed first may have died before it wrote to the backup.
-        (
-            JoinKind::Kept,
-            EntryStatus::Active {
-                visit,
-                session_end_ms,
-                ..
-            },
-        ) => Some(Event::Claimed {
-            visit,
-            session_end_ms,
-        }),
-        _ => None,
-    };
+    let event = read_event(kind, status, &mut reply)?;
+    // There is no version if nothing changed.
     let change = version.zip(event).map(|(version, event)| Change {
         id,
         version,
@@ -58,4 +44,27 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         event,
     });
     Ok(EnterOutcome::Joined { kind, status, change })
+}
+
+/// Reads the rest of the reply: what happened to an entry that has this status now.
+fn read_event(
+    kind: JoinKind,
+    status: EntryStatus,
+    reply: &mut ScriptReply,
+) -> Result<Option<Event>, LineError> {
+    let step = reply.read_step()?;
+    if kind == JoinKind::Kept {
+        // The request that entered or claimed first may have died before it wrote to the backup.
+        return Ok(repeat_status(&status, step));
+    }
+    let after = reply.read_optional_visit()?;
+    match status {
+        EntryStatus::Waiting { score: place, .. } => Ok(Some(Event::Entered { place, after })),
+        EntryStatus::Active { session_end_ms, .. } => Ok(Some(Event::FastTracked {
+            place: reply.read_score()?,
+            session_end_ms,
+            after,
+        })),
+        EntryStatus::Ready { .. } => Err(reply.protocol_error("an entry that waits or is active")),
+    }
 }

@@ -1,10 +1,9 @@
 //! Builds the name of every Redis key that the line uses.
 //!
-//! The part in braces is a
-//! [hash tag](https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
-//! A cluster hashes that part alone. So all keys of a queue are in one slot, and one script may use
-//! them together. A queue id cannot contain a brace, so no queue id leads into the slot of another
-//! queue.
+//! The part in braces is a [hash
+//! tag](https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags). A cluster
+//! hashes that part alone. So all keys of a queue are in one slot, and one script may use them together. A
+//! queue id cannot contain a brace, so no queue id leads into the slot of another queue.
 
 use vestibule_domain::id::QueueId;
 
@@ -26,24 +25,32 @@ impl<'a> Keys<'a> {
     ///
     /// | type | names |
     /// | --- | --- |
-    /// | sorted set | `waiting`, `ready`, `active` |
-    /// | hash | `ended`, `revival_tickets`, `config`, `state`, `load`, `lost` |
+    /// | sorted set | `waiting`, `ready`, `active`, `settled` |
+    /// | hash | `visits`, `ended`, `config`, `state`, `load`, `lost` |
     /// | stream | `journal`, `dead_letters` |
     /// | channel | `changes` |
+    ///
+    /// | hash or set | holds for an entry |
+    /// | --- | --- |
+    /// | `waiting` | its place |
+    /// | `ready` | its claim deadline by the claim clock, in Unix milliseconds |
+    /// | `active` | the end of its session, in Unix milliseconds |
+    /// | `visits` | `visit step` if it is ready, active or waiting again; or its place alone if it has its first turn |
+    /// | `ended` | its end: see `end.rs` |
+    /// | `settled` | the line time, in Unix milliseconds, since which the backup has the end in `ended` |
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// The key of a sorted set that a restore prepares. `restorer` is unique to the restore, so two
-    /// restores never share a set.
+    /// The key of a sorted set or hash that a restore prepares. `restorer` is unique to the restore, so two
+    /// restores never share a key.
     pub(super) fn staged_key(&self, restorer: &str, name: &str) -> String {
         format!("{}restoring:{restorer}:{name}", self.prefix)
     }
 }
 
-/// The key of the sorted set of all held polls of a deployment. Its members are entries of any
-/// queue, and their scores are the ends of their leases. The set belongs to no queue, so it has a
-/// slot of its own.
+/// The key of the sorted set of all held polls of a deployment. Its members are entries of any queue, and
+/// their scores are the ends of their leases. The set belongs to no queue, so it has a slot of its own.
 pub(super) fn holds_key(deployment: &str) -> String {
     format!("vestibule:holds:{deployment}")
 }

@@ -1,12 +1,14 @@
 #!lua flags=allow-oom
 -- Ends a visit: the visitor leaves, the protected service completes it, or an operator evicts the visitor.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock scores claim_clock queue end
--- KEYS: waiting ready active ended config state
+-- include: clock scores claim_clock visits end queue
+-- KEYS: waiting ready active visits ended settled config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
---   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
---   active: sorted set, entry -> session end and visit
---   ended: hash, entry -> its end, until the backup has it
+--   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
+--   active: sorted set, entry -> session end, in Unix milliseconds
+--   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   ended: hash, entry -> its end, until some seconds after the backup has it
+--   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms id expected_visit reason
@@ -16,34 +18,40 @@
 --   expected_visit: the visit to end; empty for any
 --   reason: 'leave', 'complete' or 'evict'
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'ended', epoch, v, 'completed' | 'left', visit, now_ms}: the visit ended, with this version and in this way
+--         {'ended', epoch, v, 'completed' | 'left' | 'evicted', visit, now_ms}: the visit ended in this way, with this
+--           version
 --         {'other-visit'}: the entry has another visit than expected, so nothing changed
---         {'not-active', state, score or visit, position or deadline_ms, now_ms}: only an active entry can be completed
---         {'gone', 'ended' | 'unknown'}: the entry is not in the line
-local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+--         {'not-active', state, place or visit, position or deadline_ms, now_ms}: only an active entry can be completed
+--         {'gone', 'ended', epoch, v, visit, step, step_ms, how, at_ms}: the entry ended before, in this way
+--         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
+local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local config, state = KEYS[7], KEYS[8]
 local given_us, witness_ms, id, expected_visit, reason = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end
-local entry = find_entry(queue, waiting, ready, active, ended, id)
-if not entry.visit then
-  return { 'gone', entry.state }
+local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled }
+local entry = find_entry(queue, keys, id)
+if not entry.is_live then
+  return build_gone(queue, entry)
 end
 if is_other_visit(expected_visit, entry) then
   return { 'other-visit' }
 end
 if reason == 'complete' and entry.state ~= 'active' then
-  return { 'not-active', unpack(build_status(queue, waiting, id, entry)) }
+  return { 'not-active', unpack(build_status(queue, keys, id, entry)) }
 end
 local how = 'left'
-if entry.state == 'active' and reason ~= 'evict' then
+if reason == 'evict' then
+  how = 'evicted'
+elseif entry.state == 'active' then
   how = 'completed'
 end
-local sets = { waiting = waiting, ready = ready, active = active }
-redis.call('ZREM', sets[entry.state], id)
+redis.call('ZREM', keys[entry.set], id)
 redis.call('HINCRBY', state, how, 1)
 local v = take_version(queue, state)
-redis.call('HSET', ended, id, format_end(queue.epoch, v, entry.visit, how, queue.now_ms))
+store_end(keys, id,
+  { epoch = queue.epoch, v = v, visit = entry.visit, step = 6, step_ms = 0, how = how, at_ms = queue.now_ms })
 return { 'ended', queue.epoch, v, how, entry.visit, queue.now_ms }

@@ -3,13 +3,14 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::{
-    change::{Change, Event},
+    change::{Change, EndReason, Event},
+    fact::Fact,
     id::{EntryId, QueueId},
     score::Visit,
 };
 use vestibule_line::{LeaveOutcome, LeaveReason, LineError};
 
-use super::{RedisLine, end, script::LuaScript};
+use super::{RedisLine, script::LuaScript};
 
 pub(super) static LEAVE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("leave", include_str!("leave.lua")));
@@ -35,21 +36,20 @@ pub(super) async fn leave(
     match reply.outcome() {
         "other-visit" => return Ok(LeaveOutcome::OtherVisit),
         "not-active" => return Ok(LeaveOutcome::NotActive(reply.read_status()?)),
-        "gone" => return Ok(LeaveOutcome::NotFound(reply.read_not_found()?)),
+        "gone" => return Ok(LeaveOutcome::NotFound(reply.read_not_found(id)?)),
         "ended" => {}
         _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let version = reply
-        .read_version()?
-        .ok_or_else(|| reply.protocol_error("a version"))?;
-    let how = end::parse_end_kind(&reply.read_text()?)
+    let version = reply.read_new_version()?;
+    let how = EndReason::from_name(&reply.read_text()?)
         .ok_or_else(|| reply.protocol_error("a known kind of end"))?;
     let (visit, at_ms) = (reply.read_visit()?, reply.read_number()?);
+    let fact = Fact::ended(visit);
     Ok(LeaveOutcome::Ended(Change {
         id,
         version,
         at_ms,
-        event: Event::Ended { visit, how },
+        event: Event::Ended { fact, how },
     }))
 }
 

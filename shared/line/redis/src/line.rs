@@ -10,22 +10,20 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor,
-    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldBudget,
-    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page,
-    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
-    RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder, RestoreEntryOrder,
-    RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
-    ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
+    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome,
+    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
+    LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
+    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
+    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use super::{
-    RedisLine, acknowledge, adjust_clock, append_to_journal, changes, claim, configure,
+    RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, claim, configure,
     connect::{CallLink, to_line_error},
-    dead_letter, drop_queue, end, enter, hold, journal, journal_records, leave, page, park_idle_promoter,
-    promote, queue_view, raise_watermark, record_check_progress, record_load, repair, requeue_with_backoff,
-    restore, restore_entry, status, status_many, take_check, take_fallback_tick, take_report, unflushed,
-    validate,
+    dead_letter, drop_queue, enter, hold, journal, journal_records, leave, park_idle_promoter, promote,
+    queue_view, raise_watermark, read_page, record_check_progress, record_load, requeue_with_backoff,
+    restore, status, status_many, take_check, take_fallback_tick, take_report, unflushed, validate,
 };
 
 #[async_trait]
@@ -61,10 +59,6 @@ impl EntryLine for RedisLine {
 
     async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError> {
         changes::subscribe(self, queue).await
-    }
-
-    async fn unsettled_end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
-        end::unsettled_end(self, queue, id).await
     }
 
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<ClaimOutcome, LineError> {
@@ -213,20 +207,12 @@ impl RecoveryLine for RedisLine {
         raise_watermark::raise_watermark(self, queue, epoch, fence).await
     }
 
-    async fn restore_entry(
-        &self,
-        queue: &QueueId,
-        order: &RestoreEntryOrder,
-    ) -> Result<RestoreEntryOutcome, LineError> {
-        restore_entry::restore_entry(self, queue, order).await
-    }
-
     async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
-        page::read_page(self, queue, from).await
+        read_page::read_page(self, queue, from).await
     }
 
-    async fn repair(&self, queue: &QueueId, order: &RepairOrder) -> Result<RepairOutcome, LineError> {
-        repair::repair(self, queue, order).await
+    async fn adopt(&self, queue: &QueueId, order: &AdoptOrder) -> Result<AdoptOutcome, LineError> {
+        adopt::adopt(self, queue, order).await
     }
 
     async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {

@@ -3,17 +3,19 @@
 -- tokens). One call removes and promotes `chunk` entries at most, so that it does not block Redis for long. One journal
 -- record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not trusted.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock scores claim_clock pace end averages
--- KEYS: waiting ready active ended config state journal changes
+-- include: clock scores claim_clock visits pace settled averages
+-- KEYS: waiting ready active visits ended settled config state journal changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
---   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
---   active: sorted set, entry -> session end and visit
---   ended: hash, entry -> its end, until the backup has it
+--   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
+--   active: sorted set, entry -> session end, in Unix milliseconds
+--   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   ended: hash, entry -> its end, until some seconds after the backup has it
+--   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
 --   changes: channel, one message for each tick that promotes entries
--- ARGV: given_us witness_ms requested chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms
+-- ARGV: given_us witness_ms requested chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   requested: promote this many entries at most
@@ -24,6 +26,7 @@
 --   fence: the watermark that the queue must have reached; 0 if the caller knows no fence
 --   short_ms, long_ms: the lengths of the two windows for moving averages, in milliseconds
 --   silent_ms: after a longer time without a tick, the speed of the line is measured anew, in milliseconds
+--   settled_kept_ms: how long an end stays after the backup has it, in milliseconds
 -- Output: {'no-queue'}: Redis does not have the queue, or has it with another epoch or a watermark below the fence
 --         {'promoted', promoted, no_shows, expired, limited_by, waiting, ready, active, promoted_through, now_ms,
 --          clocks_apart, ahead_ms, offset_ms}:
@@ -35,11 +38,12 @@
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
 --             server's is ahead, in milliseconds
 --           offset_ms: what is added to the server's clock, in milliseconds
-local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local journal, changes = KEYS[7], KEYS[8]
+local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local config, state, journal, changes = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, journal_max, fence_epoch, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
 local short_ms, long_ms, silent_ms = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+local settled_kept_ms = tonumber(ARGV[12])
 
 local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms = unpack(redis.call('HMGET', config,
   'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms'))
@@ -62,34 +66,45 @@ local now_ms = math.floor(us / 1000)
 local change_v = next_version(us, v)
 local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
 
--- Formats the bound below which every score has a deadline that has passed. Lua's own conversion would round the
--- number.
-local function format_timeout_bound(clock_ms)
-  return string.format('(%.0f', encode_deadline(clock_ms + 1, 0))
-end
-
 -- Removes at most `limit` entries whose deadline has passed from a set. Returns how many, and their part of the journal
--- record: 'id visit id visit …'.
+-- record: 'id visit step deadline_ms …', with the deadlines in line time.
 local function remove_timed_out(set, clock_ms, limit, how, total)
   if clocks_apart then
     return 0, ''
   end
-  local bound = format_timeout_bound(clock_ms)
+  local bound = string.format('%.0f', clock_ms)
   local due = redis.call('ZRANGEBYSCORE', set, '-inf', bound, 'WITHSCORES', 'LIMIT', 0, limit)
   local count = #due / 2
   if count == 0 then
     return 0, ''
   end
-  local ends = {}
-  for i = 1, #due, 2 do
-    local id, visit = due[i], tonumber(due[i + 1]) % VISITS
-    due[i + 1] = visit
-    ends[i], ends[i + 1] = id, format_end(tonumber(epoch), change_v, visit, how, now_ms)
+  local ids = {}
+  for i = 1, count do
+    ids[i] = due[2 * i - 1]
+  end
+  local visit_texts = redis.call('HMGET', visits, unpack(ids))
+  -- An end has the form that include/end.lua describes. All ends of this call have the same version, way and time, and
+  -- nearly all ready entries the same deadline as the one before, so few numbers are left to format.
+  local version, way = string.format('%.0f %.0f ', epoch, change_v), string.format(' %s %.0f', how, now_ms)
+  local ends, list = {}, {}
+  local last_score, deadline_ms
+  for i = 1, count do
+    local id, score, visit_text = ids[i], due[2 * i], visit_texts[i]
+    if score ~= last_score then
+      last_score, deadline_ms = score, string.format(' %.0f', score + now_ms - clock_ms)
+    end
+    local visit_step = is_place(visit_text) and string.format('%.0f 1', visit_text % ORDER_RANGE) or visit_text
+    ends[2 * i - 1], ends[2 * i] = id, version .. visit_step .. deadline_ms .. way
+    list[i] = id .. ' ' .. visit_step .. deadline_ms
   end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   redis.call('HSET', ended, unpack(ends))
+  if redis.call('EXISTS', settled) == 1 then
+    redis.call('ZREM', settled, unpack(ids))
+  end
+  redis.call('HDEL', visits, unpack(ids))
   redis.call('HINCRBY', state, total, count)
-  return count, table.concat(due, ' ')
+  return count, table.concat(list, ' ')
 end
 local is_journal_full = redis.call('XLEN', journal) >= journal_max
 local remove_limit = is_journal_full and 0 or chunk
@@ -122,8 +137,25 @@ elseif testified_ms then
   redis.call('HDEL', state, 'testified_ms')
 end
 
+-- Finds the entries in `head` that wait for their second turn, and replaces their places there by what `visits` is to
+-- store. Returns two parts of the journal record: the entries with their first turn, and those with their second one.
+local function separate_second_turns(head)
+  local ids, first, second = {}, {}, {}
+  for i = 1, #head, 2 do
+    ids[#ids + 1] = head[i]
+  end
+  for i, visit_text in ipairs(redis.call('HMGET', visits, unpack(ids))) do
+    local list = visit_text and second or first
+    list[#list + 1], list[#list + 2] = ids[i], head[2 * i]
+    if visit_text then
+      head[2 * i] = string.format('%.0f 3', (parse_visit(visit_text)))
+    end
+  end
+  return table.concat(first, ' '), table.concat(second, ' ')
+end
+
 -- Moves the head of the line from waiting to ready.
-local promoted_list, claim_by_ms = '', 0
+local promoted_list, promoted_again_list, claim_by_ms = '', '', 0
 if promoted > 0 then
   claim_ms = tonumber(claim_ms)
   if now_ms < tonumber(claim_floor_until_ms) then
@@ -131,16 +163,13 @@ if promoted > 0 then
   end
   claim_by_ms = now_ms + claim_ms
   local head = redis.call('ZRANGE', waiting, 0, promoted - 1, 'WITHSCORES')
+  local highest_place = tonumber(head[#head])
   promoted_list = table.concat(head, ' ')
-  local additions = {}
-  local waited_sum_ms = 0
+  local waited_sum_ms, since_era_ms = 0, now_ms - ERA_MS
   waited_max_ms = tonumber(waited_max_ms or 0)
-  for i = 1, #head, 2 do
-    local id, place = head[i], tonumber(head[i + 1])
-    additions[i], additions[i + 1] = encode_deadline(claim_clock_ms + claim_ms, derive_visit(place)), id
+  for i = 2, #head, 2 do
     -- In a crowded millisecond the join time of a place may be ahead of the clock.
-    local joined_at_ms = math.floor(place / ARRIVALS_PER_MS) % MS_RANGE + ERA_MS
-    local wait_ms = now_ms - joined_at_ms
+    local wait_ms = since_era_ms - math.floor(head[i] % ORDER_RANGE / ARRIVALS_PER_MS)
     if wait_ms > 0 then
       waited_sum_ms = waited_sum_ms + wait_ms
       if wait_ms > waited_max_ms then
@@ -148,10 +177,20 @@ if promoted > 0 then
       end
     end
   end
+  -- An entry that waits again gets its second turn. Few do: nearly always the counts show that there is none.
+  if redis.call('HLEN', visits) > taken then
+    promoted_list, promoted_again_list = separate_second_turns(head)
+  end
   redis.call('ZREMRANGEBYRANK', waiting, 0, promoted - 1)
-  redis.call('ZADD', ready, unpack(additions))
+  redis.call('HSET', visits, unpack(head))
+  -- All have the same deadline. So the list of entries and places becomes the one of scores and entries, less its first
+  -- score and its last element: building a second list would take longer than this.
+  local deadline_ms = string.format('%.0f', claim_clock_ms + claim_ms)
+  for i = 2, #head, 2 do
+    head[i] = deadline_ms
+  end
+  redis.call('ZADD', ready, deadline_ms, unpack(head, 1, #head - 1))
 
-  local highest_place = tonumber(head[#head])
   promoted_through = math.max(promoted_through, highest_place)
   redis.call('HSET', state, 'credit', credit - promoted * interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms),
     'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waited_sum_ms,
@@ -165,7 +204,11 @@ end
 if promoted + no_shows + expired > 0 then
   redis.call('HSET', state, 'v', change_v)
   redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,
-    'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'promoted', promoted_list)
+    'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'promoted', promoted_list,
+    'promoted_again', promoted_again_list)
+end
+if not clocks_apart then
+  delete_settled_ends(ended, settled, now_ms, settled_kept_ms)
 end
 if heartbeat == '1' then
   heartbeat_ms = tonumber(heartbeat_ms)

@@ -8,7 +8,7 @@ use vestibule_domain::{
     id::QueueId,
     pace::LimitedBy,
 };
-use vestibule_line::{LineError, PROMOTE_CHUNK, PromoteOrder, Promotion};
+use vestibule_line::{LineError, PROMOTE_CHUNK, PromoteOrder, Promotion, SETTLED_END_KEPT_MS};
 
 use super::{RedisLine, script::LuaScript};
 
@@ -30,7 +30,11 @@ pub(super) async fn promote(
         None => (String::new(), 0),
     };
     let call = call.arg(line.journal_limits.new_entries).arg(epoch).arg(mark);
-    let call = call.arg(SHORT_WINDOW_MS).arg(LONG_WINDOW_MS).arg(TICK_GAP_MAX_MS);
+    let call = call
+        .arg(SHORT_WINDOW_MS)
+        .arg(LONG_WINDOW_MS)
+        .arg(TICK_GAP_MAX_MS)
+        .arg(SETTLED_END_KEPT_MS);
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let limited_by = match reply.read_text()?.as_str() {

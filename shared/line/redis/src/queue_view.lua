@@ -1,11 +1,12 @@
 #!lua flags=no-writes
 -- Returns a snapshot of a queue.
--- include: clock scores
--- KEYS: waiting ready active ended config state journal dead_letters load
+-- include: clock
+-- KEYS: waiting ready active ended settled config state journal dead_letters load
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
---   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
---   active: sorted set, entry -> session end and visit
---   ended: hash, entry -> its end, until the backup has it
+--   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
+--   active: sorted set, entry -> session end, in Unix milliseconds
+--   ended: hash, entry -> its end, until some seconds after the backup has it
+--   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
@@ -15,16 +16,17 @@
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'view', now_ms, waiting, ready, active, ended, journal records, dead letters, config, state, load,
+--         {'view', now_ms, waiting, ready, active, unsettled ends, journal records, dead letters, config, state, load,
 --          clocks_apart, ahead_ms, session_ends_in_ms}:
---           waiting, ready, active, ended: how many entries each of these keys holds
+--           waiting, ready, active: how many entries are in each state
+--           unsettled ends: how many ends the backup may lack
 --           config, state, load: the fields and values of these hashes, each as one list
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
 --             server's is ahead, in milliseconds
 --           session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one at
 --             each twentieth of all sessions by their end, and the last one; empty if no entry is active
-local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local journal, dead_letters, load = KEYS[7], KEYS[8], KEYS[9]
+local waiting, ready, active, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local config, state, journal, dead_letters, load = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 
 local SESSION_QUANTILES = 20
@@ -41,10 +43,11 @@ local active_count, session_ends_in_ms = redis.call('ZCARD', active), {}
 if active_count > 0 then
   for quantile = 0, SESSION_QUANTILES do
     local rank = math.floor((active_count - 1) * quantile / SESSION_QUANTILES)
-    local _, score = unpack(redis.call('ZRANGE', active, rank, rank, 'WITHSCORES'))
-    session_ends_in_ms[quantile + 1] = math.max(decode_deadline_ms(tonumber(score)) - now_ms, 0)
+    local _, end_ms = unpack(redis.call('ZRANGE', active, rank, rank, 'WITHSCORES'))
+    session_ends_in_ms[quantile + 1] = math.max(tonumber(end_ms) - now_ms, 0)
   end
 end
 return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
-  redis.call('HLEN', ended), redis.call('XLEN', journal), redis.call('XLEN', dead_letters), config_fields,
+  redis.call('HLEN', ended) - redis.call('ZCARD', settled), redis.call('XLEN', journal),
+  redis.call('XLEN', dead_letters), config_fields,
   redis.call('HGETALL', state), redis.call('HGETALL', load), clocks_apart and 1 or 0, ahead_ms, session_ends_in_ms }

@@ -22,7 +22,8 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
     let mut reply = line.begin_call(&QUEUE_VIEW, queue).send(line).await?;
     let now_ms = reply.read_number()?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
-    let (ended, journal, dead_letters) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (unsettled_ends, journal, dead_letters) =
+        (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let configuration = read_configuration(&reply.read_fields()?)?;
     let (state, load) = (reply.read_fields()?, reply.read_fields()?);
     let clocks = ClockDifference {
@@ -36,7 +37,7 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
         waiting,
         ready,
         active,
-        unsettled_ends: ended,
+        unsettled_ends,
         journal_len: journal,
         dead_letters,
         promoted_through: state.number("promoted_through")?,
@@ -130,7 +131,9 @@ fn read_totals(state: &Fields) -> Result<QueueTotals, LineError> {
         claimed: state.number("claimed")?,
         completed: state.number("completed")?,
         left: state.number("left")?,
+        evicted: state.number("evicted")?,
         expired: state.number("expired")?,
         no_shows: state.number("no_shows")?,
+        returned: state.number("returned")?,
     })
 }

@@ -4,12 +4,15 @@ use std::{collections::HashMap, vec};
 
 use redis::Value;
 use vestibule_domain::{
-    change::Version,
+    change::{Change, Event, Version},
     entry_status::EntryStatus,
+    fact::{Fact, Step},
     id::EntryId,
     score::{Visit, WaitScore},
 };
 use vestibule_line::{LineError, NotFound};
+
+use super::end::read_end_fact;
 
 /// The reply of a script. Each reading method takes the next value.
 pub(super) struct ScriptReply {
@@ -60,6 +63,18 @@ impl ScriptReply {
         redis::from_redis_value(value).map_err(|_| self.protocol_error("an integer"))
     }
 
+    /// Reads a list of texts.
+    pub(super) fn read_texts(&mut self) -> Result<Vec<String>, LineError> {
+        let value = self.next_value()?;
+        redis::from_redis_value(value).map_err(|_| self.protocol_error("a list of texts"))
+    }
+
+    /// Reads a list of texts, some of which may be missing.
+    pub(super) fn read_optional_texts(&mut self) -> Result<Vec<Option<String>>, LineError> {
+        let value = self.next_value()?;
+        redis::from_redis_value(value).map_err(|_| self.protocol_error("a list of texts"))
+    }
+
     /// Reads a list of integers of 0 or more.
     pub(super) fn read_numbers(&mut self) -> Result<Vec<u64>, LineError> {
         let value = self.next_value()?;
@@ -73,14 +88,14 @@ impl ScriptReply {
         Ok(Fields { of: self.of, fields })
     }
 
-    /// Reads the status of an entry: four values, which are the state, the score or visit, the
-    /// position or deadline, and the line time.
+    /// Reads the status of an entry: four values, which are the state, the score or visit, the position or
+    /// deadline, and the line time.
     pub(super) fn read_status(&mut self) -> Result<EntryStatus, LineError> {
         Ok(self.read_status_with_time()?.0)
     }
 
-    /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a
-    /// waiting entry does not contain.
+    /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a waiting
+    /// entry does not contain.
     pub(super) fn read_status_with_time(&mut self) -> Result<(EntryStatus, u64), LineError> {
         let (state, first, second, now_ms) = (
             self.read_text()?,
@@ -109,19 +124,47 @@ impl ScriptReply {
         Ok((status, now_ms))
     }
 
-    /// Reads why an entry has no place.
-    pub(super) fn read_not_found(&mut self) -> Result<NotFound, LineError> {
+    /// Reads what the line knows of an entry that is not live.
+    pub(super) fn read_not_found(&mut self, id: EntryId) -> Result<NotFound, LineError> {
         match self.read_text()?.as_str() {
-            "ended" => Ok(NotFound::RecentlyEnded),
-            "unknown" => Ok(NotFound::Unknown),
+            "ended" => Ok(NotFound::Ended(self.read_end(id)?)),
+            "unknown" => Ok(NotFound::Unknown {
+                at_ms: self.read_number()?,
+            }),
             _ => Err(self.protocol_error("a known reason why the entry has no place")),
         }
+    }
+
+    /// Reads the end of an entry: seven values, which are the epoch, `v`, the visit, the step, the time of the step,
+    /// the way in which the visit ended, and when.
+    pub(super) fn read_end(&mut self, id: EntryId) -> Result<Change, LineError> {
+        let version = self.read_new_version()?;
+        let (visit, step, step_ms) = (self.read_number()?, self.read_number()?, self.read_number()?);
+        let (fact, how) = read_end_fact(visit, step, step_ms, &self.read_text()?)
+            .ok_or_else(|| self.protocol_error("a valid end"))?;
+        Ok(Change {
+            id,
+            version,
+            at_ms: self.read_number()?,
+            event: Event::Ended { fact, how },
+        })
+    }
+
+    /// Reads the step of a visit.
+    pub(super) fn read_step(&mut self) -> Result<Step, LineError> {
+        let number = self.read_number()?;
+        Step::new(number).ok_or_else(|| self.protocol_error("a valid step"))
     }
 
     /// Reads the number of a visit.
     pub(super) fn read_visit(&mut self) -> Result<Visit, LineError> {
         let number = self.read_number()?;
         Visit::new(number).ok_or_else(|| self.protocol_error("a valid visit"))
+    }
+
+    /// Reads the number of a visit; `None` for 0, because the first visit of a queue has a higher number.
+    pub(super) fn read_optional_visit(&mut self) -> Result<Option<Visit>, LineError> {
+        Ok(Some(self.read_visit()?).filter(|visit| visit.number() > 0))
     }
 
     /// Reads the score of a place in line.
@@ -137,8 +180,13 @@ impl ScriptReply {
         Ok((v > 0).then_some(Version { epoch, v }))
     }
 
-    /// The error for a reply that the header of the script does not list. `wanted` is what the
-    /// reply lacks.
+    /// Reads the version of a change that the script made.
+    pub(super) fn read_new_version(&mut self) -> Result<Version, LineError> {
+        self.read_version()?
+            .ok_or_else(|| self.protocol_error("a version"))
+    }
+
+    /// The error for a reply that the header of the script does not list. `wanted` is what the reply lacks.
     pub(super) fn protocol_error(&self, wanted: &str) -> LineError {
         LineError::Protocol(format!("the reply of script `{}` lacks {wanted}", self.of))
     }
@@ -152,6 +200,22 @@ impl ScriptReply {
             .next()
             .ok_or_else(|| self.protocol_error("a further value"))
     }
+}
+
+/// The event that [repeats](Event::repeat) what is known of a live entry: its status and the step of its visit.
+pub(super) fn repeat_status(status: &EntryStatus, step: Step) -> Option<Event> {
+    let (place, step_ms) = match *status {
+        EntryStatus::Waiting { score, .. } => (Some(score), 0),
+        EntryStatus::Ready { claim_by_ms, .. } => (None, claim_by_ms),
+        EntryStatus::Active { session_end_ms, .. } => (None, session_end_ms),
+    };
+    let fact = Fact {
+        visit: status.visit(),
+        step,
+        step_ms,
+        is_over: false,
+    };
+    Event::repeat(fact, place)
 }
 
 /// The fields of a hash or of a journal record.
@@ -175,8 +239,7 @@ impl Fields {
         self.fields.get(name).map(String::as_str).ok_or_else(missing)
     }
 
-    /// An integer that may be negative. A missing field is 0, because an earlier version did not
-    /// write it.
+    /// An integer that may be negative. A missing field is 0, because an earlier version did not write it.
     pub(super) fn signed_or_zero(&self, name: &str) -> Result<i64, LineError> {
         let Some(text) = self.fields.get(name) else {
             return Ok(0);
@@ -195,8 +258,8 @@ impl Fields {
             })
     }
 
-    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds
-    /// the field to a queue that an earlier release created.
+    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds the field
+    /// to a queue that an earlier release created.
     pub(super) fn number_or_zero(&self, name: &str) -> Result<u64, LineError> {
         if self.has(name) { self.number(name) } else { Ok(0) }
     }

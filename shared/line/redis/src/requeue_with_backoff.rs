@@ -8,7 +8,7 @@ use vestibule_line::{LineError, RequeueOrder};
 
 use super::{
     RedisLine,
-    journal::{encode_change, encode_tick},
+    journal_encoding::{encode_change, encode_tick},
     script::LuaScript,
 };
 

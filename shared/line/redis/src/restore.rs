@@ -1,9 +1,15 @@
-//! Restores a queue: stages the sorted sets, then sends `restore.lua`, which puts them in place.
+//! Restores a queue: stages its sorted sets and its hash, then sends `restore.lua`, which puts them in place.
 
 use std::sync::LazyLock;
 
 use uuid::Uuid;
-use vestibule_domain::{clock::LineTime, configuration::Configuration, id::QueueId, score::DeadlineScore};
+use vestibule_domain::{
+    clock::LineTime,
+    configuration::Configuration,
+    fact::{Step, Turn},
+    id::{EntryId, QueueId},
+    score::Visit,
+};
 use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries};
 
 use super::{
@@ -12,19 +18,20 @@ use super::{
     connect::{CallLink, to_line_error},
     keys::Keys,
     script::LuaScript,
-    stage::stage_entries,
+    stage::{stage_entries, stage_visits},
 };
 
 pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 11] = [
+const LIVE_KEYS: [&str; 12] = [
     "waiting",
     "ready",
     "active",
+    "visits",
     "ended",
-    "revival_tickets",
+    "settled",
     "journal",
     "dead_letters",
     "load",
@@ -32,6 +39,10 @@ const LIVE_KEYS: [&str; 11] = [
     "state",
     "lost",
 ];
+
+/// A version in the backup that is further ahead of both clocks than this comes from a clock that was wrong.
+/// Line time does not continue from it. In microseconds.
+const VERSION_AHEAD_MAX_US: u64 = 60_000_000;
 
 pub(super) async fn restore(
     line: &RedisLine,
@@ -43,50 +54,74 @@ pub(super) async fn restore(
     let now_us = read_line_time_us(line, places.v).await?;
     let claim_by_ms = now_us / 1_000 + configuration.settings.claim_ms();
     let (keys, restorer) = (Keys::new(queue), Uuid::new_v4().to_string());
-    let staged = ["waiting", "ready", "active"].map(|name| keys.staged_key(&restorer, name));
-    let by_raw = |(score, id): (DeadlineScore, _)| (score.raw(), id);
-    let waiting = places
-        .waiting
-        .into_iter()
-        .map(|(score, id)| (score.raw(), id))
-        .collect();
-    let ready = places
-        .ready
-        .into_iter()
-        .map(|(visit, id)| by_raw((DeadlineScore::new(claim_by_ms, visit), id)))
-        .collect();
-    let active = places.active.into_iter().map(by_raw).collect();
-    let sets: [Vec<_>; 3] = [waiting, ready, active];
-    let entries: usize = sets.iter().map(Vec::len).sum();
-    for (set, entries) in staged.iter().zip(sets) {
+    let staged = ["waiting", "ready", "active", "visits"].map(|name| keys.staged_key(&restorer, name));
+    let [waiting, ready, active, visits] = &staged;
+    let last_order = places.last_order;
+    let (entries_by_set, entry_visits) = split_entries(places, claim_by_ms);
+    let staged_count = entries_by_set.iter().map(Vec::len).sum::<usize>() + entry_visits.len();
+    for (set, entries) in [waiting, ready, active].into_iter().zip(entries_by_set) {
         stage_entries(line, set, entries).await?;
     }
+    stage_visits(line, visits, &entry_visits).await?;
     let call = RESTORE
         .call_with_keys(LIVE_KEYS.map(|name| keys.key(name)).into_iter().chain(staged))
         .arg(now_us)
-        .arg(places.last_order)
-        .arg(places.v)
+        .arg(last_order)
         .arg(fence)
-        .arg(entries);
+        .arg(staged_count);
     let reply = call.args(config_fields(configuration)).send(line).await?;
     match reply.outcome() {
         "created" => Ok(ConfigureOutcome::Created),
         "same" => Ok(ConfigureOutcome::Unchanged),
         "older" => Ok(ConfigureOutcome::Superseded),
         "incomplete" => Err(LineError::Unavailable(
-            "the staged sets of a restore expired before Redis put them in place; restore the queue again"
+            "the staged keys of a restore expired before Redis put them in place; restore the queue again"
                 .to_owned(),
         )),
         _ => Err(reply.protocol_error("a known outcome")),
     }
 }
 
-/// The line time of a queue that is not in Redis yet, in Unix microseconds. It is computed here and
-/// not in a script, because the deadlines of thousands of restored entries are computed here, too.
-/// It is never before `last_us`.
+/// The members of a sorted set with their scores.
+type ScoredEntries = Vec<(u64, EntryId)>;
+
+/// Splits the entries into what the sets `waiting`, `ready` and `active` and the hash `visits` are to hold.
+fn split_entries(
+    places: RestoredEntries,
+    claim_by_ms: u64,
+) -> ([ScoredEntries; 3], Vec<(Visit, Step, EntryId)>) {
+    let again = places.waiting_again.iter();
+    let again = again.map(|&(visit, id)| (visit, Step::waiting_for(Turn::Second), id));
+    let ready = places.ready.iter();
+    let ready = ready.map(|&(visit, turn, id)| (visit, Step::ready_for(turn), id));
+    let active = places.active.iter();
+    let active = active.map(|&(_, visit, id)| (visit, Step::Active, id));
+    let visits = again.chain(ready).chain(active).collect();
+    let waiting = places.waiting.into_iter();
+    let waiting = waiting.map(|(place, id)| (place.raw(), id)).collect();
+    let ready = places
+        .ready
+        .into_iter()
+        .map(|(.., id)| (claim_by_ms, id))
+        .collect();
+    let active = places.active.into_iter();
+    let active = active.map(|(end_ms, _, id)| (end_ms, id)).collect();
+    ([waiting, ready, active], visits)
+}
+
+/// The line time of a queue that is not in Redis yet, in Unix microseconds. It is computed here and not in a
+/// script, because the deadlines of thousands of restored entries are computed here, too. It is never before
+/// the version `last_us`, unless that one is too far ahead to be true. The caller's clock may confirm the
+/// version, because the server's clock may be behind.
 async fn read_line_time_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
-    let server_us = read_server_time_us(line).await?;
-    Ok(LineTime::from_clocks(server_us, 0, line.witness_ms(), last_us).us)
+    let (server_us, witness_ms) = (read_server_time_us(line).await?, line.witness_ms());
+    let now_us = LineTime::from_clocks(server_us, 0, witness_ms, 0).us;
+    let latest_us = now_us.max(witness_ms * 1_000) + VERSION_AHEAD_MAX_US;
+    Ok(if last_us <= latest_us {
+        now_us.max(last_us)
+    } else {
+        now_us
+    })
 }
 
 /// Reads the server's clock, in Unix microseconds.

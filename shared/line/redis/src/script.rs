@@ -21,7 +21,7 @@ use super::{
     reply::ScriptReply,
 };
 
-const INCLUDES: [(&str, &str); 10] = [
+const INCLUDES: [(&str, &str); 12] = [
     ("averages", include_str!("include/averages.lua")),
     ("clock", include_str!("include/clock.lua")),
     ("scores", include_str!("include/scores.lua")),
@@ -30,8 +30,10 @@ const INCLUDES: [(&str, &str); 10] = [
     ("pace", include_str!("include/pace.lua")),
     ("queue", include_str!("include/queue.lua")),
     ("new_state", include_str!("include/new_state.lua")),
-    ("put", include_str!("include/put.lua")),
     ("fields", include_str!("include/fields.lua")),
+    ("visits", include_str!("include/visits.lua")),
+    ("facts", include_str!("include/facts.lua")),
+    ("settled", include_str!("include/settled.lua")),
 ];
 
 /// A script, and the names in its header.
@@ -178,6 +180,7 @@ mod tests {
 
     const SCRIPTS: [&str; 27] = [
         include_str!("adjust_clock.lua"),
+        include_str!("adopt.lua"),
         include_str!("take_check.lua"),
         include_str!("record_check_progress.lua"),
         include_str!("claim.lua"),
@@ -190,14 +193,13 @@ mod tests {
         include_str!("record_load.lua"),
         include_str!("status_many.lua"),
         include_str!("raise_watermark.lua"),
-        include_str!("repair.lua"),
+        include_str!("read_page.lua"),
         include_str!("promote.lua"),
         include_str!("append_to_journal.lua"),
         include_str!("release.lua"),
         include_str!("take_report.lua"),
         include_str!("park_idle_promoter.lua"),
         include_str!("restore.lua"),
-        include_str!("restore_entry.lua"),
         include_str!("dead_letter.lua"),
         include_str!("acknowledge.lua"),
         include_str!("status.lua"),

@@ -1,9 +1,9 @@
-//! Prepares a sorted set for a restore under a name of its own. Plain commands are enough, because
-//! no other process reads the set yet.
+//! Prepares a sorted set or hash for a restore under a name of its own. Plain commands are enough, because no
+//! other process reads the key yet.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use redis::{Pipeline, cmd};
-use vestibule_domain::id::EntryId;
+use redis::{Cmd, Pipeline, cmd};
+use vestibule_domain::{fact::Step, id::EntryId, score::Visit};
 use vestibule_line::LineError;
 
 use super::{
@@ -11,29 +11,59 @@ use super::{
     connect::{CallLink, to_line_error},
 };
 
-/// The number of entries in one `ZADD`. Redis serves no other command during a `ZADD`, so this
-/// bounds the wait of other callers.
-const ENTRIES_PER_ZADD: usize = 1_000;
-/// The number of `ZADD` commands in one message.
-const ZADDS_PER_MESSAGE: usize = 4;
+/// The number of entries in one command. Redis serves no other command meanwhile, so this bounds the wait of
+/// other callers.
+const ENTRIES_PER_COMMAND: usize = 1_000;
+/// The number of such commands in one message.
+const COMMANDS_PER_MESSAGE: usize = 4;
 /// The number of messages in flight. The server works on one while this process builds the next.
 const MESSAGES_IN_FLIGHT: usize = 2;
-/// The time to live of a staged set. Redis deletes the set if its restore dies.
+/// The time to live of a staged key. Redis deletes the key if its restore dies.
 const STAGED_TTL_SECONDS: u64 = 600;
 
-/// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted
-/// entries fastest.
+/// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted entries
+/// fastest.
 pub(super) async fn stage_entries(
     line: &RedisLine,
     staged: &str,
     mut entries: Vec<(u64, EntryId)>,
 ) -> Result<(), LineError> {
     entries.sort_unstable();
-    // These futures are lazy: a message is built when it is sent. All messages together would need
-    // many times the memory of the entries.
+    stage(line, "ZADD", staged, &entries, |add, (score, id)| {
+        add.arg(*score).arg(id.to_member());
+    })
+    .await
+}
+
+/// Adds the visits of entries to a staged hash, in the form that `include/visits.lua` reads.
+pub(super) async fn stage_visits(
+    line: &RedisLine,
+    staged: &str,
+    visits: &[(Visit, Step, EntryId)],
+) -> Result<(), LineError> {
+    stage(line, "HSET", staged, visits, |set, (visit, step, id)| {
+        let text = format!("{} {}", visit.number(), step.number());
+        set.arg(id.to_member()).arg(text);
+    })
+    .await
+}
+
+async fn stage<T>(
+    line: &RedisLine,
+    name: &str,
+    staged: &str,
+    entries: &[T],
+    add_args: impl Fn(&mut Cmd, &T) + Copy,
+) -> Result<(), LineError> {
+    // These futures are lazy: a message is built when it is sent. All messages together would need many times
+    // the memory of the entries.
     let messages: Vec<_> = entries
-        .chunks(ENTRIES_PER_ZADD * ZADDS_PER_MESSAGE)
-        .map(|entries| send_message(line, staged, entries))
+        .chunks(ENTRIES_PER_COMMAND * COMMANDS_PER_MESSAGE)
+        .map(|entries| async move {
+            let message = build_message(name, staged, entries, add_args);
+            let send = async |mut link: CallLink| message.query_async(&mut link).await.map_err(to_line_error);
+            line.connection.call(send).await
+        })
         .collect();
     stream::iter(messages)
         .buffered(MESSAGES_IN_FLIGHT)
@@ -41,21 +71,15 @@ pub(super) async fn stage_entries(
         .await
 }
 
-async fn send_message(line: &RedisLine, staged: &str, entries: &[(u64, EntryId)]) -> Result<(), LineError> {
-    let message = build_message(staged, entries);
-    let send = async |mut link: CallLink| message.query_async(&mut link).await.map_err(to_line_error);
-    line.connection.call(send).await
-}
-
-fn build_message(staged: &str, entries: &[(u64, EntryId)]) -> Pipeline {
-    let mut message = Pipeline::with_capacity(ZADDS_PER_MESSAGE + 1);
-    for chunk in entries.chunks(ENTRIES_PER_ZADD) {
-        let mut add = cmd("ZADD");
-        add.arg(staged);
-        for (score, id) in chunk {
-            add.arg(*score).arg(id.to_member());
+fn build_message<T>(name: &str, staged: &str, entries: &[T], add_args: impl Fn(&mut Cmd, &T)) -> Pipeline {
+    let mut message = Pipeline::with_capacity(COMMANDS_PER_MESSAGE + 1);
+    for chunk in entries.chunks(ENTRIES_PER_COMMAND) {
+        let mut command = cmd(name);
+        command.arg(staged);
+        for entry in chunk {
+            add_args(&mut command, entry);
         }
-        message.add_command(add).ignore();
+        message.add_command(command).ignore();
     }
     message.cmd("EXPIRE").arg(staged).arg(STAGED_TTL_SECONDS).ignore();
     message

@@ -40,7 +40,7 @@ pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Re
     let mut reply = line.begin_call(&STATUS, queue).arg(member).send(line).await?;
     match reply.outcome() {
         "here" => Ok(EntryLookup::Found(reply.read_status()?)),
-        "gone" => Ok(EntryLookup::NotFound(reply.read_not_found()?)),
+        "gone" => Ok(EntryLookup::NotFound(reply.read_not_found(id)?)),
         _ => Err(reply.protocol_error("a known outcome")),
     }
 }

@@ -22,10 +22,10 @@ pub(super) async fn status_many(
             .args(chunk.iter().map(|id| id.to_member()))
             .send(line)
             .await?;
-        for _ in chunk {
+        for id in chunk {
             lookups.push(match reply.read_text()?.as_str() {
                 "here" => EntryLookup::Found(reply.read_status()?),
-                "gone" => EntryLookup::NotFound(reply.read_not_found()?),
+                "gone" => EntryLookup::NotFound(reply.read_not_found(*id)?),
                 _ => return Err(reply.protocol_error("a known outcome")),
             });
         }

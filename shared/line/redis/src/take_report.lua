@@ -2,11 +2,11 @@
 -- Returns what happened in a queue since the last report, and its state. Only one caller gets a report each interval.
 -- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory. At that
 -- time an operator needs the report most.
--- include: clock scores fields
+-- include: clock fields
 -- KEYS: waiting ready active config state journal dead_letters
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
---   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
---   active: sorted set, entry -> session end and visit
+--   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
+--   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
@@ -61,7 +61,8 @@ local since_report = {}
 for i, total in ipairs(totals) do
   updates[#updates + 1] = 'reported_' .. total
   updates[#updates + 1] = counts[i]
-  since_report[total] = counts[i] - (reported[i] or 0)
+  -- A total falls when a provisional place is dropped.
+  since_report[total] = math.max(counts[i] - (reported[i] or 0), 0)
   activity = activity + since_report[total]
 end
 if is_time_certain and activity == 0 and passed_ms < idle_interval_ms then

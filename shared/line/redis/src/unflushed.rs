@@ -2,7 +2,7 @@
 //! enough.
 
 use redis::streams::StreamRangeReply;
-use vestibule_domain::id::QueueId;
+use vestibule_domain::{change::Change, id::QueueId};
 use vestibule_line::{LineError, UnflushedChanges};
 
 use super::{
@@ -13,12 +13,9 @@ use super::{
     reply::parse_entry_id,
 };
 
-/// The reply: epoch and generation of the dropped queue, its journal, and its members with their ends.
-type RawUnflushed = (
-    (Option<u32>, Option<u32>),
-    StreamRangeReply,
-    Vec<(String, String)>,
-);
+/// The number of ends in one read. Redis serves no other command during a read, so this bounds the wait of
+/// other callers.
+const PAGE_ENDS: usize = 1_000;
 
 pub(super) async fn unflushed(
     line: &RedisLine,
@@ -34,18 +31,10 @@ pub(super) async fn unflushed(
         .cmd("XRANGE")
         .arg(keys.key("journal"))
         .arg(&["-", "+", "COUNT"])
-        .arg(records_max)
-        .cmd("HRANDFIELD")
-        .arg(keys.key("ended"))
-        .arg(records_max)
-        .arg("WITHVALUES");
-    let send = async |mut link: CallLink| {
-        pipeline
-            .query_async::<RawUnflushed>(&mut link)
-            .await
-            .map_err(to_line_error)
-    };
-    let ((epoch, generation), records, ends) = line.connection.call(send).await?;
+        .arg(records_max);
+    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
+    let ((epoch, generation), records): ((Option<u32>, Option<u32>), StreamRangeReply) =
+        line.connection.call(send).await?;
     if epoch.is_none() {
         return Err(LineError::QueueNotFound);
     }
@@ -53,20 +42,66 @@ pub(super) async fn unflushed(
     let records = records
         .map(|record| journal::parse_record(record.id, record.map))
         .collect();
-    let ends = ends.into_iter().filter_map(|(member, text)| {
-        parse_entry_id(&member)
-            .and_then(|id| end::parse_end(id, &text))
-            .inspect_err(|error| {
-                tracing::warn!(
-                    event = "entry.end_skipped", %queue, %error,
-                    "skipped an end of a dropped queue that cannot be read; the backup does not receive it"
-                );
-            })
-            .ok()
-    });
     Ok(UnflushedChanges {
         generation,
         records,
-        ends: ends.collect(),
+        ends: read_unsettled_ends(line, &keys, records_max).await?,
     })
+}
+
+/// Reads the ends that the backup may not have, at most `ends_max`.
+async fn read_unsettled_ends(
+    line: &RedisLine,
+    keys: &Keys<'_>,
+    ends_max: usize,
+) -> Result<Vec<Change>, LineError> {
+    let (mut ends, mut after) = (Vec::new(), "0".to_owned());
+    loop {
+        let mut scan = redis::cmd("HSCAN");
+        scan.arg(keys.key("ended"))
+            .arg(&after)
+            .arg("COUNT")
+            .arg(PAGE_ENDS);
+        let send = async |mut link: CallLink| scan.query_async(&mut link).await.map_err(to_line_error);
+        let (next, found): (String, Vec<(String, String)>) = line.connection.call(send).await?;
+        for chunk in found.chunks(PAGE_ENDS) {
+            ends.extend(read_unsettled(line, keys, chunk).await?);
+        }
+        if next == "0" || ends.len() >= ends_max {
+            ends.truncate(ends_max);
+            return Ok(ends);
+        }
+        after = next;
+    }
+}
+
+/// Parses those of the ends that are not settled.
+async fn read_unsettled(
+    line: &RedisLine,
+    keys: &Keys<'_>,
+    ends: &[(String, String)],
+) -> Result<Vec<Change>, LineError> {
+    let mut find = redis::cmd("ZMSCORE");
+    find.arg(keys.key("settled"));
+    for (member, _) in ends {
+        find.arg(member);
+    }
+    let send = async |mut link: CallLink| find.query_async(&mut link).await.map_err(to_line_error);
+    let settled: Vec<Option<String>> = line.connection.call(send).await?;
+    let unsettled = ends.iter().zip(settled).filter(|(_, settled)| settled.is_none());
+    Ok(unsettled
+        .filter_map(|((member, text), _)| parse_unsettled(keys.queue, member, text))
+        .collect())
+}
+
+fn parse_unsettled(queue: &QueueId, member: &str, text: &str) -> Option<Change> {
+    parse_entry_id(member)
+        .and_then(|id| end::parse_end(id, text))
+        .inspect_err(|error| {
+            tracing::warn!(
+                event = "entry.end_skipped", %queue, %error,
+                "skipped an end of a dropped queue that cannot be read; the backup does not receive it"
+            );
+        })
+        .ok()
 }

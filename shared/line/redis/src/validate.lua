@@ -3,12 +3,14 @@
 -- session, which never makes it shorter. If the caller shows a pass of an entry that is waiting or ready again because
 -- Redis lost its claim, the entry becomes active until the end of the pass.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock scores claim_clock queue end
--- KEYS: waiting ready active ended config state
+-- include: clock scores claim_clock visits end queue
+-- KEYS: waiting ready active visits ended settled config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
---   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
---   active: sorted set, entry -> session end and visit
---   ended: hash, entry -> its end, until the backup has it
+--   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
+--   active: sorted set, entry -> session end, in Unix milliseconds
+--   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   ended: hash, entry -> its end, until some seconds after the backup has it
+--   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms id expected_visit claims completes pass_end_ms extend_ms latest_end_ms
@@ -24,10 +26,12 @@
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'active', epoch, v, 'none' | 'claimed' | 'completed' | 'extended', 'active', visit, session_end_ms, now_ms}:
 --           the entry may act; v is 0 if nothing changed; the word is the last change
---         {'not-yet', state, score or visit, position or deadline_ms, now_ms}: the entry is not active
+--         {'not-yet', state, place or visit, position or deadline_ms, now_ms}: the entry is not active
 --         {'other-visit'}: the entry has another visit than expected
---         {'gone', 'ended' | 'unknown'}: the entry is not in the line
-local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+--         {'gone', 'ended', epoch, v, visit, step, step_ms, how, at_ms}: the entry ended in this way
+--         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
+local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local config, state = KEYS[7], KEYS[8]
 local given_us, witness_ms, id, expected_visit, claims = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local completes, pass_end_ms = ARGV[6], tonumber(ARGV[7])
 local extend_ms, latest_end_ms = tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -36,9 +40,10 @@ local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end
-local entry = find_entry(queue, waiting, ready, active, ended, id)
-if not entry.visit then
-  return { 'gone', entry.state }
+local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled }
+local entry = find_entry(queue, keys, id)
+if not entry.is_live then
+  return build_gone(queue, entry)
 end
 if is_other_visit(expected_visit, entry) then
   return { 'other-visit' }
@@ -46,36 +51,27 @@ end
 local is_not_yet = entry.state == 'waiting' or (entry.state == 'ready' and claims ~= '1')
 local has_valid_pass = is_not_yet and pass_end_ms and pass_end_ms > queue.now_ms
 if is_not_yet and not has_valid_pass then
-  return { 'not-yet', unpack(build_status(queue, waiting, id, entry)) }
+  return { 'not-yet', unpack(build_status(queue, keys, id, entry)) }
 end
 
 local change, v = 'none', 0
-if has_valid_pass then
-  redis.call('ZREM', entry.state == 'waiting' and waiting or ready, id)
+if entry.state ~= 'active' then
+  redis.call('ZREM', keys[entry.set], id)
   redis.call('HINCRBY', state, 'claimed', 1)
-  entry.state, entry.deadline_ms = 'active', pass_end_ms
-  redis.call('ZADD', active, encode_deadline(pass_end_ms, entry.visit), id)
+  put_active(keys, id, entry, has_valid_pass and pass_end_ms or queue.now_ms + queue.session_ms)
   change = 'claimed'
   v = take_version(queue, state)
-  queue.v = v
-elseif entry.state == 'ready' then
-  redis.call('ZREM', ready, id)
-  redis.call('HINCRBY', state, 'claimed', 1)
-  start_session(queue, active, id, entry)
-  change = 'claimed'
-  v = take_version(queue, state)
-  queue.v = v
 end
 if completes == '1' then
   redis.call('ZREM', active, id)
   redis.call('HINCRBY', state, 'completed', 1)
   change = 'completed'
   v = take_version(queue, state)
-  redis.call('HSET', ended, id, format_end(queue.epoch, v, entry.visit, 'completed', queue.now_ms))
+  store_end(keys, id,
+    { epoch = queue.epoch, v = v, visit = entry.visit, step = 6, step_ms = 0, how = 'completed', at_ms = queue.now_ms })
 elseif extend_ms then
-  entry.deadline_ms = math.max(entry.deadline_ms, math.min(queue.now_ms + extend_ms, latest_end_ms))
-  redis.call('ZADD', active, encode_deadline(entry.deadline_ms, entry.visit), id)
+  put_active(keys, id, entry, math.max(entry.step_ms, math.min(queue.now_ms + extend_ms, latest_end_ms)))
   change = 'extended'
   v = take_version(queue, state)
 end
-return { 'active', queue.epoch, v, change, unpack(build_status(queue, waiting, id, entry)) }
+return { 'active', queue.epoch, v, change, unpack(build_status(queue, keys, id, entry)) }

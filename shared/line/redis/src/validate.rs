@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     entry_status::EntryStatus,
+    fact::Fact,
     id::{EntryId, QueueId},
 };
 use vestibule_line::{ExtendOutcome, LineError, SessionExtension, ValidateOutcome, Validation};
@@ -71,7 +72,7 @@ fn read_validation(id: EntryId, mut reply: ScriptReply) -> Result<ValidateOutcom
     match reply.outcome() {
         "not-yet" => return Ok(ValidateOutcome::NotActive(reply.read_status()?)),
         "other-visit" => return Ok(ValidateOutcome::OtherVisit),
-        "gone" => return Ok(ValidateOutcome::NotFound(reply.read_not_found()?)),
+        "gone" => return Ok(ValidateOutcome::NotFound(reply.read_not_found(id)?)),
         "active" => {}
         _ => return Err(reply.protocol_error("a known outcome")),
     }
@@ -95,7 +96,7 @@ fn read_validation(id: EntryId, mut reply: ScriptReply) -> Result<ValidateOutcom
             session_end_ms,
         }),
         "completed" => Some(Event::Ended {
-            visit,
+            fact: Fact::ended(visit),
             how: EndReason::Completed,
         }),
         _ => return Err(reply.protocol_error("a known kind of change")),

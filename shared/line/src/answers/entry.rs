@@ -1,14 +1,7 @@
 //! Inputs and results of operations on one entry.
 
 use serde::Deserialize;
-use vestibule_domain::{
-    change::{Change, Event},
-    entry_status::EntryStatus,
-    problem_code::Code,
-    record::EntryRecord,
-    score::Visit,
-    state::EntryState,
-};
+use vestibule_domain::{change::Change, entry_status::EntryStatus, problem_code::Code, score::Visit};
 
 /// The answer to [`Line::enter`](crate::EntryLine::enter).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,16 +24,16 @@ pub enum EnterOutcome {
 pub enum JoinKind {
     /// The visitor began a new visit.
     NewVisit,
-    /// The visitor keeps the existing place. For a waiting or active entry the change repeats the
-    /// current state, because the request that created the place may have died before it wrote the
-    /// change. For a ready entry there is no change, because its promotion is in the journal.
+    /// The visitor keeps the existing place. For a waiting or active entry the change repeats the current state,
+    /// because the request that created the place may have died before it wrote the change. For a ready entry there
+    /// is no change, because its promotion is in the journal.
     Kept,
     /// The visitor gave up the existing place for one at the back (`re_entry: requeue`).
     Requeued,
 }
 
-/// The reason why the queue does not accept new entries. Its text is what the visitor reads.
-/// Scripts name it by its word in kebab case.
+/// The reason why the queue does not accept new entries. Its text is what the visitor reads. Scripts name it by its
+/// word in kebab case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
@@ -69,11 +62,14 @@ impl Refusal {
 /// What the line knows of an entry that is not waiting, ready or active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotFound {
-    /// The entry ended recently. The backup may not show the end yet.
-    RecentlyEnded,
-    /// The line knows nothing of the entry. Either it never existed, or only the backup knows how
-    /// it ended.
-    Unknown,
+    /// The entry ended recently, in this way. The backup may not have the end yet.
+    Ended(Change),
+    /// The line knows nothing of the entry. Either it never existed, or only the backup knows how it ended, or the
+    /// line lost it.
+    Unknown {
+        /// The line time at which the line did not know the entry, in Unix milliseconds.
+        at_ms: u64,
+    },
 }
 
 /// The answer to [`Line::status`](crate::EntryLine::status).
@@ -92,8 +88,8 @@ pub enum ClaimOutcome {
     Active {
         /// The status of the entry.
         status: EntryStatus,
-        /// The change to write. If the entry was already active, the change repeats its state,
-        /// because the first claim may not have been written.
+        /// The change to write. If the entry was already active, the change repeats its state, because the first
+        /// claim may not have been written.
         change: Change,
     },
     /// The entry is still waiting.
@@ -109,7 +105,7 @@ pub enum LeaveReason {
     Leave,
     /// The protected service has finished with an active entry.
     Complete,
-    /// An operator removes the entry, in whatever state it is. It becomes left.
+    /// An operator removes the entry, in whatever state it is. It becomes evicted.
     Evict,
 }
 
@@ -135,11 +131,11 @@ pub struct Validation {
     pub claims: bool,
     /// Whether validating completes an active entry, so that the entry is good for one use.
     pub consumes: bool,
-    /// The end of a valid pass of an earlier epoch, in Unix milliseconds. `None` if the visitor
-    /// showed no such pass.
+    /// The end of a valid pass of an earlier epoch, in Unix milliseconds. `None` if the visitor showed no such
+    /// pass.
     ///
-    /// The pass proves that the entry was active before the line lost that fact. If the line shows
-    /// the entry as waiting or ready, the entry becomes active again until this time.
+    /// The pass proves that the entry was active before the line lost that fact. If the line shows the entry as
+    /// waiting or ready, the entry becomes active again until this time.
     pub reactivate_until_ms: Option<u64>,
 }
 
@@ -188,70 +184,4 @@ pub enum ExtendOutcome {
     OtherVisit,
     /// The entry is not in the line.
     NotFound(NotFound),
-}
-
-/// The order to restore one entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RestoreEntryOrder {
-    /// The record of the entry in the backup.
-    pub record: EntryRecord,
-    /// The generation of the record.
-    pub generation: u32,
-    /// What the restored entry replaces in the line.
-    pub replaced: ReplacedEntry,
-}
-
-/// What a restored entry replaces in the line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplacedEntry {
-    /// Nothing. The entry is not in the line, and the caller has no revival ticket yet.
-    Nothing,
-    /// Nothing. The caller read the record after the line issued this revival ticket.
-    Ticket(u64),
-    /// This new visit, which `enter` began although the visitor already had a place.
-    NewVisit(Visit),
-}
-
-impl RestoreEntryOrder {
-    /// Returns the event that restores the entry to the state of its record. Returns `None` if the
-    /// entry has ended or if the record lacks a needed value.
-    pub fn restore_event(&self) -> Option<Event> {
-        let record = &self.record;
-        match (record.state, record.score, record.expires_at_ms) {
-            (EntryState::Waiting, Some(score), _) => Some(Event::Entered { score }),
-            // `Promoted` does not fit, because the promotion happened at the time in the record and
-            // not now.
-            (EntryState::Ready, _, Some(claim_by_ms)) => Some(Event::StillReady {
-                visit: record.visit,
-                claim_by_ms,
-            }),
-            (EntryState::Active, _, Some(session_end_ms)) => Some(Event::Claimed {
-                visit: record.visit,
-                session_end_ms,
-            }),
-            _ => None,
-        }
-    }
-}
-
-/// The answer to [`Line::restore_entry`](crate::RecoveryLine::restore_entry).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RestoreEntryOutcome {
-    /// The line has restored the entry.
-    Restored {
-        /// The status of the entry.
-        status: EntryStatus,
-        /// The change to write. Its version is above every version of the lost history.
-        change: Change,
-    },
-    /// The entry is already in the line, at this place or another one. Nothing changed.
-    AlreadyLive(EntryStatus),
-    /// The entry is not in the line. The value is the revival ticket: see [`ReplacedEntry::Ticket`].
-    TicketIssued(u64),
-    /// The session ended while the line did not have the entry. This is the change to write.
-    SessionExpired(Change),
-    /// The entry has ended, and the line knows that. Nothing changed.
-    AlreadyEnded,
-    /// The record has another generation, or a later epoch than the line. Nothing changed.
-    Rejected,
 }

@@ -1,5 +1,6 @@
 //! The inputs and results of the line's operations.
 
+mod adopt;
 mod check;
 mod entry;
 mod fallback_tick;
@@ -7,4 +8,4 @@ mod forecast;
 mod hold;
 mod queue;
 
-pub use self::{check::*, entry::*, fallback_tick::*, hold::*, queue::*};
+pub use self::{adopt::*, check::*, entry::*, fallback_tick::*, hold::*, queue::*};

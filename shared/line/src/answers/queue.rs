@@ -246,12 +246,17 @@ pub struct QueueTotals {
     pub claimed: u64,
     /// Visits that were completed.
     pub completed: u64,
-    /// Visits that the visitor or an operator ended.
+    /// Visits that the visitor ended.
     pub left: u64,
+    /// Visits that an operator ended.
+    pub evicted: u64,
     /// Sessions that expired.
     pub expired: u64,
     /// Promoted entries whose visitors did not claim in time.
     pub no_shows: u64,
+    /// Visits that went on after they had been counted as ended: visitors who came back after a missed turn, and
+    /// entries that the backup had in a later state.
+    pub returned: u64,
 }
 
 /// A record of the journal, which is the outbox of changes that are not in the backup yet.

@@ -47,10 +47,13 @@ impl Admin {
             .await?;
         let place = match self.line.status(queue, id).await {
             Ok(EntryLookup::Found(status)) => place_to_json(&status),
-            Ok(EntryLookup::NotFound(NotFound::RecentlyEnded)) => {
-                json!({ "state": "ended", "in_backup": false })
-            }
-            Ok(EntryLookup::NotFound(NotFound::Unknown)) => Value::Null,
+            Ok(EntryLookup::NotFound(NotFound::Ended(end))) => json!({
+                "state": end.event.state(),
+                "visit": end.event.visit().number(),
+                "ended_at_ms": end.at_ms,
+                "in_backup": record.as_ref().is_some_and(|record| record.fact >= end.fact()),
+            }),
+            Ok(EntryLookup::NotFound(NotFound::Unknown { .. })) => Value::Null,
             Err(LineError::QueueNotFound) => json!({ "problem": LineError::QueueNotFound.to_string() }),
             Err(error) => return Err(error.into()),
         };
@@ -96,7 +99,10 @@ fn place_to_json(status: &EntryStatus) -> Value {
 fn record_to_json(record: &EntryRecord) -> Value {
     json!({
         "state": record.state,
-        "visit": record.visit.number(),
+        "step": record.fact.step.number(),
+        "step_ms": record.fact.step_ms,
+        "is_over": record.fact.is_over,
+        "visit": record.visit().number(),
         "score": record.score.map(vestibule_domain::score::WaitScore::raw),
         "version": { "epoch": record.version.epoch, "v": record.version.v },
         "joined_at_ms": record.joined_at_ms(),
@@ -104,6 +110,5 @@ fn record_to_json(record: &EntryRecord) -> Value {
         "claimed_at_ms": record.claimed_at_ms,
         "expires_at_ms": record.expires_at_ms,
         "ended_at_ms": record.ended_at_ms,
-        "came_back_at_ms": record.came_back_at_ms,
     })
 }

@@ -17,7 +17,7 @@ use redis::{
 use vestibule_domain::{
     change::{Change, Event, Version},
     id::{EntryId, QueueId},
-    record::EntryRecord,
+    record::{EntryRecord, PutRules},
     score::WaitScore,
 };
 use vestibule_line::{EntryLine, PROMOTE_CHUNK, PromotionLine, RecoveryLine};
@@ -85,19 +85,23 @@ async fn read_used_memory(connection: &mut ConnectionManager) -> Result<u64, Box
 /// The records of entries that joined one after the other.
 fn waiting_records(ids: &[EntryId]) -> Vec<EntryRecord> {
     let mut last_order = 0;
-    let place = |id: &EntryId| {
-        let score = WaitScore::next(last_order, 1_800_000_000_000);
-        last_order = score.order();
+    let rules = PutRules {
+        grace_seconds: 0,
+        retain_hours: 24,
+    };
+    let record = |id: &EntryId| {
+        let place = WaitScore::next(last_order, 1_800_000_000_000);
+        last_order = place.order();
         let version = Version { epoch: 1, v: 1 };
         let change = Change {
             id: *id,
             version,
             at_ms: 1_800_000_000_000,
-            event: Event::Entered { score },
+            event: Event::Entered { place, after: None },
         };
-        EntryRecord::apply_change(None, &change, 24).expect("an entry may be created")
+        EntryRecord::of_change(&change, rules)
     };
-    ids.iter().map(place).collect()
+    ids.iter().map(record).collect()
 }
 
 struct Caller<C> {

@@ -76,7 +76,7 @@ fn over_pace_by_record(findings: &Findings) -> Option<Violation> {
         ))
     });
     let of_records = findings.records.iter().filter_map(|((visitor, _), record)| {
-        Some((record.promoted_at_ms?, *visitor, record.visit.number().into()))
+        Some((record.promoted_at_ms?, *visitor, record.visit().number()))
     });
     let promoted: BTreeSet<(u64, usize, u64)> = of_answers.chain(of_records).collect();
     let promoted: Vec<_> = promoted.into_iter().collect();

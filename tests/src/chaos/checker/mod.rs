@@ -213,8 +213,7 @@ impl Findings {
 impl SafePlace<'_> {
     /// The record at the end, if it is of this visit.
     fn own_record(&self) -> Option<&EntryRecord> {
-        self.record
-            .filter(|record| u64::from(record.visit.number()) == self.visit)
+        self.record.filter(|record| record.visit().number() == self.visit)
     }
 
     /// Requests that were sent after the place became safe.

@@ -36,8 +36,7 @@ fn last_record<'a>(findings: &'a Findings, place: &SafePlace<'_>) -> Option<&'a 
         .records
         .range((place.visitor, place.stay)..=(place.visitor, usize::MAX))
         .map(|(_, record)| record)
-        // Two of 4,096 visits have the same number, so the score is compared as well.
-        .rfind(|record| (record.visit, record.score) == (first.visit, first.score))
+        .rfind(|record| record.visit() == first.visit())
 }
 
 /// Whether the stay continues a visit of an earlier stay whose end was lost. It then has the place of the

@@ -1,136 +1,145 @@
-//! Random changes of one visitor, in any order.
+//! Random changes of one visitor, in any order. Each write does what the domain decides.
 
 use proptest::{
     prelude::*,
     test_runner::{Config, TestCaseError, TestRunner},
 };
 use tokio::runtime::Runtime;
-use vestibule_backup::{Backup, EntryPartition, PlacePutOutcome, PutOutcome};
+use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
-    record::EntryRecord,
+    fact::{Fact, Turn},
+    id::EntryId,
+    score::WaitScore,
 };
 use vestibule_tests::{
-    entries::{fresh_id, fresh_partition, now_ms, place},
+    entries::{fresh_id, fresh_partition},
     servers,
 };
 
-/// The kind of an event, one of four visits, an epoch and a version.
-fn any_change() -> impl Strategy<Value = (u8, usize, u32, u64)> {
-    (0..12_u8, 0..4_usize, 0..2_u32, 0..12_u64)
+use super::{decided_outcome, hour_ago_ms, no_show};
+
+/// When the visits begin, in milliseconds after the first. The last is within the grace of only some missed turns.
+const ENTERED_MS: [u64; 4] = [0, 1, 1_000, 650_000];
+/// The deadlines, in milliseconds after the beginning of the first visit.
+const DEADLINES_MS: [u64; 3] = [30_000, 60_000, 660_000];
+const KIND_COUNT: u8 = 13;
+
+/// A change, before the times and the entry of its test are known.
+#[derive(Debug, Clone, Copy)]
+struct DrawnChange {
+    kind: u8,
+    nth_visit: usize,
+    nth_deadline: usize,
+    has_second_turn: bool,
+    after: Option<usize>,
+    epoch: u32,
+    v: u64,
 }
 
-/// The expected answer, and the record after the change if the change is written.
-fn expected(
-    partition: &EntryPartition,
-    before: Option<&EntryRecord>,
-    change: &Change,
-    enters: bool,
-) -> (PlacePutOutcome, Option<EntryRecord>) {
-    let live = before.filter(|_| enters);
-    if let Some(restored) =
-        live.and_then(|record| record.restore_missed_place(change, partition.grace_seconds))
-    {
-        return (
-            PlacePutOutcome::for_restored_place(restored.clone(), change),
-            Some(restored),
-        );
-    }
-    if let Some(conflicting) = live.filter(|record| record.is_another_live_visit(change)) {
-        return (PlacePutOutcome::Conflict(conflicting.clone()), None);
-    }
-    let after = EntryRecord::apply_change(before, change, partition.retain_hours);
-    let superseded = || PutOutcome::for_superseded(before, change);
-    let written = after.clone().map_or_else(superseded, PutOutcome::Stored);
-    (PlacePutOutcome::Put(written), after)
+fn any_change() -> impl Strategy<Value = DrawnChange> {
+    let after = prop::option::weighted(0.3, 0..ENTERED_MS.len());
+    let event = (
+        0..KIND_COUNT,
+        0..ENTERED_MS.len(),
+        0..DEADLINES_MS.len(),
+        any::<bool>(),
+        after,
+    );
+    (event, 1..3_u32, 0..12_u64).prop_map(
+        |((kind, nth_visit, nth_deadline, has_second_turn, after), epoch, v)| DrawnChange {
+            kind,
+            nth_visit,
+            nth_deadline,
+            has_second_turn,
+            after,
+            epoch,
+            v,
+        },
+    )
 }
 
-/// Checks that any sequence of changes, valid or not, leaves the record that [`EntryRecord::apply_change`] computes.
-fn check_any_sequence(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
-    // The last place is later than the grace of the others.
-    let scores = [0, 1, 2, 700_000].map(place);
-    let now_ms = now_ms();
-    let to_change = |id, (kind, nth, epoch, v): (u8, usize, u32, u64)| {
-        let score: vestibule_domain::score::WaitScore = scores[nth];
-        let (visit, until_ms) = (score.visit(), now_ms + 7 * v % 12);
-        let event = match kind {
-            0 | 10.. => Event::Entered { score },
+impl DrawnChange {
+    fn to_change(self, id: EntryId, began_ms: u64) -> Change {
+        let place_of = |nth: usize| WaitScore::next(0, began_ms + ENTERED_MS[nth]);
+        let place = place_of(self.nth_visit);
+        let (visit, until_ms) = (place.visit(), began_ms + DEADLINES_MS[self.nth_deadline]);
+        let after = self.after.map(|nth| place_of(nth).visit());
+        let turn = if self.has_second_turn {
+            Turn::Second
+        } else {
+            Turn::First
+        };
+        let ended = |fact, how| Event::Ended { fact, how };
+        let event = match self.kind {
+            0 => Event::Entered { place, after },
             1 => Event::FastTracked {
-                score,
+                place,
                 session_end_ms: until_ms,
+                after,
             },
-            2 => Event::Promoted {
-                score,
+            2 => Event::CameBack { place },
+            3 | 4 => Event::Promoted {
+                place,
+                turn,
                 claim_by_ms: until_ms,
             },
-            3 => Event::Claimed {
+            5 => Event::StillReady {
                 visit,
-                session_end_ms: until_ms,
-            },
-            4 => Event::Extended {
-                visit,
-                session_end_ms: until_ms,
-            },
-            5 => Event::Ended {
-                visit,
-                how: EndReason::Completed,
-            },
-            6 => Event::Ended {
-                visit,
-                how: EndReason::Left,
-            },
-            7 => Event::Ended {
-                visit,
-                how: EndReason::Expired,
-            },
-            8 => Event::Ended {
-                visit,
-                how: EndReason::NoShow,
-            },
-            9 => Event::StillReady {
-                visit,
+                turn,
                 claim_by_ms: until_ms,
             },
+            6 => Event::Claimed {
+                visit,
+                session_end_ms: until_ms,
+            },
+            7 => Event::Extended {
+                visit,
+                session_end_ms: until_ms,
+            },
+            8 | 9 => no_show(Fact::ready(visit, turn, until_ms)),
+            10 => ended(Fact::active(visit, until_ms).timed_out(), EndReason::Expired),
+            11 => ended(Fact::ended(visit), EndReason::Completed),
+            _ => ended(Fact::ended(visit), EndReason::Evicted),
         };
-        let change = Change {
+        Change {
             id,
-            version: Version { epoch, v },
-            at_ms: now_ms + v,
+            version: Version {
+                epoch: self.epoch,
+                v: self.v,
+            },
+            at_ms: began_ms + self.v,
             event,
-        };
-        // The last kinds are writes of a visitor who enters.
-        (change, kind >= 10)
-    };
+        }
+    }
+}
+
+fn check_any_sequence(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
+    let began_ms = hour_ago_ms();
     let config = Config {
         cases,
         failure_persistence: None,
         ..Config::default()
     };
-    let sequences = prop::collection::vec(any_change(), 1..14);
+    // Many sequences are a pair: a record of one change, and a second change.
+    let sequences = prop_oneof![
+        prop::collection::vec(any_change(), 2),
+        prop::collection::vec(any_change(), 3..10)
+    ];
     let result = TestRunner::new(config).run(&sequences, |sequence| {
         // Use a new visitor each time, also while proptest shrinks a failing sequence.
         let (partition, id) = (fresh_partition(), fresh_id());
+        let fail = |error: vestibule_backup::BackupError| TestCaseError::fail(error.to_string());
         runtime.block_on(async {
             let mut before = None;
-            for (change, enters) in sequence.into_iter().map(|drawn| to_change(id, drawn)) {
-                let (expected, after) = expected(&partition, before.as_ref(), &change, enters);
-                let answer = if enters {
-                    backup.put_place(&partition, &change).await
-                } else {
-                    backup
-                        .put_change(&partition, &change)
-                        .await
-                        .map(PlacePutOutcome::Put)
-                };
-                let answer = answer.map_err(|e| TestCaseError::fail(e.to_string()))?;
-                prop_assert_eq!(answer, expected, "on {:?}", change);
-                before = after.or(before);
+            for change in sequence.into_iter().map(|drawn| drawn.to_change(id, began_ms)) {
+                let expected = decided_outcome(before.as_ref(), &change, partition.put_rules());
+                let outcome = backup.put_change(&partition, &change).await.map_err(fail)?;
+                prop_assert_eq!(&outcome, &expected, "on {:?}", change);
+                before = Some(outcome.record().clone());
             }
-            let read = backup
-                .read_entry(&partition, id)
-                .await
-                .map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let read = backup.read_entry(&partition, id).await.map_err(fail)?;
             prop_assert_eq!(read, before);
             Ok(())
         })
@@ -139,15 +148,15 @@ fn check_any_sequence(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
 }
 
 #[test]
-fn any_change_sequence_follows_the_rules_on_file() {
+fn any_change_sequence_is_written_as_decided_on_file() {
     let directory = tempfile::tempdir().expect("a directory");
     let backup = FileBackup::open(directory.path().join("store")).expect("a store");
-    check_any_sequence(&Runtime::new().expect("a runtime"), &backup, 256);
+    check_any_sequence(&Runtime::new().expect("a runtime"), &backup, 400);
 }
 
 #[test]
-fn any_change_sequence_follows_the_rules_on_dynamodb() {
+fn any_change_sequence_is_written_as_decided_on_dynamodb() {
     let runtime = Runtime::new().expect("a runtime");
     let backup = runtime.block_on(servers::dynamodb_backup());
-    check_any_sequence(&runtime, &backup, 100);
+    check_any_sequence(&runtime, &backup, 400);
 }

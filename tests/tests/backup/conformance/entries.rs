@@ -6,160 +6,139 @@ use vestibule_backup::{Backup, EntryPartition, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{EndReason, Event, Version},
+    fact::Turn,
     id::SHARD_COUNT,
     record::EntryRecord,
-    state::EntryState,
 };
 use vestibule_tests::{
     entries::{change, fresh_partition, now_ms, place, write_all},
     servers,
 };
 
-use super::{apply_all, put_change, visit_changes};
+use super::{BackedUpEntry, ended, put_change, record_after, visit_changes, visit_events};
 
 on_both_backups! {
     change_reads_back
+    repeated_changes_change_nothing
     late_changes_add_missing_times_and_nothing_else
-    later_visit_replaces_the_earlier_record
-    later_change_wins_among_concurrent_writers
+    any_change_may_be_the_first_of_a_later_visit
+    version_of_a_record_never_falls
     live_entries_are_listed_exactly_once
     batch_writes_all_of_1000_changes
 }
 
 async fn change_reads_back(backup: &dyn Backup) {
-    let (partition, visit) = (fresh_partition(), visit_changes());
-    assert_eq!(
-        backup
-            .read_entry(&partition, visit[0].id)
-            .await
-            .expect("an answer"),
-        None
-    );
-    for count in 1..=visit.len() {
-        let expected = apply_all(&partition, &visit[..count]).expect("a record");
-        let change = &visit[count - 1];
-        assert_eq!(
-            put_change(backup, &partition, change).await,
-            PutOutcome::Stored(expected.clone())
-        );
-        let read = backup.read_entry(&partition, change.id).await.expect("an answer");
-        assert_eq!(read, Some(expected), "after {:?}", change.event);
+    let entry = BackedUpEntry::new(backup);
+    assert_eq!(entry.record().await, None);
+    for (v, event) in (1..).zip(visit_events(place(0))) {
+        let outcome = entry.put(v, event).await;
+        let record = outcome.record();
+        assert!(matches!(outcome, PutOutcome::Stored(_)), "{event:?}: {outcome:?}");
+        assert_eq!((record.state, record.fact), (event.state(), event.fact()));
+        assert_eq!(record.version, Version { epoch: 1, v });
+    }
+}
+
+async fn repeated_changes_change_nothing(backup: &dyn Backup) {
+    let (entry, events) = (BackedUpEntry::new(backup), visit_events(place(0)));
+    for (nth, v) in (0..events.len()).zip(1..) {
+        let before = entry.put(v, events[nth]).await.record().clone();
+        for event in &events[..=nth] {
+            // The repeats come from a line of a later epoch.
+            let mut repeated = change(entry.id, v, *event);
+            repeated.version.epoch = 2;
+            let outcome = entry.put_change(&repeated).await;
+            let PutOutcome::Superseded(record) = outcome else {
+                panic!("{event:?} again after {:?}: {outcome:?}", events[nth]);
+            };
+            assert_eq!(
+                (record.fact, record.state, record.version),
+                (before.fact, before.state, before.version)
+            );
+            assert_eq!(
+                (record.score, record.expires_at_ms, record.delete_at_ms),
+                (before.score, before.expires_at_ms, before.delete_at_ms)
+            );
+        }
     }
 }
 
 async fn late_changes_add_missing_times_and_nothing_else(backup: &dyn Backup) {
-    let (partition, visit) = (fresh_partition(), visit_changes());
-    let last = visit.len() - 1;
-    put_change(backup, &partition, &visit[0]).await;
-    let PutOutcome::Stored(mut record) = put_change(backup, &partition, &visit[last]).await else {
-        panic!("the last change was not stored");
+    let (entry, place) = (BackedUpEntry::new(backup), place(0));
+    let (visit, now_ms) = (place.visit(), now_ms());
+    let claimed = Event::Claimed {
+        visit,
+        session_end_ms: now_ms + 300_000,
     };
-    let (state, version, expires_at_ms) = (record.state, record.version, record.expires_at_ms);
-    assert_eq!(record.promoted_at_ms, None, "the promotion is not written yet");
-    for late in visit.iter().chain(&visit) {
-        let filled = EntryRecord::apply_change(Some(&record), late, partition.retain_hours);
-        let expected = filled.clone().map_or(PutOutcome::Superseded, PutOutcome::Stored);
-        assert_eq!(
-            put_change(backup, &partition, late).await,
-            expected,
-            "{:?}",
-            late.event
-        );
-        record = filled.unwrap_or(record);
-        let read = backup.read_entry(&partition, late.id).await.expect("an answer");
-        assert_eq!(read.as_ref(), Some(&record));
-        assert_eq!(
-            (record.state, record.version, record.expires_at_ms),
-            (state, version, expires_at_ms)
-        );
-    }
-    assert_eq!(
-        record.promoted_at_ms,
-        Some(visit[1].at_ms),
-        "the late promotion adds its time"
-    );
-    // A late change of an earlier epoch is older, however high its version is.
-    let mut of_last_epoch = visit[1];
-    of_last_epoch.version = Version {
-        epoch: 0,
-        v: u64::from(u32::MAX),
+    let PutOutcome::Stored(record) = entry.put(3, claimed).await else {
+        panic!("the first change was not stored");
     };
-    assert_eq!(
-        put_change(backup, &partition, &of_last_epoch).await,
-        PutOutcome::Superseded
-    );
-}
+    assert_eq!((record.score, record.promoted_at_ms), (None, None));
 
-async fn later_visit_replaces_the_earlier_record(backup: &dyn Backup) {
-    let (partition, visit) = (fresh_partition(), visit_changes());
-    let (id, score) = (visit[0].id, place(7));
-    let deadline_ms = now_ms() + 60_000;
-    // Any event may be the first that the backup receives of the later visit.
-    let firsts = [
-        Event::Entered { score },
-        Event::FastTracked {
-            score,
-            session_end_ms: deadline_ms,
-        },
+    let entered = entry.put(1, Event::Entered { place, after: None }).await;
+    let with_place = EntryRecord {
+        score: Some(place),
+        ..record
+    };
+    assert_eq!(entered, PutOutcome::Superseded(with_place.clone()));
+
+    let mut promoted = change(
+        entry.id,
+        2,
         Event::Promoted {
-            score,
-            claim_by_ms: deadline_ms,
+            place,
+            turn: Turn::First,
+            claim_by_ms: now_ms + 60_000,
         },
-        Event::Claimed {
-            visit: score.visit(),
-            session_end_ms: deadline_ms,
-        },
-        Event::Ended {
-            visit: score.visit(),
-            how: EndReason::Left,
-        },
-    ];
-    for (epoch, event) in (2..).zip(firsts) {
-        for change in &visit {
-            let mut change = *change;
-            change.version.epoch = epoch;
-            put_change(backup, &partition, &change).await;
-        }
-        let mut later = change(id, 100, event);
-        later.version.epoch = epoch;
-        put_change(backup, &partition, &later).await;
-        let read = backup.read_entry(&partition, id).await.expect("an answer");
-        assert_eq!(
-            read,
-            EntryRecord::apply_change(None, &later, partition.retain_hours),
-            "after {event:?}"
-        );
-        let mut end = change(
-            id,
-            200,
-            Event::Ended {
-                visit: score.visit(),
-                how: EndReason::Left,
-            },
-        );
-        end.version.epoch = epoch;
-        put_change(backup, &partition, &end).await;
+    );
+    // A repeat of the promotion has a later time, which does not replace the first.
+    for at_ms in [now_ms + 2, now_ms + 9] {
+        promoted.at_ms = at_ms;
+        let outcome = entry.put_change(&promoted).await;
+        let with_times = EntryRecord {
+            promoted_at_ms: Some(now_ms + 2),
+            ..with_place.clone()
+        };
+        assert_eq!(outcome, PutOutcome::Superseded(with_times));
     }
 }
 
-async fn later_change_wins_among_concurrent_writers(backup: &dyn Backup) {
-    for _ in 0..10 {
-        let (partition, visit) = (fresh_partition(), visit_changes());
-        let last = visit.last().expect("a visit has six changes");
-        let all = visit
-            .iter()
-            .chain(&visit)
-            .map(|change| backup.put_change(&partition, change));
-        for outcome in futures_util::future::join_all(all).await {
-            outcome.expect("written");
+async fn any_change_may_be_the_first_of_a_later_visit(backup: &dyn Backup) {
+    let (earlier, later) = (place(0), place(7));
+    for event in visit_events(later) {
+        let entry = BackedUpEntry::new(backup);
+        for (v, event) in (1..).zip(visit_events(earlier)) {
+            entry.put(v, event).await;
         }
-        let read = backup
-            .read_entry(&partition, last.id)
-            .await
-            .expect("an answer")
-            .expect("an entry");
-        assert_eq!((read.state, read.version), (EntryState::Completed, last.version));
-        assert_eq!(read.ended_at_ms, Some(last.at_ms));
+        let first = change(entry.id, 100, event);
+        let outcome = entry.put_change(&first).await;
+        let alone = EntryRecord::of_change(&first, entry.partition.put_rules());
+        assert_eq!(
+            outcome,
+            PutOutcome::Stored(alone),
+            "nothing of the earlier visit is left after {event:?}"
+        );
+    }
+}
+
+/// The version is the watermark of the line, also if a change with an earlier version states the greater fact.
+async fn version_of_a_record_never_falls(backup: &dyn Backup) {
+    let (entry, place) = (BackedUpEntry::new(backup), place(0));
+    let events = visit_events(place);
+    entry.put(10, events[4]).await;
+    for (v, event, expected_v) in [
+        (5, events[5], 10),
+        (12, events[6], 12),
+        (11, ended(place, EndReason::Left), 12),
+    ] {
+        let outcome = entry.put(v, event).await;
+        assert!(matches!(outcome, PutOutcome::Stored(_)), "{event:?}: {outcome:?}");
+        let record = outcome.record();
+        assert_eq!(
+            (record.fact, record.version.v),
+            (event.fact(), expected_v),
+            "{event:?}"
+        );
     }
 }
 
@@ -172,7 +151,8 @@ pub(crate) async fn live_entries_are_listed_exactly_once(backup: &dyn Backup) {
     };
     let neighbours = [fresh_partition(), next_generation];
     let mut live = HashMap::new();
-    for step in 0..6 {
+    let mut live_steps = 0;
+    for step in 0..visit_changes().len() {
         let visits: Vec<_> = (0..35).map(|_| visit_changes()).collect();
         for count in 0..=step {
             let changes: Vec<_> = visits.iter().map(|visit| visit[count]).collect();
@@ -180,7 +160,8 @@ pub(crate) async fn live_entries_are_listed_exactly_once(backup: &dyn Backup) {
         }
         let records = visits
             .iter()
-            .filter_map(|visit| apply_all(&partition, &visit[..=step]));
+            .filter_map(|visit| record_after(&partition, &visit[..=step]));
+        live_steps += usize::from(visits[0][step].fact().is_live());
         live.extend(
             records
                 .filter(|record| record.state.is_live())
@@ -190,7 +171,7 @@ pub(crate) async fn live_entries_are_listed_exactly_once(backup: &dyn Backup) {
             put_change(backup, neighbour, &visit_changes()[0]).await;
         }
     }
-    assert_eq!(live.len(), 5 * 35);
+    assert_eq!(live.len(), live_steps * 35);
     let mut found = 0;
     for shard in 0..SHARD_COUNT {
         for record in backup

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_backup::Backup;
 use vestibule_domain::state::EntryState;
-use vestibule_engine::flush::flush_journal;
+use vestibule_engine::{
+    check::{CheckConfig, check_queue},
+    flush::flush_journal,
+};
 use vestibule_line::{JournalLimits, QueueLine};
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, entry_path, queue_id};
 
@@ -130,11 +133,13 @@ async fn without_journal_reserve_no_change_is_acknowledged() {
         Some(EntryState::Active),
         "the end is not written yet"
     );
-    // The line remembers the end, so the next status request writes it.
-    api.send(ApiRequest::get(entry_path(&active.token)))
-        .await
-        .expect_status(503);
-    flush(&api).await;
+    // The line remembers the end, so the consistency check writes it.
+    let config = CheckConfig {
+        second_read_after: Duration::ZERO,
+        ..CheckConfig::default()
+    };
+    let checked = check_queue(&api.line, &*api.backup, &api.partition(), 0, config).await;
+    assert_eq!(checked.expect("checked").ended, 1);
     assert_eq!(stored_state(&api, &active).await, Some(EntryState::Completed));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::{join, time::Instant};
 use vestibule_api::config::ApiConfig;
-use vestibule_backup::{Backup, PlacePutOutcome};
+use vestibule_backup::{Backup, PutOutcome};
 use vestibule_domain::record::EntryRecord;
 use vestibule_engine::flush::flush_journal;
 use vestibule_line::{EnterOutcome, EntryLine};
@@ -266,8 +266,8 @@ async fn a_process_killed_during_a_return_loses_no_place() {
             panic!("{entered:?}");
         };
         if is_written {
-            let put = api.backup.put_place(&api.partition(), &change).await;
-            assert!(matches!(put, Ok(PlacePutOutcome::Conflict(_))), "{put:?}");
+            let put = api.backup.put_change(&api.partition(), &change).await;
+            assert!(matches!(put, Ok(PutOutcome::VisitContinues(_))), "{put:?}");
         }
         api.advance_seconds(1);
         expect_old_place(&enter_again(&api, &first).await, &waited);

@@ -209,5 +209,5 @@ async fn a_pass_of_an_evicted_visitor_is_refused() {
     let body = json!({ "pass": entered.text("pass") });
     api.send(validate_request(&guest, &body))
         .await
-        .expect_problem(410, "left");
+        .expect_problem(410, "evicted");
 }

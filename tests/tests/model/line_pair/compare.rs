@@ -1,8 +1,11 @@
 //! Compares both lines: the answers, the views and the whole state.
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
 
-use vestibule_domain::{change::Change, id::EntryId};
+use vestibule_domain::{change::Change, id::EntryId, score::WaitScore};
 use vestibule_line::{JournalLine, JournalRecord};
 use vestibule_line_memory::QueueDump;
 use vestibule_tests::lines::visitor;
@@ -18,6 +21,8 @@ impl LinePair {
         );
         let snapshot = self.memory.dump_queue(&self.queue).expect("snapshot");
         require_equal("sets and state", &snapshot, &raw)?;
+        require_consistent_visits(&snapshot)?;
+        require_conservation(&snapshot)?;
         let in_memory = self
             .memory
             .due_journal_records(&self.queue, JOURNAL_RECORDS_MAX)
@@ -56,25 +61,33 @@ impl LinePair {
     /// The state in Redis, read with plain commands and the keys of the design.
     async fn dump_redis(&self) -> QueueDump {
         type Scored = Vec<(String, f64)>;
+        type Fields = BTreeMap<String, String>;
         let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
         let mut pipe = redis::pipe();
         for name in ["waiting", "ready", "active"] {
             pipe.zrange_withscores(key(name), 0, -1);
         }
-        let pipe = pipe.hgetall(key("ended")).hgetall(key("state"));
+        let pipe = pipe
+            .zrange_withscores(key("settled"), 0, -1)
+            .hgetall(key("visits"))
+            .hgetall(key("ended"))
+            .hgetall(key("state"));
         let answer = pipe.query_async(&mut self.link.clone()).await;
-        let (waiting, ready, active, ended, state): (
+        let (waiting, ready, active, settled, visits, ended, state): (
             Scored,
             Scored,
             Scored,
-            BTreeMap<String, String>,
-            BTreeMap<String, String>,
+            Scored,
+            Fields,
+            Fields,
+            Fields,
         ) = answer.expect("Redis answers");
-        let mut ended: Vec<_> = ended
-            .iter()
-            .map(|(member, v)| (entry(member), v.clone()))
-            .collect();
-        ended.sort_unstable();
+        let by_id = |fields: Fields| {
+            let fields = fields.into_iter();
+            let mut texts: Vec<_> = fields.map(|(member, text)| (entry(&member), text)).collect();
+            texts.sort_unstable();
+            texts
+        };
         // Redis sorts members of the same score by their text, and memory by id.
         let scored = |entries: Scored| {
             let mut entries: Vec<_> = entries
@@ -88,7 +101,12 @@ impl LinePair {
             waiting: scored(waiting),
             ready: scored(ready),
             active: scored(active),
-            ended,
+            visits: by_id(visits)
+                .into_iter()
+                .map(|(id, text)| (id, normalize_visit(text)))
+                .collect(),
+            ended: by_id(ended),
+            settled: scored(settled),
             state: state
                 .into_iter()
                 // The part of the configuration that enter.lua reads. The answers of `enter` show whether it is
@@ -100,6 +118,53 @@ impl LinePair {
                 })
                 .collect(),
         }
+    }
+}
+
+/// An entry that has its first turn is in `visits` with its place, which the promotion has at hand. The place tells the
+/// visit.
+fn normalize_visit(text: String) -> String {
+    match text.parse().ok().and_then(WaitScore::from_raw) {
+        Some(place) => format!("{} 1", place.visit().number()),
+        None => text,
+    }
+}
+
+/// `visits` holds exactly the entries that are ready, active or waiting again, with a step that fits their sets.
+fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), String> {
+    let ids = |set: &[(EntryId, u64)]| set.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>();
+    let with_steps = |steps: &[&str]| {
+        let visits = snapshot.visits.iter();
+        let has_step = |text: &str| steps.contains(&text.rsplit(' ').next().unwrap_or_default());
+        let fitting = visits.filter(|(_, text)| has_step(text));
+        fitting.map(|(id, _)| *id).collect::<BTreeSet<_>>()
+    };
+    let (ready, active, again) = (with_steps(&["1", "3"]), with_steps(&["4"]), with_steps(&["2"]));
+    let is_consistent = ready == ids(&snapshot.ready)
+        && active == ids(&snapshot.active)
+        && again.is_subset(&ids(&snapshot.waiting))
+        && ready.len() + active.len() + again.len() == snapshot.visits.len();
+    if is_consistent {
+        Ok(())
+    } else {
+        Err(format!("the visits do not fit the sets: {snapshot:?}"))
+    }
+}
+
+/// Each visit that began or went on is in a set, or was counted when it ended.
+fn require_conservation(snapshot: &QueueDump) -> Result<(), String> {
+    let total = |name: &str| snapshot.state.get(name).copied().unwrap_or_default();
+    let sum = |names: &[&str]| names.iter().map(|name| total(name)).sum::<i64>();
+    let sets = [&snapshot.waiting, &snapshot.ready, &snapshot.active];
+    let in_sets: usize = sets.iter().map(|set| set.len()).sum();
+    let begun = sum(&["entered", "returned"]);
+    let ended = sum(&["no_shows", "completed", "left", "evicted", "expired"]);
+    if usize::try_from(begun - ended) == Ok(in_sets) {
+        Ok(())
+    } else {
+        Err(format!(
+            "{begun} visits began, {ended} ended and {in_sets} go on: {snapshot:?}"
+        ))
     }
 }
 

@@ -3,32 +3,25 @@
 mod compare;
 mod known_visits;
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    fmt::Debug,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
 use redis::aio::MultiplexedConnection;
 use vestibule_domain::{
-    change::{Change, Version},
+    change::{Change, VisitEnd},
     id::QueueId,
     score::{Visit, WaitScore},
     settings::Settings,
 };
 use vestibule_line::{
-    HoldOrder, JournalLimits, Line, PromoteOrder, RepairOrder, ReplacedEntry, ReportOrder, RestoreEntryOrder,
-    RestoreEntryOutcome, SessionExtension, Validation,
+    AdoptOrder, HoldOrder, JournalLimits, Line, PromoteOrder, ReportOrder, SessionExtension, Validation,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{ManualClock, configuration, visitor};
 
 use self::compare::require_equal;
-use crate::{
-    journal_operations,
-    operations::{Operation, VisitSelector},
-};
+pub(crate) use self::known_visits::CHANGE_KINDS;
+use crate::{journal_operations, operations::Operation};
 
 /// More records than a sequence can write.
 pub(crate) const JOURNAL_RECORDS_MAX: usize = 1_000;
@@ -48,15 +41,19 @@ pub(crate) struct LinePair {
     pub(crate) queue: QueueId,
     settings: Settings,
     /// The last known visit of each visitor.
-    visits: BTreeMap<u64, Visit>,
-    /// The last two places of each visitor, with the version at which they were given.
-    places: BTreeMap<u64, VecDeque<(WaitScore, Version)>>,
+    pub(crate) visits: BTreeMap<u64, Visit>,
+    /// The places that `enter` gave and that the backup may still refuse.
+    pub(crate) provisional_places: BTreeMap<u64, WaitScore>,
 }
 
 /// The input of an operation. It is computed once, before the operation runs on either line.
 pub(crate) struct OperationInput {
-    pub(crate) record: Option<Change>,
-    pub(crate) repair: Option<RepairOrder>,
+    /// The change to append to the journal.
+    pub(crate) change: Option<Change>,
+    /// The ends that the backup has.
+    pub(crate) ends: Vec<VisitEnd>,
+    /// The comparison with a record.
+    pub(crate) adopt: Option<AdoptOrder>,
 }
 
 impl LinePair {
@@ -82,7 +79,7 @@ impl LinePair {
                 ..Settings::default()
             },
             visits: BTreeMap::new(),
-            places: BTreeMap::new(),
+            provisional_places: BTreeMap::new(),
         };
         for line in pair.lines() {
             let created = line
@@ -109,14 +106,16 @@ impl LinePair {
         self.record_known_visits().await;
         let [memory, redis] = self.lines();
         let input = OperationInput {
-            record: self.build_change(op).await,
-            repair: self.build_repair(op).await,
+            change: self.build_change(op).await,
+            ends: self.build_acknowledged_ends(op).await,
+            adopt: self.build_adopt_order(op).await,
         };
         let (in_memory, in_redis) = (
             self.run_operation(memory, op, &input).await,
             self.run_operation(redis, op, &input).await,
         );
         require_equal("answers", &in_memory, &in_redis)?;
+        self.record_provisional_places(op).await;
         match op {
             // No line was called, so only the line time can differ.
             Operation::AdvanceClockMicros(_)
@@ -185,12 +184,14 @@ impl LinePair {
                 visit,
                 claims,
                 consumes,
+                pass_ms_from_now,
             } => {
                 let validation = Validation {
                     visit: self.select_visit(*number, *visit),
                     claims: *claims,
                     consumes: *consumes,
-                    reactivate_until_ms: None,
+                    reactivate_until_ms: pass_ms_from_now
+                        .map(|ms| self.clock.now_ms().saturating_add_signed(ms)),
                 };
                 to_text(line.validate(queue, visitor(*number), validation).await)
             }
@@ -207,46 +208,20 @@ impl LinePair {
                 };
                 to_text(line.extend(queue, visitor(*number), extension).await)
             }
-            Operation::RestoreEntry {
-                visitor: number,
-                state,
-                with_ticket,
-                replaces_current,
-            } => {
-                let Some(record) = self.build_old_record(*number, *state) else {
-                    return String::new();
-                };
-                let mut order = RestoreEntryOrder {
-                    record,
-                    generation: 1,
-                    replaced: if *replaces_current {
-                        ReplacedEntry::NewVisit(
-                            self.select_visit(*number, VisitSelector::Current)
-                                .expect("a current visit has a number"),
-                        )
-                    } else {
-                        ReplacedEntry::Nothing
-                    },
-                };
-                let first = line.restore_entry(queue, &order).await;
-                let ticket = match &first {
-                    Ok(RestoreEntryOutcome::TicketIssued(ticket)) if *with_ticket => *ticket,
-                    _ => return to_text(first),
-                };
-                order.replaced = ReplacedEntry::Ticket(ticket);
-                to_text((ticket, line.restore_entry(queue, &order).await))
-            }
+            Operation::Adopt(_) => to_text(
+                line.adopt(queue, input.adopt.as_ref().expect("the operation has a record"))
+                    .await,
+            ),
             Operation::Acknowledge { .. }
             | Operation::AppendToJournal(..)
             | Operation::Requeue { .. }
             | Operation::DeadLetter(_)
             | Operation::AcknowledgeDeadLetters(_) => {
-                journal_operations::run_operation(line, queue, op, input.record.as_ref()).await
+                journal_operations::run_operation(line, queue, op, input).await
             }
-            Operation::ReadPages
-            | Operation::Repair { .. }
-            | Operation::TakeCheck(_)
-            | Operation::RecordCheckProgress(_) => self.run_check_operation(line, op, input).await,
+            Operation::ReadPages | Operation::TakeCheck(_) | Operation::RecordCheckProgress(_) => {
+                self.run_check_operation(line, op).await
+            }
             Operation::TakeHold { .. } | Operation::ReleaseHolds(_) => {
                 self.run_hold_operation(line, op).await
             }

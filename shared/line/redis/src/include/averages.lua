@@ -41,8 +41,8 @@ local function rotate_windows(state, now_ms, short_ms, long_ms, in_line, taken, 
   if short_at_ms > 0 and now_ms - short_at_ms < short_ms and long_at_ms > 0 and now_ms - long_at_ms < long_ms then
     return
   end
-  local entered, fast_tracked, promoted, expired, no_shows =
-    unpack(redis.call('HMGET', state, 'entered', 'fast_tracked', 'promoted', 'expired', 'no_shows'))
+  local entered, returned, fast_tracked, promoted, expired, no_shows = unpack(redis.call('HMGET', state, 'entered',
+    'returned', 'fast_tracked', 'promoted', 'expired', 'no_shows'))
   local served = fast_tracked + promoted
   local counted = {
     at_ms = now_ms,
@@ -50,7 +50,7 @@ local function rotate_windows(state, now_ms, short_ms, long_ms, in_line, taken, 
     gone = served - taken,
     expired = tonumber(expired),
     no_shows = tonumber(no_shows),
-    left = entered - served - in_line,
+    left = entered + returned - served - in_line,
     taken_seconds = taken_seconds,
     waiting_seconds = waiting_seconds,
   }

@@ -1,5 +1,10 @@
--- Finds and changes one entry of a queue. An entry is a table: `state`, `visit`, `score` (its place, while it is
--- waiting) and `deadline_ms` (Unix milliseconds, while it is ready or active).
+-- Finds and changes one entry of a queue. `keys` holds the keys of the queue by name. An entry is a table:
+--   is_live: whether the entry is in the line
+--   state: 'waiting', 'ready' or 'active' if it is live, else 'ended' or 'unknown'
+--   visit, step, step_ms, is_over: what is known of it, as in domain/fact.rs; nil if it is unknown
+--   set: the name of the sorted set that holds it. An entry that timed out has one until `promote` removes it.
+--   place: its place, if it waits
+--   epoch, v, how, at_ms: if it ended, the version, the way and the time of its end
 
 -- Reads what every script about one entry needs of its queue. Returns nil if Redis does not have the queue.
 local function read_queue(config, state, given_us, witness_ms)
@@ -24,66 +29,69 @@ end
 
 -- Gives a change of one entry the queue's next version, stores it and returns it.
 local function take_version(queue, state)
-  local v = next_version(queue.us, queue.v)
-  redis.call('HSET', state, 'v', v)
-  return v
+  queue.v = next_version(queue.us, queue.v)
+  redis.call('HSET', state, 'v', string.format('%.0f', queue.v))
+  return queue.v
 end
 
--- The next three functions read the score that an entry has in one of the sets. They return nil or false if it has
--- none. If its deadline has passed, its state is 'ended' and it has no visit, although the set still holds it: the next
--- `promote` removes it.
-local function read_waiting(score)
-  return score and { state = 'waiting', score = tonumber(score), visit = derive_visit(tonumber(score)) }
-end
-
--- The deadline of a ready entry is by the claim clock in the set, and by line time in the table that this returns.
-local function read_ready(queue, score)
-  local deadline_ms = score and decode_deadline_ms(tonumber(score))
-  if deadline_ms and deadline_ms <= queue.claim_clock_ms then
-    return { state = 'ended' }
+-- Describes an entry from its score in `set`. Returns nil if the set does not hold it. The deadline of a ready entry is
+-- by the claim clock in the set, and by line time in the table that this returns.
+local function describe_entry(queue, visit, step, set, score)
+  score = score and tonumber(score)
+  if not score then
+    return nil
   end
-  local line_deadline_ms = deadline_ms and deadline_ms + queue.now_ms - queue.claim_clock_ms
-  return line_deadline_ms and { state = 'ready', visit = tonumber(score) % VISITS, deadline_ms = line_deadline_ms }
-end
-
-local function read_active(queue, score)
-  local deadline_ms = score and decode_deadline_ms(tonumber(score))
-  if deadline_ms and deadline_ms <= queue.now_ms then
-    return { state = 'ended' }
+  if set == 'waiting' then
+    return { is_live = true, state = set, set = set, visit = visit or score % ORDER_RANGE, step = step, step_ms = 0,
+      is_over = false, place = score }
   end
-  return deadline_ms and { state = 'active', visit = tonumber(score) % VISITS, deadline_ms = deadline_ms }
+  local clock_ms = set == 'ready' and queue.claim_clock_ms or queue.now_ms
+  local entry = { is_live = score > clock_ms, state = set, set = set, visit = visit, step = step,
+    step_ms = score + queue.now_ms - clock_ms, is_over = score <= clock_ms }
+  if entry.is_over then
+    -- The next `promote` removes the entry and gives its end a version. Nothing was written yet.
+    entry.state, entry.epoch, entry.v, entry.at_ms = 'ended', queue.epoch, queue.v, queue.now_ms
+    entry.how = set == 'ready' and 'no-show' or 'expired'
+  end
+  return entry
 end
 
--- Describes an entry that no set holds: 'ended' if `ended` still has its end, else 'unknown'.
-local function describe_missing(has_end)
-  return { state = has_end and 'ended' or 'unknown' }
+-- Describes an entry that no set holds, from what `ended` stores of it.
+local function describe_missing(end_text)
+  return end_text and parse_end(end_text) or { state = 'unknown' }
 end
 
--- Finds an entry. The result has no `visit` if the entry is not in the line; its state is then 'ended' or 'unknown'.
-local function find_entry(queue, waiting, ready, active, ended, id)
-  return read_waiting(redis.call('ZSCORE', waiting, id))
-    or read_ready(queue, redis.call('ZSCORE', ready, id))
-    or read_active(queue, redis.call('ZSCORE', active, id))
-    or describe_missing(redis.call('HEXISTS', ended, id) == 1)
+local function find_entry(queue, keys, id)
+  local visit, step, set = parse_visit(redis.call('HGET', keys.visits, id))
+  return describe_entry(queue, visit, step, set, redis.call('ZSCORE', keys[set], id))
+    or describe_missing(redis.call('HGET', keys.ended, id))
 end
 
--- Builds the part of a reply that says where an entry is: {'waiting', score, position, now_ms}, or
+-- Builds the part of a reply that says where a live entry is: {'waiting', place, position, now_ms}, or
 -- {'ready' | 'active', visit, deadline_ms, now_ms}.
-local function build_status(queue, waiting, id, entry)
+local function build_status(queue, keys, id, entry)
   if entry.state == 'waiting' then
-    return { 'waiting', entry.score, redis.call('ZRANK', waiting, id) + 1, queue.now_ms }
+    return { 'waiting', entry.place, redis.call('ZRANK', keys.waiting, id) + 1, queue.now_ms }
   end
-  return { entry.state, entry.visit or 0, entry.deadline_ms or 0, queue.now_ms }
+  return { entry.state, entry.visit, entry.step_ms, queue.now_ms }
+end
+
+-- Builds the reply that says what is known of an entry that is not live.
+local function build_gone(queue, entry)
+  if entry.state == 'unknown' then
+    return { 'gone', 'unknown', queue.now_ms }
+  end
+  return { 'gone', 'ended', entry.epoch, entry.v, entry.visit, entry.step, entry.step_ms, entry.how, entry.at_ms }
 end
 
 -- Whether the caller expects another visit than the entry has. An empty `expected_visit` accepts any.
 local function is_other_visit(expected_visit, entry)
-  return entry.visit ~= nil and expected_visit ~= '' and tonumber(expected_visit) ~= entry.visit
+  return expected_visit ~= '' and tonumber(expected_visit) ~= entry.visit
 end
 
--- Makes an entry active for one session, beginning now.
-local function start_session(queue, active, id, entry)
-  entry.state = 'active'
-  entry.deadline_ms = queue.now_ms + queue.session_ms
-  redis.call('ZADD', active, encode_deadline(entry.deadline_ms, entry.visit), id)
+-- Makes an entry active until `end_ms`, or moves the end of its session. The caller has removed it from any other set.
+local function put_active(keys, id, entry, end_ms)
+  entry.is_live, entry.state, entry.set, entry.step, entry.step_ms = true, 'active', 'active', 4, end_ms
+  redis.call('ZADD', keys.active, string.format('%.0f', end_ms), id)
+  redis.call('HSET', keys.visits, id, string.format('%.0f 4', entry.visit))
 end

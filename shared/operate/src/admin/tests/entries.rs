@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_domain::state::EntryState;
-use vestibule_line::{EntryLookup, NotFound};
+use vestibule_line::EntryLookup;
 
 use super::{AdminFixture, entry_partition, queue};
 
@@ -68,18 +68,18 @@ async fn evict_removes_the_entry_from_line_and_backup() {
         let evicted = desk.run(order.clone()).await;
         assert_eq!(
             (&evicted["token"], &evicted["state"]),
-            (&json!(id.to_string()), &json!("left"))
+            (&json!(id.to_string()), &json!("evicted"))
         );
         assert_eq!(evicted["durable"], true);
         let lookup = desk.line().status(&queue(), id).await.expect("answered");
-        assert_eq!(lookup, EntryLookup::NotFound(NotFound::Unknown));
+        assert!(matches!(lookup, EntryLookup::NotFound(_)), "{lookup:?}");
         let record = desk
             .backup()
             .read_entry(&entry_partition(), id)
             .await
             .expect("read")
             .expect("is there");
-        assert_eq!(record.state, EntryState::Left);
+        assert_eq!(record.state, EntryState::Evicted);
         assert_eq!(
             desk.run_refused(order).await["code"],
             "unknown-entry",

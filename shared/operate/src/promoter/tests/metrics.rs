@@ -241,14 +241,6 @@ async fn dead_letters_are_retried_every_ten_minutes() {
         1,
         "the dead letter is not retried before ten minutes"
     );
-    assert_eq!(
-        scene
-            .backup
-            .read_entry(&partition, change.id)
-            .await
-            .expect("read"),
-        None
-    );
     for _ in 0..5 {
         // The thread of the file backup may be too slow for paused time, which jumps. So the test
         // tries several times.

@@ -1,0 +1,116 @@
+//! Reads the entries of a queue page by page: sends `read_page.lua`.
+
+use std::sync::LazyLock;
+
+use vestibule_domain::{
+    entry_status::StoredEntry,
+    fact::{Fact, Step},
+    id::{EntryId, QueueId},
+    score::{Visit, WaitScore},
+};
+use vestibule_line::{Cursor, LineError, PAGE_ENTRIES, Page};
+
+use super::{
+    RedisLine,
+    end::parse_end,
+    reply::{parse_entry_id, parse_integer},
+    script::LuaScript,
+};
+
+pub(super) static READ_PAGE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("read_page", include_str!("read_page.lua")));
+
+/// What a scan goes through, in the order in which a visit does. An entry that moves on during the scan is
+/// therefore on two pages, and never missing.
+const SCANNED_SETS: [&str; 4] = ["waiting", "ready", "active", "ended"];
+
+pub(super) async fn read_page(line: &RedisLine, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+    let Some(set) = SCANNED_SETS.get(from.set) else {
+        return Ok(Page::default());
+    };
+    let call = line
+        .begin_call(&READ_PAGE, queue)
+        .arg(set)
+        .arg(if from.after.is_empty() { "0" } else { &from.after })
+        .arg(PAGE_ENTRIES);
+    let mut reply = call.send(line).await?;
+    if reply.outcome() != "page" {
+        return Err(reply.protocol_error("a known outcome"));
+    }
+    let (after, pairs, marks) = (
+        reply.read_text()?,
+        reply.read_texts()?,
+        reply.read_optional_texts()?,
+    );
+    let claim_delay_ms = reply.read_number()?;
+    let mut page = Page {
+        next: find_next(from.set, after),
+        ..Page::default()
+    };
+    let mut marks = marks.into_iter();
+    for pair in pairs.chunks_exact(2) {
+        let (id, value, mark) = (parse_entry_id(&pair[0])?, &pair[1], marks.next().flatten());
+        if *set != "ended" {
+            let entry = parse_entry(set, value, mark.as_deref(), claim_delay_ms);
+            let entry = entry.ok_or_else(|| unreadable_entry(set, id, value))?;
+            page.entries.push((id, entry));
+        } else if mark.is_none() {
+            page.ends.push(parse_end(id, value)?);
+        }
+    }
+    Ok(page)
+}
+
+/// Where the next page begins; `None` after the last one.
+fn find_next(set: usize, after: String) -> Option<Cursor> {
+    if after != "0" {
+        return Some(Cursor { set, after });
+    }
+    let set = set + 1;
+    (set < SCANNED_SETS.len()).then(|| Cursor {
+        set,
+        ..Cursor::default()
+    })
+}
+
+/// Parses an entry of a sorted set from its score and from what `visits` has of it.
+fn parse_entry(set: &str, score: &str, visit: Option<&str>, claim_delay_ms: u64) -> Option<StoredEntry> {
+    let score = parse_integer(score)?;
+    let place = if set == "waiting" {
+        Some(WaitScore::from_raw(score)?)
+    } else {
+        None
+    };
+    let (visit, step) = match (visit, place) {
+        (Some(visit), _) => parse_visit(visit)?,
+        (None, Some(place)) => (place.visit(), Step::Waiting),
+        (None, None) => return None,
+    };
+    let step_ms = match set {
+        "waiting" => 0,
+        "ready" => score + claim_delay_ms,
+        _ => score,
+    };
+    let fact = Fact {
+        visit,
+        step,
+        step_ms,
+        is_over: false,
+    };
+    Some(StoredEntry { fact, place })
+}
+
+/// Parses what `visits` has of an entry: `visit step`, or the place of an entry that has its first turn.
+fn parse_visit(text: &str) -> Option<(Visit, Step)> {
+    let Some((visit, step)) = text.split_once(' ') else {
+        let place = WaitScore::from_raw(parse_integer(text)?)?;
+        return Some((place.visit(), Step::Ready));
+    };
+    Some((Visit::new(visit.parse().ok()?)?, Step::new(step.parse().ok()?)?))
+}
+
+fn unreadable_entry(set: &str, id: EntryId, score: &str) -> LineError {
+    LineError::Protocol(format!(
+        "cannot read entry {id} in the sorted set `{set}`, where it has the score {score}"
+    ))
+}
