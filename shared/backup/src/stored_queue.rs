@@ -1,8 +1,13 @@
 //! A queue as the backup stores it: its settings, and Vestibule's own metadata.
 
-use vestibule_domain::{configuration::Configuration, id::Salt, settings::Settings};
+use vestibule_domain::{
+    configuration::{Configuration, LAYOUT},
+    id::Salt,
+    settings::Settings,
+};
 
 use super::{
+    backup_error::BackupError,
     lease::Lease,
     stored_settings::{StoredSettings, settings_revision},
 };
@@ -10,6 +15,8 @@ use super::{
 /// Vestibule's own metadata of a queue. Operators edit the settings, not this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueMetadata {
+    /// The [layout](LAYOUT) of the queue's data.
+    pub layout: u32,
     /// Rises by one at each restore and at each reset.
     pub epoch: u32,
     /// Rises by one at each reset.
@@ -30,6 +37,7 @@ impl QueueMetadata {
     /// The metadata of a new queue.
     pub fn new(salt: Salt) -> Self {
         Self {
+            layout: LAYOUT,
             epoch: 1,
             generation: 1,
             min_epoch: 1,
@@ -44,6 +52,7 @@ impl QueueMetadata {
     #[must_use]
     pub fn next_generation(self, salt: Salt) -> Self {
         Self {
+            layout: LAYOUT,
             epoch: self.epoch + 1,
             generation: self.generation + 1,
             min_epoch: self.epoch + 1,
@@ -68,6 +77,36 @@ pub struct StoredQueue {
 }
 
 impl StoredQueue {
+    /// Requires that this build can read the queue's entries.
+    ///
+    /// # Errors
+    /// [`BackupError::Unreadable`] if the queue has an earlier or a later layout.
+    pub fn require_own_layout(&self) -> Result<(), BackupError> {
+        self.require_no_later_layout()?;
+        if self.metadata.layout < LAYOUT {
+            return Err(BackupError::Unreadable(format!(
+                "an earlier build made the queue (layout {}), and this build reads layout {LAYOUT}; run the command \
+                 reset, which empties the queue, or deploy the earlier build until the queue is no longer needed",
+                self.metadata.layout
+            )));
+        }
+        Ok(())
+    }
+
+    /// Requires that no later build serves the queue. A queue of an earlier build may be reset.
+    ///
+    /// # Errors
+    /// [`BackupError::Unreadable`] if the queue has a later layout.
+    pub fn require_no_later_layout(&self) -> Result<(), BackupError> {
+        if self.metadata.layout > LAYOUT {
+            return Err(BackupError::Unreadable(format!(
+                "a later build serves the queue (layout {}), and this build reads layout {LAYOUT}; deploy the later build",
+                self.metadata.layout
+            )));
+        }
+        Ok(())
+    }
+
     /// The configuration to put in force in the line, with these settings.
     pub fn configuration(&self, settings: Settings) -> Configuration {
         let part = &self.metadata;

@@ -34,6 +34,12 @@ impl Visit {
         self.0
     }
 
+    /// The last visit that can begin at this time, in Unix milliseconds.
+    pub fn latest_at(ms: u64) -> Self {
+        let elapsed_ms = ms.saturating_sub(ERA_MS);
+        Self(((elapsed_ms + 1) * ARRIVALS_PER_MS - 1).min(PHASE_OPEN - 1))
+    }
+
     /// The place at which the visit began, in the default lane of an open queue.
     pub fn place(self) -> WaitScore {
         WaitScore(PHASE_OPEN | self.0)
@@ -71,6 +77,11 @@ impl WaitScore {
     /// The priority class; 0 is served first.
     pub fn lane(self) -> u64 {
         self.0 >> (ORDER_BITS + 1)
+    }
+
+    /// Whether the queue was open when it gave this place. Only then does the order tell when the entry joined.
+    pub fn is_after_opening(self) -> bool {
+        self.0 & PHASE_OPEN != 0
     }
 
     /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one millisecond,
@@ -141,6 +152,16 @@ mod tests {
         assert_eq!(scores[0].joined_at_ms(), ERA_MS + 5);
         assert_eq!(scores[255].joined_at_ms(), ERA_MS + 5);
         assert_eq!(scores[256].joined_at_ms(), ERA_MS + 6);
+    }
+
+    #[test]
+    fn the_latest_visit_of_a_millisecond_is_the_last_that_it_holds() {
+        let ms = ERA_MS + 5;
+        let latest = Visit::latest_at(ms);
+        assert!(WaitScore::next(0, ms).visit() <= latest);
+        assert_eq!(WaitScore::next(latest.number(), ms).joined_at_ms(), ms + 1);
+        assert_eq!(Visit::latest_at(0).number(), ARRIVALS_PER_MS - 1);
+        assert_eq!(Visit::latest_at(u64::MAX / 1_000).number(), PHASE_OPEN - 1);
     }
 
     #[test]

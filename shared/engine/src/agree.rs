@@ -161,6 +161,10 @@ pub(super) async fn agree(
                     AdoptOutcome::Stands { after } => provisional.map(|change| follow(change, after)),
                     AdoptOutcome::EnterAgain => return Ok(Agreement::EnterAgain),
                     AdoptOutcome::Rejected => return Ok(Agreement::Undecided),
+                    AdoptOutcome::FromTheFuture => {
+                        log_future_record(partition, id);
+                        return Ok(Agreement::Undecided);
+                    }
                 };
                 match unwritten {
                     Some(change) => Start::Write(change),
@@ -170,6 +174,14 @@ pub(super) async fn agree(
         };
     }
     Ok(Agreement::Undecided)
+}
+
+fn log_future_record(partition: &EntryPartition, id: EntryId) {
+    tracing::error!(
+        event = "entry.future_record_refused", queue = %partition.queue, entry = %id,
+        "refused the record of an entry whose visit began more than a minute after the current time; correct or delete \
+         its item in the table"
+    );
 }
 
 /// Writes a change before the deadline.

@@ -104,6 +104,9 @@ async fn fallback_tick_in_turn(
     else {
         return Ok(FallbackTickOutcome::LineNotCurrent);
     };
+    stored
+        .require_own_layout()
+        .map_err(FallbackTickError::FenceUnavailable)?;
     let metadata = stored.metadata;
     let (watermark, is_new) = match line
         .raise_watermark(queue, metadata.epoch, metadata.watermark)

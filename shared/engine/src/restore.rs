@@ -98,6 +98,7 @@ pub async fn restore_queue(
     stored: &StoredQueue,
     settings: &Settings,
 ) -> Result<RestoreSummary, RestoreError> {
+    stored.require_own_layout()?;
     let lease = HeldLease::take(backup, queue, stored.metadata.epoch).await?;
     let leased = StoredQueue {
         metadata: lease.metadata,

@@ -216,6 +216,7 @@ pub async fn apply_configuration(
             },
         })
     };
+    stored.require_own_layout()?;
     let epoch = configuration.epoch;
     let mut fence = stored.metadata.watermark;
     // The watermark comes first, so that a stale line does not accept new settings as if it were

@@ -1,8 +1,9 @@
 //! The entries that a restore puts back into a line. Both implementations use this type.
 
 use vestibule_domain::{
+    clock::LineTime,
     fact::Turn,
-    id::EntryId,
+    id::{EntryId, QueueId},
     record::EntryRecord,
     score::{Visit, WaitScore},
     state::EntryState,
@@ -22,7 +23,7 @@ pub struct RestoredEntries {
     pub active: Vec<(u64, Visit, EntryId)>,
     /// The highest visit number of all added records. New entries continue above it.
     pub last_order: u64,
-    /// The highest version of all added records. New changes continue above it.
+    /// The highest version of all added records: the last time that the lost line knew, if no clock was wrong.
     pub v: u64,
 }
 
@@ -49,6 +50,36 @@ impl RestoredEntries {
             Some(_) => self.active.push((fact.step_ms, fact.visit, id)),
             None => {}
         }
+    }
+
+    /// Drops the visits that began later than both clocks show, and logs them. A restore must not continue the order from
+    /// such a visit: every later visitor would seem to have joined in the future.
+    pub fn drop_future_visits(&mut self, queue: &QueueId, time: LineTime) {
+        let latest = Visit::latest_at(time.latest_visit_ms());
+        if self.last_order <= latest.number() {
+            return;
+        }
+        let is_believed = |visit: Visit, id: EntryId| {
+            if visit > latest {
+                tracing::error!(
+                    event = "entry.future_record_refused", %queue, entry = %id,
+                    "did not restore an entry whose visit began more than a minute after the current time; correct or \
+                     delete its item in the table"
+                );
+            }
+            visit <= latest
+        };
+        // Only the places of an open queue tell when a visitor joined.
+        self.waiting
+            .retain(|&(place, id)| !place.is_after_opening() || is_believed(place.visit(), id));
+        self.waiting_again.retain(|&(visit, _)| visit <= latest);
+        self.ready.retain(|&(visit, _, id)| is_believed(visit, id));
+        self.active.retain(|&(_, visit, id)| is_believed(visit, id));
+        let waiting = self.waiting.iter().filter(|(place, _)| place.is_after_opening());
+        let visits = waiting.map(|(place, _)| place.visit());
+        let visits = visits.chain(self.ready.iter().map(|&(visit, ..)| visit));
+        let visits = visits.chain(self.active.iter().map(|&(_, visit, _)| visit));
+        self.last_order = visits.map(Visit::number).max().unwrap_or(0);
     }
 
     /// The number of waiting entries.

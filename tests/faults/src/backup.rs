@@ -54,7 +54,7 @@ macro_rules! decorate {
             $(async fn $operation(&self, $first: $at $(, $arg: $type)*) -> Result<$answer, BackupError> {
                 let call = self.faults.begin(stringify!($operation), Some(queue_of($first))).await.map_err(backup_error)?;
                 let answer = self.backup.$operation($first $(, $arg)*).await;
-                call.end().await;
+                call.end().await.map_err(backup_error)?;
                 answer
             })*
             $($extra)*
@@ -100,7 +100,7 @@ decorate! {
         let call = self.faults.begin("put_change", Some(&partition.queue)).await.map_err(backup_error)?;
         self.faults.decide_write(change.id).map_err(backup_error)?;
         let outcome = self.backup.put_change(partition, change).await;
-        call.end().await;
+        call.end().await.map_err(backup_error)?;
         outcome
     }
 
@@ -120,7 +120,9 @@ decorate! {
             return changes.iter().map(|change| Ok(pretend(change))).collect();
         }
         let outcomes = write_throttled(changes, until, |change| self.put_change(partition, change)).await;
-        call.end().await;
+        if let Err(fault) = call.end().await {
+            return changes.iter().map(|_| Err(backup_error(fault))).collect();
+        }
         outcomes
     }
 

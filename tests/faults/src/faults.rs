@@ -23,6 +23,26 @@ pub enum Fault {
     Rejected,
 }
 
+/// A fault that strikes some calls, whatever they do. It is drawn for each call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RandomFault {
+    /// What happens to the calls that it strikes.
+    pub effect: Effect,
+    /// How many of a hundred calls it strikes.
+    pub percent: u32,
+}
+
+/// What a [`RandomFault`] does to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It fails, and nothing is done.
+    Fails(Fault),
+    /// It takes a random time in this range longer, in milliseconds.
+    Stalls(u64, u64),
+    /// It is carried out, and the caller learns of a failure.
+    LosesAnswer,
+}
+
 /// The faults of one line or backup. All clones are one set of faults, which a test may change at any time.
 #[derive(Clone, Default)]
 pub struct Faults(Arc<Mutex<State>>);
@@ -31,6 +51,7 @@ pub struct Faults(Arc<Mutex<State>>);
 struct State {
     /// Every operation fails with this fault.
     all: Option<Fault>,
+    random: Option<RandomFault>,
     operations: HashMap<&'static str, Operation>,
     /// Writes of these entries are rejected.
     rejected_entries: Vec<EntryId>,
@@ -75,6 +96,11 @@ impl Faults {
     /// Ends [`fail_all`](Self::fail_all).
     pub fn heal_all(&self) {
         self.state().all = None;
+    }
+
+    /// This fault strikes some of the calls from now on. `None` ends that.
+    pub fn strike_at_random(&self, fault: Option<RandomFault>) {
+        self.state().random = fault;
     }
 
     /// How many calls [`fail_all`](Self::fail_all) has made fail.
@@ -217,13 +243,22 @@ impl Faults {
             )
         });
         // From here on the call counts as running until it is dropped.
-        let call = Call {
+        let mut call = Call {
             faults: self.clone(),
             name,
+            loses_answer: false,
         };
         gate.pass().await;
         if !delay.is_zero() {
             sleep(delay).await;
+        }
+        match self.draw_effect() {
+            Some(Effect::Fails(fault)) => return Err(fault),
+            Some(Effect::Stalls(least_ms, most_ms)) => {
+                sleep(Duration::from_millis(rand::random_range(least_ms..=most_ms))).await;
+            }
+            Some(Effect::LosesAnswer) => call.loses_answer = true,
+            None => {}
         }
         let fault = self.operation(name, |operation| {
             if std::mem::take(&mut operation.fails_once) {
@@ -260,6 +295,12 @@ impl Faults {
         Ok(())
     }
 
+    fn draw_effect(&self) -> Option<Effect> {
+        let struck = self.state().random;
+        let struck = struck.filter(|fault| rand::random_range(0..100) < fault.percent);
+        struck.map(|fault| fault.effect)
+    }
+
     fn operation<T>(&self, name: &'static str, change: impl FnOnce(&mut Operation) -> T) -> T {
         change(self.state().operations.entry(name).or_default())
     }
@@ -273,13 +314,18 @@ impl Faults {
 pub(crate) struct Call {
     faults: Faults,
     name: &'static str,
+    loses_answer: bool,
 }
 
 impl Call {
-    /// Waits at the gate after the operation.
-    pub(crate) async fn end(self) {
+    /// Waits at the gate after the operation. Fails if the answer is lost.
+    pub(crate) async fn end(self) -> Result<(), Fault> {
         let gate = self.faults.gate_after(self.name);
         gate.pass().await;
+        if self.loses_answer {
+            return Err(Fault::Unavailable);
+        }
+        Ok(())
     }
 }
 

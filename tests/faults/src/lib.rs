@@ -12,7 +12,7 @@ mod line;
 
 pub use self::{
     backup::FaultyBackup,
-    faults::{Fault, Faults},
+    faults::{Effect, Fault, Faults, RandomFault},
     gate::Gate,
     line::FaultyLine,
 };

@@ -67,7 +67,7 @@ macro_rules! decorate {
             $(async fn $operation(&self, queue: &QueueId $(, $arg: $type)*) -> Result<$answer, LineError> {
                 let call = self.faults.begin(stringify!($operation), Some(queue)).await.map_err(line_error)?;
                 let answer = self.line().$operation(queue $(, $arg)*).await;
-                call.end().await;
+                call.end().await.map_err(line_error)?;
                 answer
             })*
             $($($extra)*)?
@@ -87,7 +87,7 @@ impl QueueLine for FaultyLine {
             .await
             .map_err(line_error)?;
         let view = self.line().queue_view(queue).await;
-        call.end().await;
+        call.end().await.map_err(line_error)?;
         view
     }
 
@@ -143,7 +143,7 @@ decorate! { PromotionLine {
         }
         let call = self.faults.begin("take_fallback_tick", Some(queue)).await.map_err(line_error)?;
         let granted = self.line().take_fallback_tick(queue, order).await;
-        call.end().await;
+        call.end().await.map_err(line_error)?;
         granted
     }
 } }
@@ -153,7 +153,7 @@ impl HoldBudget for FaultyLine {
     async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
         let call = self.faults.begin("take_hold", None).await.map_err(line_error)?;
         let outcome = self.line().take_hold(order).await;
-        call.end().await;
+        call.end().await.map_err(line_error)?;
         outcome
     }
 
@@ -164,7 +164,7 @@ impl HoldBudget for FaultyLine {
             .await
             .map_err(line_error)?;
         let outcome = self.line().release_holds(deployment, ids).await;
-        call.end().await;
+        call.end().await.map_err(line_error)?;
         outcome
     }
 }

@@ -14,6 +14,7 @@ use super::{
     api_client::{ANSWER_MAX, ApiClient, RETRY_PAUSE},
     history::{Call, RequestKind},
     plan::{AdmissionRequest, PlannedEnd, TurnPlan, Visitor},
+    reply::{KnownEntry, Reply},
 };
 use crate::{entries::now_ms, functions::API_KEY, in_process::ApiRequest};
 
@@ -42,13 +43,6 @@ pub(super) struct Actor {
 /// The run has ended before the visitor finished.
 pub(super) struct RunEnded;
 
-/// The entry of a visitor, as the visitor knows it.
-struct KnownEntry {
-    token: String,
-    visit: u64,
-    state: String,
-}
-
 /// How a stay ended.
 enum StayEnd {
     /// The visitor ended it.
@@ -59,30 +53,21 @@ enum StayEnd {
     Other,
 }
 
-/// The result of a request.
-enum Reply {
-    Entry(KnownEntry),
-    /// The entry has ended or does not exist: status 410 or 404.
-    Ended,
-    /// The entry is not active: status 409.
-    NotActive,
-    /// There was no answer, or one that asks the client to try again.
-    NoAnswer,
-}
-
-impl KnownEntry {
-    /// Forgets the state, so that the visitor asks for the status.
-    fn forget_state(&mut self) {
-        "unknown".clone_into(&mut self.state);
-    }
-}
-
 impl Actor {
     /// Visits the queue, and visits it again if the plan says so.
     pub(super) async fn run_visits(mut self) -> Result<(), RunEnded> {
         sleep(Duration::from_millis(self.plan.arrives_ms)).await;
-        let enters_again_after_ms = match self.run_stay(0).await? {
-            StayEnd::ByVisitor => self.plan.enters_again_after_ms,
+        let mut stay = 0;
+        let enters_again_after_ms = match self.run_stay(stay).await? {
+            StayEnd::ByVisitor => {
+                if self.plan.ends_two_visits {
+                    self.client.record_stay(self.number, stay).await;
+                    stay += 1;
+                    let entry = self.enter(stay).await?;
+                    self.end_stay(stay, RequestKind::Leave, &entry).await?;
+                }
+                self.plan.enters_again_after_ms
+            }
             // The visitor wants the place back and claims the turn this time.
             StayEnd::MissedTurn => {
                 self.plan.turn = TurnPlan::SECOND_TRY;
@@ -92,8 +77,8 @@ impl Actor {
         };
         if let Some(enters_again_after_ms) = enters_again_after_ms {
             sleep(Duration::from_millis(enters_again_after_ms)).await;
-            self.client.record_stay(self.number, 0).await;
-            self.run_stay(1).await?;
+            self.client.record_stay(self.number, stay).await;
+            self.run_stay(stay + 1).await?;
         }
         Ok(())
     }
@@ -288,21 +273,7 @@ impl Actor {
             ended_ms: now_ms(),
             answer,
         };
-        let reply = match (call.status(), call.text("token")) {
-            (200 | 201, Some(token)) => Reply::Entry(KnownEntry {
-                token: token.to_owned(),
-                visit: call.number("visit").unwrap_or_default(),
-                state: call.text("state").unwrap_or_default().to_owned(),
-            }),
-            (200..300, None) => Reply::Entry(KnownEntry {
-                token: String::new(),
-                visit: 0,
-                state: String::new(),
-            }),
-            (404 | 410, _) => Reply::Ended,
-            (409, _) => Reply::NotActive,
-            _ => Reply::NoAnswer,
-        };
+        let reply = Reply::read(&call);
         self.client.history.add_call(call);
         if matches!(reply, Reply::NoAnswer | Reply::NotActive) {
             sleep(RETRY_PAUSE).await;

@@ -16,6 +16,7 @@ pub mod history;
 mod network;
 pub mod plan;
 mod redis_pair;
+mod reply;
 mod report;
 mod table_route;
 pub mod watcher;

@@ -1,5 +1,5 @@
-//! The route from a function to the table: a network, and a proxy that reads requests. The proxy can throttle,
-//! and can kill the function at the moment of a write.
+//! The route from a function to the table: a network, and a proxy that reads requests. The proxy can throttle
+//! and fail, and can kill the function at the moment of a write.
 
 use std::{
     net::SocketAddr,
@@ -45,6 +45,8 @@ struct Proxy {
     http: reqwest::Client,
     /// The percentage of requests that are throttled.
     throttled_percent: AtomicU32,
+    /// The percentage of requests that fail with status 500.
+    failing_percent: AtomicU32,
     trap: AtomicU32,
     lambda: std::sync::OnceLock<Lambda>,
 }
@@ -57,6 +59,7 @@ impl TableRoute {
             table_url: table_url.to_owned(),
             http: reqwest::Client::new(),
             throttled_percent: AtomicU32::new(0),
+            failing_percent: AtomicU32::new(0),
             trap: AtomicU32::new(NO_TRAP),
             lambda: std::sync::OnceLock::new(),
         });
@@ -94,6 +97,11 @@ impl TableRoute {
         self.proxy.throttled_percent.store(percent, Ordering::SeqCst);
     }
 
+    /// Sets the percentage of requests that fail with status 500.
+    pub(super) fn fail(&self, percent: u32) {
+        self.proxy.failing_percent.store(percent, Ordering::SeqCst);
+    }
+
     /// Sets a trap: the next write kills all processes of the function.
     pub(super) fn set_trap(&self, written: bool) {
         let trap = if written {
@@ -120,6 +128,9 @@ async fn handle_request(State(proxy): State<Arc<Proxy>>, headers: HeaderMap, bod
     let draw: u32 = rand::random_range(0..100);
     if draw < proxy.throttled_percent.load(Ordering::SeqCst) {
         return throttled_answer();
+    }
+    if draw < proxy.failing_percent.load(Ordering::SeqCst) {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
     let target = headers.get(TARGET).and_then(|target| target.to_str().ok());
     let is_write = target.is_some_and(|target| {

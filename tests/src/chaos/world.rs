@@ -212,6 +212,13 @@ impl World {
                 self.table_routes.values().for_each(|route| route.throttle(0));
                 from_ms
             }
+            Fault::TableFailing { duration_ms, percent } => {
+                let from_ms = now_ms();
+                self.table_routes.values().for_each(|route| route.fail(percent));
+                sleep(ms(duration_ms)).await;
+                self.table_routes.values().for_each(|route| route.fail(0));
+                from_ms
+            }
             Fault::FunctionKilled { function } => {
                 let from_ms = now_ms();
                 self.deployment.lambda.kill(function);

@@ -2,12 +2,15 @@
 //! may have. The tests take the data out by hand. Every visitor keeps the place that the visitor was given.
 
 mod data_loss;
+mod edited_item;
 mod ended_entry;
 mod entry_recovered;
 mod lost_queue;
 mod lost_seconds;
 mod missed_turn;
 mod new_replica;
+mod other_layout;
+mod random_actions;
 mod re_entry;
 mod scene;
 mod stale_primary;
@@ -78,6 +81,14 @@ on_each! {
         a_stale_line_promotes_no_entry
         requests_never_tick_a_stale_line
         a_current_line_is_not_restored
+    }
+    edited_item {
+        a_version_from_the_future_ends_no_session
+    }
+    other_layout {
+        a_queue_of_an_earlier_build_is_served_after_a_reset
+        a_queue_of_a_later_build_is_left_alone
+        data_of_another_layout_in_redis_is_not_served
     }
     new_replica {
         a_reset_starts_empty_and_voids_all_earlier_tokens

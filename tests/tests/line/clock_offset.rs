@@ -67,6 +67,35 @@ pub(crate) async fn with_an_offset_promotion_and_deadlines_continue(subject: Sub
     }
 }
 
+/// The server's clock and every caller's were ahead, and both were corrected.
+pub(crate) async fn a_line_ahead_of_both_clocks_waits_for_them(mut subject: Subject) {
+    subject.open(one_a_second()).await;
+    subject.line_up([1, 2, 3]).await;
+    assert_eq!(subject.tick().await.promoted, 1);
+    subject.advance_seconds(1);
+    subject.tick().await;
+    let (claim_by_ms, ahead_ms) = (claim_by_ms(&subject, 1).await, subject.clock.now_ms());
+    for seconds_behind in [90, 6] {
+        subject.clock.set_ms(ahead_ms - seconds_behind * 1_000);
+        let tick = subject.tick().await;
+        assert_eq!(
+            (tick.limited_by, tick.promoted, tick.no_shows, tick.clocks.apart),
+            (LimitedBy::Clock, 0, 0, true),
+            "{seconds_behind} s behind"
+        );
+        assert!(!tick.clocks.is_server_off());
+        assert_eq!(
+            adjust_clock(&subject).await,
+            AdjustClockOutcome::ClocksAgree,
+            "no offset helps: the clocks are right"
+        );
+    }
+    subject.clock.set_ms(ahead_ms - 4_000);
+    assert_ne!(subject.tick().await.limited_by, LimitedBy::Clock);
+    subject.clock.set_ms(claim_by_ms);
+    assert_eq!(subject.tick().await.no_shows, 1);
+}
+
 pub(crate) async fn a_second_caller_confirms_an_offset_the_line_cannot(mut subject: Subject) {
     open_with_server_error(&mut subject, 0).await;
     // No tick ran for two hours, and the server's clock was set back meanwhile. Its time is later than any time

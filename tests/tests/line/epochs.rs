@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use vestibule_domain::score::WaitScore;
 use vestibule_line::{ConfigureOutcome, LeaveReason, RestoredEntries};
 use vestibule_tests::lines::{Subject, visitor};
 
@@ -78,21 +79,33 @@ pub(crate) async fn an_end_of_an_earlier_epoch_settles_by_its_fact(mut subject: 
     }
 }
 
-pub(crate) async fn a_version_from_the_future_does_not_move_line_time(subject: Subject) {
+/// A visit that began a little later than the clocks show is restored with its place. One that is more than a minute ahead is
+/// not: every later visitor would stand behind it, with a join time in the future.
+pub(crate) async fn a_record_from_the_future_is_not_restored(subject: Subject) {
     let now_ms = subject.clock.now_ms();
-    for (ahead_ms, line_time_ms) in [(60_000, now_ms + 60_000), (60_001, now_ms)] {
-        let mut rebuilt = subject.sibling();
-        rebuilt.settings = three_a_second();
-        let places = RestoredEntries {
-            v: (now_ms + ahead_ms) * 1_000,
-            ..RestoredEntries::default()
-        };
-        let configuration = configuration_of_epoch(&rebuilt, 2);
-        let restored = rebuilt
-            .line
-            .restore(&rebuilt.queue, &configuration, 0, places)
-            .await;
-        assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
-        assert_eq!(rebuilt.view().await.now_ms, line_time_ms, "{ahead_ms} ms ahead");
-    }
+    let place_at = |ms| WaitScore::next(0, ms);
+    let mut rebuilt = subject.sibling();
+    rebuilt.settings = three_a_second();
+    let places = RestoredEntries {
+        waiting: vec![
+            (place_at(now_ms), visitor(1)),
+            (place_at(now_ms + 60_000), visitor(2)),
+            (place_at(now_ms + 60_001), visitor(3)),
+        ],
+        active: vec![(now_ms + 300_000, place_at(now_ms + 3_600_000).visit(), visitor(4))],
+        last_order: place_at(now_ms + 3_600_000).order(),
+        ..RestoredEntries::default()
+    };
+    let configuration = configuration_of_epoch(&rebuilt, 2);
+    let restored = rebuilt
+        .line
+        .restore(&rebuilt.queue, &configuration, 0, places)
+        .await;
+    assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
+    let view = rebuilt.view().await;
+    assert_eq!((view.waiting, view.active, view.now_ms), (2, 0, now_ms));
+    let entered = rebuilt.enter(visitor(5)).await.change.expect("a new place");
+    let joined_at_ms = entered.event.place().expect("a place").joined_at_ms();
+    assert_eq!(joined_at_ms, now_ms + 60_000, "behind the last believed place");
+    assert_eq!(rebuilt.position(visitor(5)).await, 3);
 }

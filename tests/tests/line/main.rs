@@ -81,6 +81,7 @@ on_every_line! {
         a_pause_during_a_clock_error_keeps_the_claim_time
     }
     clock_offset {
+        a_line_ahead_of_both_clocks_waits_for_them
         with_an_offset_promotion_and_deadlines_continue
         a_second_caller_confirms_an_offset_the_line_cannot
         ticks_alone_keep_the_time_of_a_quiet_queue
@@ -232,7 +233,7 @@ on_every_line! {
     epochs {
         a_restore_does_not_replace_the_same_or_a_later_epoch
         an_end_of_an_earlier_epoch_settles_by_its_fact
-        a_version_from_the_future_does_not_move_line_time
+        a_record_from_the_future_is_not_restored
     }
     dropped_queue {
         a_dropped_queue_is_unknown_until_it_is_restored

@@ -9,7 +9,10 @@ use aws_sdk_dynamodb::{
 };
 use uuid::Uuid;
 use vestibule_backup::{BackupError, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome, QueueMetadata};
-use vestibule_domain::id::{QueueId, Salt};
+use vestibule_domain::{
+    configuration::LAYOUT,
+    id::{QueueId, Salt},
+};
 
 use super::{
     DynamoDbBackup,
@@ -114,9 +117,10 @@ impl DynamoDbBackup {
         epoch: u32,
         salt: Salt,
     ) -> Result<Option<QueueMetadata>, BackupError> {
-        let update = "SET #epoch = :next, #min_epoch = :next, #salt = :salt ADD #generation :one REMOVE #lease_holder, \
-                      #lease_until_ms";
+        let update = "SET #layout = :layout, #epoch = :next, #min_epoch = :next, #salt = :salt \
+                      ADD #generation :one REMOVE #lease_holder, #lease_until_ms";
         let values = [
+            (":layout", number(LAYOUT)),
             (":epoch", number(epoch)),
             (":next", number(epoch + 1)),
             (":salt", AttributeValue::S(salt.to_text())),

@@ -6,7 +6,7 @@
 //! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
 //!                               any other type is read as well, and rejected with the name of the setting
 //! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
-//! epoch, generation, min_epoch, salt, fence, lease_holder, lease_until_ms
+//! layout, epoch, generation, min_epoch, salt, fence, lease_holder, lease_until_ms
 //!                               in part "line": Vestibule's own metadata
 //! ```
 
@@ -16,7 +16,10 @@ use aws_sdk_dynamodb::{primitives::Blob, types::AttributeValue};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Number, Value, json};
 use vestibule_backup::{BackupError, Lease, QueueMetadata, StoredQueue, StoredSettings};
-use vestibule_domain::id::{QueueId, Salt};
+use vestibule_domain::{
+    configuration::LAYOUT_UNNUMBERED,
+    id::{QueueId, Salt},
+};
 
 use super::entry_items::{Item, invalid_attribute_error, number, required_number, required_text};
 
@@ -26,6 +29,7 @@ pub(super) const SETTINGS: &str = "settings";
 const SETTINGS_ORDER: &str = "settings_order";
 pub(super) const SETTINGS_PART: &str = "settings";
 pub(super) const METADATA_PART: &str = "line";
+const LAYOUT: &str = "layout";
 const EPOCH: &str = "epoch";
 const GENERATION: &str = "generation";
 const MIN_EPOCH: &str = "min_epoch";
@@ -52,6 +56,7 @@ pub(super) fn to_items(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
     let mut line = key(queue.as_str(), METADATA_PART);
     let part = &stored.metadata;
     line.extend([
+        (LAYOUT.to_owned(), number(part.layout)),
         (EPOCH.to_owned(), number(part.epoch)),
         (GENERATION.to_owned(), number(part.generation)),
         (MIN_EPOCH.to_owned(), number(part.min_epoch)),
@@ -99,6 +104,11 @@ pub(super) fn from_items(items: &[Item]) -> Result<Option<StoredQueue>, BackupEr
 /// [`BackupError::Unreadable`] with the name of the first attribute that is missing or invalid.
 pub(super) fn to_metadata(item: &Item) -> Result<QueueMetadata, BackupError> {
     Ok(QueueMetadata {
+        layout: if item.contains_key(LAYOUT) {
+            required_number(item, LAYOUT)?
+        } else {
+            LAYOUT_UNNUMBERED
+        },
         epoch: required_number(item, EPOCH)?,
         generation: required_number(item, GENERATION)?,
         // Items from before resets and watermarks existed lack both attributes.

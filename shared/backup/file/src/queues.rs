@@ -7,7 +7,10 @@ use uuid::Uuid;
 use vestibule_backup::{
     BackupError, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome, QueueMetadata, StoredQueue, StoredSettings,
 };
-use vestibule_domain::id::{QueueId, Salt};
+use vestibule_domain::{
+    configuration::LAYOUT_UNNUMBERED,
+    id::{QueueId, Salt},
+};
 
 use super::tables::{Tables, to_backup_error};
 
@@ -17,6 +20,8 @@ struct FileQueue {
     settings: Value,
     #[serde(default)]
     settings_order: u64,
+    #[serde(default = "unnumbered_layout")]
+    layout: u32,
     epoch: u32,
     generation: u32,
     #[serde(default)]
@@ -26,6 +31,10 @@ struct FileQueue {
     fence: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lease: Option<FileLease>,
+}
+
+fn unnumbered_layout() -> u32 {
+    LAYOUT_UNNUMBERED
 }
 
 /// A lease as the file stores it.
@@ -134,6 +143,7 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
     let on_file = FileQueue {
         settings: stored.settings.to_value(),
         settings_order: stored.settings_order,
+        layout: stored.metadata.layout,
         epoch: stored.metadata.epoch,
         generation: stored.metadata.generation,
         min_epoch: stored.metadata.min_epoch,
@@ -162,6 +172,7 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
         },
         settings_order: on_file.settings_order,
         metadata: QueueMetadata {
+            layout: on_file.layout,
             epoch: on_file.epoch,
             generation: on_file.generation,
             min_epoch: on_file.min_epoch,

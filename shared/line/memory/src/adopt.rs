@@ -2,11 +2,12 @@
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
+    clock::LineTime,
     fact::{Fact, Step, Turn},
     id::EntryId,
     reconcile::{Provisional, Verdict, reconcile, resolve_provisional},
     record::EntryRecord,
-    score::WaitScore,
+    score::{Visit, WaitScore},
     state::EntryState,
 };
 use vestibule_line::{ADOPT_WITHIN_MS, AdoptBasis, AdoptOrder, AdoptOutcome};
@@ -15,13 +16,18 @@ use super::{account::Account, queue::Queue};
 
 impl Queue {
     /// The doc of [`RecoveryLine::adopt`](vestibule_line::RecoveryLine::adopt) has the rules.
-    pub(super) fn adopt(&mut self, now_us: u64, order: &AdoptOrder) -> AdoptOutcome {
+    pub(super) fn adopt(&mut self, time: LineTime, order: &AdoptOrder) -> AdoptOutcome {
+        let now_us = time.us;
         let (id, record, now_ms) = (order.id, order.record.as_ref(), self.now_ms(now_us));
         let configuration = &self.configuration;
         if configuration.generation != order.generation
             || record.is_some_and(|record| configuration.epoch < record.version.epoch)
         {
             return AdoptOutcome::Rejected;
+        }
+        let latest = Visit::latest_at(time.latest_visit_ms());
+        if record.is_some_and(|record| record.visit() > latest) {
+            return AdoptOutcome::FromTheFuture;
         }
         let account = self.account(now_ms, id);
         if let AdoptBasis::Provisional { place, grace_seconds } = order.basis

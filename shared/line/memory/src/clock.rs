@@ -41,7 +41,7 @@ impl Queue {
 
     pub(super) fn adjust_clock(&mut self, time: LineTime, offset_ms: i64) -> AdjustClockOutcome {
         let clocks = time.clocks;
-        if !clocks.apart {
+        if !clocks.is_server_off() {
             return AdjustClockOutcome::ClocksAgree;
         }
         let wanted_ms = clocks.offset_ms - clocks.ahead_ms;

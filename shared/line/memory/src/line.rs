@@ -240,7 +240,7 @@ impl RecoveryLine for MemoryLine {
     }
 
     async fn adopt(&self, queue: &QueueId, order: &AdoptOrder) -> Result<AdoptOutcome, LineError> {
-        self.with_queue(queue, |queue, time| queue.adopt(time.us, order))
+        self.with_queue(queue, |queue, time| queue.adopt(time, order))
     }
 
     async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {

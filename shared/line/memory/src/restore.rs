@@ -6,10 +6,6 @@ use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries, UnflushedChan
 
 use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue};
 
-/// A restored queue goes on from the last version in the backup if that is at most this far ahead of the clock, in
-/// microseconds.
-const VERSION_AHEAD_MAX_US: u64 = 60_000_000;
-
 impl MemoryLine {
     pub(super) fn drop_for_restore(&self, queue: &QueueId, epoch: u32) -> bool {
         let mut queues = self.lock();
@@ -66,7 +62,7 @@ impl MemoryLine {
         queue: &QueueId,
         configuration: &Configuration,
         fence: u64,
-        places: RestoredEntries,
+        mut places: RestoredEntries,
     ) -> ConfigureOutcome {
         let mut queues = self.lock();
         let epoch = configuration.epoch;
@@ -77,7 +73,9 @@ impl MemoryLine {
                 ConfigureOutcome::Superseded
             };
         }
-        let now_us = self.restored_line_time_us(places.v);
+        let time = self.line_time(0, 0);
+        places.drop_future_visits(queue, time);
+        let now_us = time.with_last_version(places.v);
         let mut new = Queue::from_restored_entries(now_us, configuration.clone(), fence, places);
         let dropped = match queues.live.remove(queue) {
             Some(there) => Some(DroppedQueue::from_queue(there)),
@@ -94,18 +92,5 @@ impl MemoryLine {
         queues.dropped.remove(queue);
         queues.live.insert(queue.clone(), new);
         ConfigureOutcome::Created
-    }
-
-    /// The line time at which a restored queue begins: not before the last version in the backup. A version from the
-    /// future does not count, because it would stop line time until then.
-    fn restored_line_time_us(&self, last_v: u64) -> u64 {
-        let time = self.line_time(0, 0);
-        // One of the two clocks may be slow.
-        let latest_us = time.us.max(time.witness_ms * 1_000) + VERSION_AHEAD_MAX_US;
-        if last_v <= latest_us {
-            time.us.max(last_v)
-        } else {
-            time.us
-        }
     }
 }

@@ -16,17 +16,17 @@
 local config, state = KEYS[1], KEYS[2]
 local given_us, witness_ms, new_offset_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
-local APART_MS = 5000 -- clocks that differ by less agree: APART_MS in domain/clock.rs
-local NOISE_MS = 1000 -- a smaller difference comes from measuring: NOISE_MS in domain/clock.rs
-local RECENT_MS = 60000 -- the last line time is evidence for this long: RECENT_MS in domain/clock.rs
+local APART_MS = 5000 -- clocks that differ by less agree: CLOCK_DIFFERENCE_MAX_MS in domain/clock.rs
+local NOISE_MS = 1000 -- a smaller difference comes from measuring: CLOCK_NOISE_MS in domain/clock.rs
+local RECENT_MS = 60000 -- the last line time is evidence for this long: LAST_TIME_AGE_MAX_MS in domain/clock.rs
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
 local stored = read_numbers(state, { 'v', 'heartbeat_ms', 'offset_ms', 'testified_ms' })
 local offset_ms = stored.offset_ms or 0
-local _, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, stored.v, stored.heartbeat_ms)
-if not clocks_apart then
+local _, _, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, stored.v, stored.heartbeat_ms)
+if math.abs(ahead_ms) <= APART_MS then
   return { 'agree' }
 end
 local measured_offset_ms = offset_ms - ahead_ms

@@ -33,6 +33,7 @@
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'rejected'}: the record is of another generation or of a later epoch, or the caller's knowledge is too old;
 --           nothing changed
+--         {'future'}: the visit of the record began more than a minute after the current time; nothing changed
 --         {'live', epoch, v, adopted, state, place or visit, position or deadline_ms, now_ms, step}: the entry is live;
 --           v is 0 if the backup has this already; adopted is 1 if Redis took it over, else 0
 --         {'ended', removed}: the entry ended, and the backup has that; removed is 1 if it was live until now, else 0
@@ -48,6 +49,7 @@ local epoch, v, visit, step = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(A
 local step_ms, over, place, how = tonumber(ARGV[14]), ARGV[15], tonumber(ARGV[16]), ARGV[17]
 local ended_at_ms = tonumber(ARGV[18])
 
+local FUTURE_MAX_MS = 60000 -- how far a visit may be ahead of both clocks: FUTURE_MAX_MS in domain/clock.rs
 local TOTALS = { completed = 'completed', left = 'left', evicted = 'evicted', expired = 'expired',
   ['no-show'] = 'no_shows' }
 
@@ -57,6 +59,9 @@ if not queue then
 end
 if redis.call('HGET', config, 'generation') ~= generation or (visit and queue.epoch < epoch) then
   return { 'rejected' }
+end
+if visit and math.floor(visit / ARRIVALS_PER_MS) + ERA_MS > queue.latest_ms + FUTURE_MAX_MS then
+  return { 'future' }
 end
 local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled }
 local entry = find_entry(queue, keys, id)

@@ -70,6 +70,7 @@ fn or_empty(value: Option<impl Display>) -> String {
 fn read_outcome(id: EntryId, mut reply: ScriptReply) -> Result<AdoptOutcome, LineError> {
     match reply.outcome() {
         "rejected" => Ok(AdoptOutcome::Rejected),
+        "future" => Ok(AdoptOutcome::FromTheFuture),
         "enter-again" => Ok(AdoptOutcome::EnterAgain),
         "stands" => Ok(AdoptOutcome::Stands {
             after: reply.read_optional_visit()?,

@@ -3,7 +3,11 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use vestibule_domain::{configuration::Configuration, id::QueueId, settings::FIELDS};
+use vestibule_domain::{
+    configuration::{Configuration, LAYOUT},
+    id::QueueId,
+    settings::FIELDS,
+};
 use vestibule_line::{ConfigureOutcome, LineError};
 
 use super::{RedisLine, script::LuaScript};
@@ -41,6 +45,7 @@ pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
         .filter(|field| field.is_read_by_scripts)
         .map(|field| script_field(field.name, &settings[field.name]));
     let fields = [
+        ("layout", LAYOUT.to_string()),
         ("epoch", configuration.epoch.to_string()),
         ("generation", configuration.generation.to_string()),
         ("min_epoch", configuration.min_epoch.to_string()),

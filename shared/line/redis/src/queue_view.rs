@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use vestibule_domain::{
     change::Version,
     clock::ClockDifference,
-    configuration::Configuration,
+    configuration::{Configuration, LAYOUT, LAYOUT_UNNUMBERED},
     estimate::{CountWindow, LineCounts, MovingAverages},
     id::{QueueId, Salt},
     pace::PaceBucket,
@@ -78,6 +78,16 @@ fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
         |what: String| LineError::Protocol(format!("the hash `config` of a queue is not valid: {what}"));
     let settings =
         serde_json::from_str(config.text("settings")?).map_err(|error| nonsense(error.to_string()))?;
+    let layout = if config.has("layout") {
+        config.number("layout")?
+    } else {
+        LAYOUT_UNNUMBERED
+    };
+    if layout != LAYOUT {
+        return Err(nonsense(format!(
+            "it has layout {layout}, which another build wrote, and this build reads layout {LAYOUT}"
+        )));
+    }
     Ok(Configuration {
         settings: Settings::from_map(&settings).map_err(|error| nonsense(error.to_string()))?,
         revision: config.text("revision")?.to_owned(),

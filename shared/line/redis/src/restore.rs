@@ -40,18 +40,16 @@ const LIVE_KEYS: [&str; 12] = [
     "lost",
 ];
 
-/// A version in the backup that is further ahead of both clocks than this comes from a clock that was wrong.
-/// Line time does not continue from it. In microseconds.
-const VERSION_AHEAD_MAX_US: u64 = 60_000_000;
-
 pub(super) async fn restore(
     line: &RedisLine,
     queue: &QueueId,
     configuration: &Configuration,
     fence: u64,
-    places: RestoredEntries,
+    mut places: RestoredEntries,
 ) -> Result<ConfigureOutcome, LineError> {
-    let now_us = read_line_time_us(line, places.v).await?;
+    let time = read_line_time(line).await?;
+    places.drop_future_visits(queue, time);
+    let now_us = time.with_last_version(places.v);
     let claim_by_ms = now_us / 1_000 + configuration.settings.claim_ms();
     let (keys, restorer) = (Keys::new(queue), Uuid::new_v4().to_string());
     let staged = ["waiting", "ready", "active", "visits"].map(|name| keys.staged_key(&restorer, name));
@@ -109,19 +107,11 @@ fn split_entries(
     ([waiting, ready, active], visits)
 }
 
-/// The line time of a queue that is not in Redis yet, in Unix microseconds. It is computed here and not in a
-/// script, because the deadlines of thousands of restored entries are computed here, too. It is never before
-/// the version `last_us`, unless that one is too far ahead to be true. The caller's clock may confirm the
-/// version, because the server's clock may be behind.
-async fn read_line_time_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
-    let (server_us, witness_ms) = (read_server_time_us(line).await?, line.witness_ms());
-    let now_us = LineTime::from_clocks(server_us, 0, witness_ms, 0).us;
-    let latest_us = now_us.max(witness_ms * 1_000) + VERSION_AHEAD_MAX_US;
-    Ok(if last_us <= latest_us {
-        now_us.max(last_us)
-    } else {
-        now_us
-    })
+/// The line time of a queue that is not in Redis yet. It is computed here and not in a script, because the deadlines of
+/// thousands of restored entries are computed here, too.
+async fn read_line_time(line: &RedisLine) -> Result<LineTime, LineError> {
+    let server_us = read_server_time_us(line).await?;
+    Ok(LineTime::from_clocks(server_us, 0, line.witness_ms(), 0))
 }
 
 /// Reads the server's clock, in Unix microseconds.

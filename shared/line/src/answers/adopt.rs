@@ -76,4 +76,7 @@ pub enum AdoptOutcome {
     /// The caller's knowledge is too old, or the record is of another generation or of a later epoch than the line.
     /// Nothing changed.
     Rejected,
+    /// The visit of the record began more than a minute later than the server's clock and the caller's show. Nothing
+    /// changed.
+    FromTheFuture,
 }

@@ -27,6 +27,7 @@ impl Admin {
     /// The records of the previous generation stay in the backup until their time to live ends.
     pub(super) async fn reset(&self, queue: &QueueId) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
+        stored.require_no_later_layout()?;
         let settings = self.settings_for_restore(queue, &stored).await?;
         let salt = Salt::new(rand::random());
         let new_generation = self

@@ -88,6 +88,14 @@ impl ClockWatch {
         clocks: ClockDifference,
     ) -> Result<(), String> {
         let is_steady = self.sample_own_clock();
+        if clocks.apart && !clocks.is_server_off() {
+            lock(&self.differences).remove(queue);
+            return Err(
+                "the time of the queue is ahead of the server's clock and of the promoter's clock, so no entry expires \
+                 or is promoted until they reach it; both clocks were wrong before"
+                    .to_owned(),
+            );
+        }
         let Some(difference) = self.count_difference(queue, clocks) else {
             return Ok(());
         };

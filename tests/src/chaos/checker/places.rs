@@ -95,11 +95,11 @@ fn describe_loss_at_end(findings: &Findings, place: &SafePlace<'_>) -> Option<St
 
 /// Whether the line answered with a visit of an earlier stay because it had just restarted with stale data.
 /// Until the promoter detects that, the line answers with its data.
-fn is_stale_answer(findings: &Findings, place: &SafePlace<'_>, call: &Call) -> bool {
+pub(super) fn is_stale_answer(findings: &Findings, place: &SafePlace<'_>, call: &Call) -> bool {
     let visit = call.number("visit");
     let mut before = findings
         .calls_of(place.visitor)
-        .filter(|earlier| earlier.stay < place.stay);
+        .filter(|earlier| earlier.stay < call.stay.max(place.stay));
     findings.is_stale(call.begun_ms.saturating_sub(DETECTION_MS), call.ended_ms)
         && before.any(|earlier| earlier.number("visit") == visit)
 }

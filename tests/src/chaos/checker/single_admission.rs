@@ -1,6 +1,6 @@
 //! No visitor is admitted twice: a visit has one session, and none after its acknowledged end.
 
-use super::{Findings, SafePlace, Violation};
+use super::{Findings, SafePlace, Violation, places::is_stale_answer};
 use crate::chaos::history::{Call, RequestKind};
 
 const ONCE: &str = "no visitor is admitted twice";
@@ -29,8 +29,13 @@ pub(super) fn find_repeated(findings: &Findings, place: &SafePlace<'_>) -> Vec<V
         .iter()
         .find(|call| is_lasting_end(findings, call) && names_visit(findings, place, call))
     {
-        let again = calls_after(place, ended).filter(|call| {
-            call.is_acknowledged() && place.is_about(call) && call.text("state").is_some_and(is_live)
+        let again = calls_of_visitor_after(findings, place, ended).filter(|call| {
+            let is_answer_of_this_stay = call.stay == place.stay;
+            call.is_acknowledged()
+                && place.is_about(call)
+                && call.text("state").is_some_and(is_live)
+                // Before a stale Redis is noticed, a later stay may meet the visit there.
+                && (is_answer_of_this_stay || !is_stale_answer(findings, place, call))
         });
         violations.extend(
             again.map(|call| place.violation(OVER, &format!("ended by {ended}, and live again in: {call}"))),
@@ -44,6 +49,16 @@ fn calls_after<'a>(place: &'a SafePlace<'_>, earlier: &'a Call) -> impl Iterator
         .calls
         .iter()
         .filter(move |call| call.begun_ms >= earlier.ended_ms && !std::ptr::eq(**call, earlier))
+}
+
+fn calls_of_visitor_after<'a>(
+    findings: &'a Findings,
+    place: &SafePlace<'_>,
+    earlier: &'a Call,
+) -> impl Iterator<Item = &'a Call> {
+    findings
+        .calls_of(place.visitor)
+        .filter(move |call| call.begun_ms >= earlier.ended_ms && !std::ptr::eq(*call, earlier))
 }
 
 /// Whether the answer shows an admission that cannot be lost. Redis may have lost a claim that an answer shows,

@@ -6,6 +6,8 @@ use super::{AdmissionRequest, Fault, Plan, PlannedEnd, ScheduledFault, TurnPlan,
 
 /// All faults strike within this time.
 const FAULTS_MS: u64 = 9_000;
+/// Changes the seed of the draws that came later, so that the earlier ones are as before.
+const SECOND_DRAWS: u64 = 0x5eed;
 /// All visitors arrive within this time.
 const ARRIVALS_MS: u64 = 8_000;
 
@@ -23,6 +25,10 @@ impl Plan {
             visitors: (0..visitors).map(|_| draw_visitor(&mut draw)).collect(),
             faults: Vec::new(),
         };
+        let mut second_draw = Xoshiro256PlusPlus::seed_from_u64(seed ^ SECOND_DRAWS);
+        for visitor in &mut plan.visitors {
+            visitor.ends_two_visits = second_draw.random_ratio(1, 4);
+        }
         plan.visitors.sort_by_key(|visitor| visitor.arrives_ms);
         for draw_fault in [draw_redis_fault, draw_table_fault] {
             let mut at_ms = draw.random_range(500..4_000);
@@ -37,6 +43,13 @@ impl Plan {
                 at_ms: draw.random_range(500..FAULTS_MS),
                 fault: draw_kill(&mut draw),
             });
+        }
+        for scheduled in &mut plan.faults {
+            if let Fault::TableThrottled { duration_ms, percent } = scheduled.fault
+                && second_draw.random()
+            {
+                scheduled.fault = Fault::TableFailing { duration_ms, percent };
+            }
         }
         plan.faults.sort_by_key(|fault| fault.at_ms);
         plan
@@ -56,6 +69,7 @@ fn draw_visitor(draw: &mut impl Rng) -> Visitor {
         leaves_after_ms: rarely(draw, 15, 300..5_000),
         turn: draw_turn(draw),
         enters_again_after_ms: rarely(draw, 20, 100..1_500),
+        ends_two_visits: false,
     }
 }
 
@@ -159,6 +173,7 @@ mod tests {
             "TableStalled",
             "TableCut",
             "TableThrottled",
+            "TableFailing",
             "TableSlow",
             "FunctionKilled {",
             "FunctionKilledAtWrite { function: \"enter\", written: true",

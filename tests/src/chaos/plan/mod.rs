@@ -47,6 +47,8 @@ pub struct Visitor {
     pub turn: TurnPlan,
     /// The visitor enters again after this time, in milliseconds, once the first visit has ended.
     pub enters_again_after_ms: Option<u64>,
+    /// Having ended the first visit, the visitor enters at once and leaves at once, so two visits end in a row.
+    pub ends_two_visits: bool,
 }
 
 /// What a visitor does when the turn comes.
@@ -162,6 +164,13 @@ pub enum Fault {
         /// The percentage of requests that are throttled.
         percent: u32,
     },
+    /// The table answers requests with status 500.
+    TableFailing {
+        /// The duration, in milliseconds.
+        duration_ms: u64,
+        /// The percentage of requests that fail.
+        percent: u32,
+    },
     /// All data to and from the table is late.
     TableSlow {
         /// The duration, in milliseconds.
@@ -207,6 +216,7 @@ impl Fault {
             Self::TableStalled { .. }
                 | Self::TableCut { .. }
                 | Self::TableThrottled { .. }
+                | Self::TableFailing { .. }
                 | Self::TableSlow { .. }
         )
     }

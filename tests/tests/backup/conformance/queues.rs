@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 use vestibule_backup::{Backup, Lease, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
-use vestibule_domain::{id::Salt, settings::Settings};
+use vestibule_domain::{configuration::LAYOUT, id::Salt, settings::Settings};
 use vestibule_tests::{lines::fresh_queue, servers};
 
 on_both_backups! {
@@ -22,6 +22,7 @@ pub(crate) fn stored_queue(settings: &Value) -> StoredQueue {
         settings: to_map(settings).into(),
         settings_order: 4,
         metadata: QueueMetadata {
+            layout: LAYOUT,
             epoch: 3,
             generation: 2,
             min_epoch: 2,

@@ -12,19 +12,23 @@ end
 
 -- Computes line time. Returns
 --   1. line time in Unix microseconds,
---   2. whether the server's clock and the caller's are too far apart to be trusted,
+--   2. whether the clocks are too far apart to be trusted: the server's and the caller's, or the last line time is ahead
+--      of both,
 --   3. how far the server's clock is ahead of the caller's, in milliseconds.
 -- `v` (microseconds) and `heartbeat_ms` are the last times that the queue stored. Line time never goes back behind
 -- them.
 local function read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
-  local APART_US = 5000000 -- the server's clock and the caller's may differ by this much: APART_MS in domain/clock.rs
+  local APART_US = 5000000 -- the clocks may differ by this much: CLOCK_DIFFERENCE_MAX_MS in domain/clock.rs
   local us = read_server_time_us(given_us) + (offset_ms or 0) * 1000
-  local ahead_us = us - witness_ms * 1000
+  local witness_us = witness_ms * 1000
+  local ahead_us = us - witness_us
+  local last_us = math.max(v, (heartbeat_ms or 0) * 1000)
   local clocks_apart = math.abs(ahead_us) > APART_US
+  local last_is_ahead = last_us - math.max(us, witness_us) > APART_US
   if clocks_apart then
-    us = math.min(us, witness_ms * 1000)
+    us = math.min(us, witness_us)
   end
-  return math.max(us, v, (heartbeat_ms or 0) * 1000), clocks_apart, math.floor(ahead_us / 1000)
+  return math.max(us, last_us), clocks_apart or last_is_ahead, math.floor(ahead_us / 1000)
 end
 
 -- Returns the version of a change that is made at `us`, where `v` is the queue's last version.

@@ -6,7 +6,8 @@
 --   place: its place, if it waits
 --   epoch, v, how, at_ms: if it ended, the version, the way and the time of its end
 
--- Reads what every script about one entry needs of its queue. Returns nil if Redis does not have the queue.
+-- Reads what every script about one entry needs of its queue. Returns nil if Redis does not have the queue. `latest_ms`
+-- is the later one of the server's clock and the caller's.
 local function read_queue(config, state, given_us, witness_ms)
   local epoch, paused, session_ms = unpack(redis.call('HMGET', config, 'epoch', 'paused', 'session_ms'))
   if not epoch then
@@ -15,13 +16,14 @@ local function read_queue(config, state, given_us, witness_ms)
   local v, paused_at_ms, paused_ms, offset_ms, heartbeat_ms =
     unpack(redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'offset_ms', 'heartbeat_ms'))
   v = tonumber(v)
-  local us = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
+  local us, _, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
   local now_ms = math.floor(us / 1000)
   return {
     epoch = tonumber(epoch),
     session_ms = tonumber(session_ms),
     us = us,
     now_ms = now_ms,
+    latest_ms = witness_ms + math.max(ahead_ms, 0),
     v = v,
     claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms)),
   }
