@@ -9,6 +9,7 @@ pub mod functions;
 pub mod in_process;
 pub mod lambda;
 pub mod lines;
+pub mod network;
 mod programs;
 pub mod runner;
 pub mod servers;

@@ -48,6 +48,9 @@ impl ProvideCredentials for GatedCredentials {
     }
 }
 
+/// The commands that test a connection: of a cluster's node, and of one server.
+const LINK_TESTS: [&str; 2] = ["ping", "unlink"];
+
 /// A Redis user that logs in with tokens, by a clock that the test moves.
 struct User {
     name: String,
@@ -120,9 +123,13 @@ impl User {
             .collect()
     }
 
-    /// Waits until this command was the last one on every connection of the user. Meanwhile it pings the line
-    /// that it is given.
-    async fn wait_until_last_command(&mut self, command: &str, pinging: Option<&RedisLine>) -> Vec<String> {
+    /// Waits until one of these commands was the last one on every connection of the user. Meanwhile it pings
+    /// the line that it is given.
+    async fn wait_until_last_command(
+        &mut self,
+        commands: &[&str],
+        pinging: Option<&RedisLine>,
+    ) -> Vec<String> {
         let read_connections = async || {
             if let Some(line) = pinging {
                 line.ping().await.expect("pings");
@@ -130,7 +137,10 @@ impl User {
             self.connections().await
         };
         let all_match = |connections: &Vec<(String, String)>| {
-            !connections.is_empty() && connections.iter().all(|(_, last)| last == command)
+            !connections.is_empty()
+                && connections
+                    .iter()
+                    .all(|(_, last)| commands.contains(&last.as_str()))
         };
         let connections = poll_until(BOUND, read_connections, all_match).await;
         connections.into_iter().map(|(id, _)| id).collect()
@@ -170,17 +180,17 @@ async fn a_new_connection_logs_in_with_the_current_token(backend: Backend) {
 
 async fn an_open_connection_logs_in_again(backend: Backend) {
     let (mut user, line) = User::with_line(backend).await;
-    // The subscription has a connection of its own, which pings by itself.
+    // The subscription has a connection of its own, which tests itself.
     let subscription = line.subscribe(&fresh_queue()).await.expect("subscribe");
-    let before = user.wait_until_last_command("ping", Some(&line)).await;
+    let before = user.wait_until_last_command(&LINK_TESTS, Some(&line)).await;
 
     user.accept_token_of_hour(7).await;
     // The login runs beside the call, before or after it. Here the gate holds it back until after the call.
     user.gate.send_replace(false);
     line.ping().await.expect("the ping uses the connection");
-    assert_eq!(user.wait_until_last_command("ping", None).await, before);
+    assert_eq!(user.wait_until_last_command(&LINK_TESTS, None).await, before);
     user.gate.send_replace(true);
-    let after = user.wait_until_last_command("auth", None).await;
+    let after = user.wait_until_last_command(&["auth"], None).await;
     assert_eq!(before, after, "the line keeps its connections");
     line.ping().await.expect("the connections still work");
     drop(subscription);

@@ -13,7 +13,6 @@ mod api_client;
 pub mod checker;
 pub mod compare;
 pub mod history;
-mod network;
 pub mod plan;
 mod redis_pair;
 mod reply;

@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::network::{Network, NetworkState};
+use crate::network::{Network, NetworkState};
 
 /// The time limit for the start of a server.
 const START_MAX: Duration = Duration::from_secs(20);

@@ -18,8 +18,10 @@ use axum::{
 };
 use tokio::{net::TcpListener, task::AbortHandle};
 
-use super::network::{Network, NetworkState};
-use crate::lambda::Lambda;
+use crate::{
+    lambda::Lambda,
+    network::{Network, NetworkState},
+};
 
 const TARGET: &str = "x-amz-target";
 /// No trap is set.

@@ -16,7 +16,6 @@ use uuid::Uuid;
 use vestibule_domain::id::QueueId;
 
 use super::{
-    network::NetworkState,
     plan::{Fault, Plan, ScheduledFault},
     redis_pair::RedisPair,
     table_route::TableRoute,
@@ -24,6 +23,7 @@ use super::{
 use crate::{
     entries::now_ms,
     functions::{Deployment, DeploymentConfig},
+    network::NetworkState,
     servers::dynamodb_url,
 };
 

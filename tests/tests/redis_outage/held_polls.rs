@@ -7,7 +7,6 @@ use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND, configuration, send_to},
     lines::tick_order,
-    servers,
     waiting::poll_until,
 };
 
@@ -19,17 +18,28 @@ use crate::{
 
 /// Waits until a process is subscribed to the queue.
 async fn wait_until_subscribed(server: &Server, queue: &QueueId) {
-    let address = format!("redis://127.0.0.1:{}", server.port);
-    let client = redis::Client::open(address).expect("an address");
-    let mut connection = servers::connect_redis(client).await;
-    let mut ask = redis::cmd("PUBSUB");
-    ask.arg("SHARDNUMSUB")
-        .arg(format!("vestibule:{{{queue}}}:changes"));
+    wait_for_subscribers(server, queue, 1).await;
+}
+
+/// Waits until this many processes are subscribed to the queue on this server.
+pub(crate) async fn wait_for_subscribers(server: &Server, queue: &QueueId, subscribers: u64) {
+    let channel = format!("vestibule:{{{queue}}}:changes");
+    let mut connection = server.connect().await;
     let listeners = async || {
+        let mut ask = redis::cmd("PUBSUB");
+        ask.arg("SHARDNUMSUB").arg(&channel);
         let (_, listeners): (String, u64) = ask.query_async(&mut connection).await.expect("it answers");
         listeners
     };
-    poll_until(BOUND, listeners, |listeners| *listeners == 1).await;
+    poll_until(BOUND, listeners, |listeners| *listeners == subscribers).await;
+}
+
+/// Lets a tick promote each second, so that the test need not wait for the pace.
+pub(crate) async fn promote_each_second(line: &RedisLine, queue: &QueueId) {
+    let mut brisk = settings();
+    brisk.insert("interval_seconds".to_owned(), json!(1));
+    let changed = line.configure(queue, &configuration(&brisk, "2"), false).await;
+    changed.expect("the queue exists");
 }
 
 /// A held poll is answered when the line becomes unavailable. A poll that is held after the line returned
@@ -41,10 +51,7 @@ async fn held_polls_survive_outage(is_cluster: bool) {
     }
     let queue = create(&server.url()).await;
     let line = RedisLine::connect(&server.url()).await.expect("it answers");
-    let mut brisk = settings();
-    brisk.insert("interval_seconds".to_owned(), json!(1));
-    let changed = line.configure(&queue, &configuration(&brisk, "2"), false).await;
-    changed.expect("the queue exists");
+    promote_each_second(&line, &queue).await;
     let process = Process::start(&server.url(), &queue).await;
     let (active, waiting) = (
         process.enter_and_expect_created().await,

@@ -1,7 +1,9 @@
 //! A Redis that freezes, dies and returns while a process keeps running: what visitors and the protected
 //! service notice. The backup is the `DynamoDB` emulator.
 
+mod demoted_primary;
 mod held_polls;
+mod pair;
 mod process;
 mod server;
 

@@ -1,14 +1,15 @@
 //! A Redis server that a test freezes, kills and starts again.
 
 use std::{
-    net::TcpListener,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
+use redis::aio::MultiplexedConnection;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
-use vestibule_tests::in_process::BOUND;
+use vestibule_tests::{in_process::BOUND, servers, waiting::wait_until};
 
 /// A server of one test. Its data survives a kill.
 pub(crate) struct Server {
@@ -49,7 +50,8 @@ impl Server {
         Command::new("redis-server")
             .arg(dir.path().join("more.conf"))
             .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", ""])
-            .args(["--appendonly", "yes", "--appendfsync", "always", "--dir"])
+            .args(["--appendonly", "yes", "--appendfsync", "always"])
+            .args(["--repl-diskless-sync-delay", "0", "--dir"])
             .arg(dir.path())
             .stdout(Stdio::null())
             .spawn()
@@ -59,6 +61,19 @@ impl Server {
     pub(crate) fn url(&self) -> String {
         let scheme = if self.is_cluster { "redis+cluster" } else { "redis" };
         format!("{scheme}://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// A connection of the test to the server itself, once the server answers.
+    pub(crate) async fn connect(&self) -> MultiplexedConnection {
+        let address = format!("redis://{}", self.address());
+        let client = redis::Client::open(address).expect("an address");
+        let reach = async || client.get_multiplexed_async_connection().await.is_ok();
+        wait_until(BOUND, "the server answers", reach).await;
+        servers::connect_redis(client).await
     }
 
     pub(crate) async fn assign_slots(&self) {

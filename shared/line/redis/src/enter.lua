@@ -1,8 +1,9 @@
 #!lua
 -- Gives a visitor a place: the one that the visitor has, a session at once (the fast track), or the back of the line.
--- Crowds call this script, so `state` repeats what it needs of the configuration: it reads one hash instead of two. And
--- `visits` tells whether the entry is ready or active: the script reads those sets only if it is.
--- include: clock claim_clock scores visits pace end
+-- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
+-- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
+-- handles what a crowd needs, so this script may take longer.
+-- include: clock claim_clock scores arrivals visits pace end
 -- KEYS: waiting ready active visits ended settled config state journal
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -75,7 +76,7 @@ elseif set == 'ready' then
 end
 
 -- The place at the back of the line.
-local order = math.max(tonumber(last_order) + 1, (now_ms - ERA_MS) * ARRIVALS_PER_MS)
+local order = next_order(now_ms, last_order)
 local place = PHASE_OPEN + order
 local in_line = redis.call('ZCARD', waiting)
 local session_end_ms

@@ -1,4 +1,4 @@
-//! Gives a visitor a place: sends `enter.lua`.
+//! Gives a visitor a place: sends `append_to_line.lua`, and then `enter.lua` if that script leaves the decision to it.
 
 use std::sync::LazyLock;
 
@@ -12,6 +12,7 @@ use vestibule_line::{EnterOutcome, JoinKind, LineError};
 
 use super::{
     RedisLine,
+    append_to_line::append_to_line,
     reply::{ScriptReply, repeat_status},
     script::LuaScript,
 };
@@ -20,6 +21,9 @@ pub(super) static ENTER: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("enter", include_str!("enter.lua")));
 
 pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
+    if let Some(joined) = append_to_line(line, queue, id).await? {
+        return Ok(joined);
+    }
     let call = line.begin_call(&ENTER, queue).arg(id.to_member());
     let mut reply = call.arg(line.journal_limits.new_entries).send(line).await?;
     if reply.outcome() == "refused" {

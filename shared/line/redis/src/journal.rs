@@ -7,11 +7,7 @@ use vestibule_domain::id::QueueId;
 use vestibule_line::{JournalRecord, LineError};
 
 use super::{
-    RedisLine,
-    connect::{CallLink, to_line_error},
-    journal_encoding::decode_record,
-    keys::Keys,
-    reply::Fields,
+    RedisLine, connect::Request, journal_encoding::decode_record, keys::Keys, reply::Fields,
     restore::read_server_time_us,
 };
 
@@ -68,8 +64,8 @@ pub(super) async fn read_records(
         .arg(records_max)
         .cmd("EXISTS")
         .arg(config);
-    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
-    let (records, queue_exists): (StreamRangeReply, bool) = line.connection.call(send).await?;
+    let (records, queue_exists): (StreamRangeReply, bool) =
+        line.connection.send(Request::Pipeline(&pipeline)).await?;
     if !queue_exists {
         return Err(LineError::QueueNotFound);
     }

@@ -21,6 +21,11 @@ impl<'a> Keys<'a> {
         }
     }
 
+    /// What every key of the queue begins with.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// The key of one part of the queue.
     ///
     /// | type | names |
@@ -54,3 +59,6 @@ impl<'a> Keys<'a> {
 pub(super) fn holds_key(deployment: &str) -> String {
     format!("vestibule:holds:{deployment}")
 }
+
+/// A key that never exists. Removing it tests whether a server accepts writes.
+pub(super) const NEVER_WRITTEN_KEY: &str = "vestibule:never-written";

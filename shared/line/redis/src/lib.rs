@@ -9,6 +9,7 @@ mod acknowledge;
 mod adjust_clock;
 mod adopt;
 mod append_to_journal;
+mod append_to_line;
 mod changes;
 mod claim;
 mod configure;

@@ -20,10 +20,10 @@ use vestibule_line::{
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, claim, configure,
-    connect::{CallLink, to_line_error},
-    dead_letter, drop_queue, enter, hold, journal, journal_records, leave, park_idle_promoter, promote,
-    queue_view, raise_watermark, read_page, record_check_progress, record_load, requeue_with_backoff,
-    restore, status, status_many, take_check, take_fallback_tick, take_report, unflushed, validate,
+    connect::Request, dead_letter, drop_queue, enter, hold, journal, journal_records, leave,
+    park_idle_promoter, promote, queue_view, raise_watermark, read_page, record_check_progress, record_load,
+    requeue_with_backoff, restore, status, status_many, take_check, take_fallback_tick, take_report,
+    unflushed, validate,
 };
 
 #[async_trait]
@@ -33,13 +33,7 @@ impl QueueLine for RedisLine {
     }
 
     async fn ping(&self) -> Result<(), LineError> {
-        let ping = async |mut link: CallLink| {
-            redis::cmd("PING")
-                .query_async(&mut link)
-                .await
-                .map_err(to_line_error)
-        };
-        self.connection.call(ping).await
+        self.connection.send(Request::Command(&redis::cmd("PING"))).await
     }
 }
 

@@ -86,14 +86,16 @@ local function remove_timed_out(set, clock_ms, limit, how, total)
   -- An end has the form that include/end.lua describes. All ends of this call have the same version, way and time, and
   -- nearly all ready entries the same deadline as the one before, so few numbers are left to format.
   local version, way = string.format('%.0f %.0f ', epoch, change_v), string.format(' %s %.0f', how, now_ms)
-  local ends, list = {}, {}
+  local ends, list, format = {}, {}, string.format
   local last_score, deadline_ms
   for i = 1, count do
     local id, score, visit_text = ids[i], due[2 * i], visit_texts[i]
     if score ~= last_score then
-      last_score, deadline_ms = score, string.format(' %.0f', score + now_ms - clock_ms)
+      last_score, deadline_ms = score, format(' %.0f', score + now_ms - clock_ms)
     end
-    local visit_step = is_place(visit_text) and string.format('%.0f 1', visit_text % ORDER_RANGE) or visit_text
+    -- A place alone is a number. `%d` formats it exactly, as a 64-bit integer, and faster than `%.0f`.
+    local place = tonumber(visit_text)
+    local visit_step = place and format('%d 1', place % ORDER_RANGE) or visit_text
     ends[2 * i - 1], ends[2 * i] = id, version .. visit_step .. deadline_ms .. way
     list[i] = id .. ' ' .. visit_step .. deadline_ms
   end

@@ -15,7 +15,7 @@ use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries};
 use super::{
     RedisLine,
     configure::config_fields,
-    connect::{CallLink, to_line_error},
+    connect::Request,
     keys::Keys,
     script::LuaScript,
     stage::{stage_entries, stage_visits},
@@ -119,12 +119,7 @@ pub(super) async fn read_server_time_us(line: &RedisLine) -> Result<u64, LineErr
     if let Some(clock) = &line.given_clock {
         return Ok(clock());
     }
-    let ask = async |mut link: CallLink| {
-        redis::cmd("TIME")
-            .query_async(&mut link)
-            .await
-            .map_err(to_line_error)
-    };
-    let (seconds, micros): (u64, u64) = line.connection.call(ask).await?;
+    let time = redis::cmd("TIME");
+    let (seconds, micros): (u64, u64) = line.connection.send(Request::Command(&time)).await?;
     Ok(seconds * 1_000_000 + micros)
 }

@@ -10,18 +10,14 @@
 
 use std::fmt::Display;
 
-use redis::{Script, Value};
+use redis::{Cmd, RedisWrite, Script, Value};
 use vestibule_domain::id::QueueId;
 use vestibule_line::LineError;
 
-use super::{
-    RedisLine,
-    connect::{CallLink, to_line_error},
-    keys::Keys,
-    reply::ScriptReply,
-};
+use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply};
 
-const INCLUDES: [(&str, &str); 12] = [
+const INCLUDES: [(&str, &str); 13] = [
+    ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
     ("clock", include_str!("include/clock.lua")),
     ("scores", include_str!("include/scores.lua")),
@@ -35,6 +31,12 @@ const INCLUDES: [(&str, &str); 12] = [
     ("facts", include_str!("include/facts.lua")),
     ("settled", include_str!("include/settled.lua")),
 ];
+
+/// The size of `EVALSHA`, a hash and a count.
+const BYTES_BEFORE_KEYS: usize = 56;
+/// The size of most names of keys, and of most arguments. Only the capacity of a buffer depends on them.
+const BYTES_PER_NAME: usize = 8;
+const BYTES_PER_ARG: usize = 24;
 
 /// A script, and the names in its header.
 pub(super) struct LuaScript {
@@ -68,30 +70,43 @@ impl LuaScript {
 
     /// Begins a call for one queue, with the queue's keys that the header names.
     pub(super) fn call_for_queue<'a>(&'a self, keys: &Keys<'a>) -> ScriptCall<'a> {
-        ScriptCall {
-            queue: Some(keys.queue),
-            ..self.call_with_keys(self.key_names.iter().map(|name| keys.key(name)))
+        let mut call = self.begin(keys.prefix().len());
+        for name in &self.key_names {
+            call.command
+                .write_arg_fmt(format_args!("{}{name}", keys.prefix()));
         }
+        call.queue = Some(keys.queue);
+        call
     }
 
     /// Begins a call with the given keys, which must be as many as the header names.
     pub(super) fn call_with_keys(&self, keys: impl IntoIterator<Item = String>) -> ScriptCall<'_> {
-        let mut invocation = self.script.prepare_invoke();
-        let mut arg_count = 0;
+        let mut call = self.begin(0);
+        let mut key_count = 0;
         for key in keys {
-            invocation.key(key);
-            arg_count += 1;
+            call.command.arg(key);
+            key_count += 1;
         }
         debug_assert_eq!(
-            arg_count,
+            key_count,
             self.key_names.len(),
             "the caller of script `{}` must send as many keys as its header names",
             self.name
         );
+        call
+    }
+
+    /// Begins a call. The caller adds the keys, each of them about `key_bytes` longer than its name. The buffers have
+    /// room for most calls, because `enter` is a frequent one.
+    fn begin(&self, key_bytes: usize) -> ScriptCall<'_> {
+        let (keys, args) = (self.key_names.len(), self.arg_names.len());
+        let size = BYTES_BEFORE_KEYS + keys * (key_bytes + BYTES_PER_NAME) + args * BYTES_PER_ARG;
+        let mut command = Cmd::with_capacity(3 + keys + args, size);
+        command.arg("EVALSHA").arg(self.script.get_hash()).arg(keys);
         ScriptCall {
-            command: self,
+            script: self,
             queue: None,
-            invocation,
+            command,
             arg_count: 0,
         }
     }
@@ -119,19 +134,20 @@ impl RedisLine {
 
 /// One call of a script.
 pub(super) struct ScriptCall<'a> {
-    command: &'a LuaScript,
+    script: &'a LuaScript,
     /// The queue whose round-trip metric counts the call. `None` for the steps of a restore,
     /// because each of them moves thousands of entries and would distort the metric, and for a
     /// script that has no queue.
     queue: Option<&'a QueueId>,
-    invocation: redis::ScriptInvocation<'a>,
+    /// `EVALSHA` with the keys and the arguments so far. They are written straight into its buffer.
+    command: Cmd,
     arg_count: usize,
 }
 
 impl ScriptCall<'_> {
     /// Adds an argument.
     pub(super) fn arg(mut self, value: impl Display) -> Self {
-        self.invocation.arg(value.to_string());
+        self.command.write_arg_fmt(value);
         self.arg_count += 1;
         self
     }
@@ -143,7 +159,7 @@ impl ScriptCall<'_> {
 
     /// Sends the call, and loads the script first if the server does not have it.
     pub(super) async fn send(self, line: &RedisLine) -> Result<ScriptReply, LineError> {
-        let names = &self.command.arg_names;
+        let names = &self.script.arg_names;
         let is_variadic = names.last() == Some(&"...");
         debug_assert!(
             if is_variadic {
@@ -152,7 +168,7 @@ impl ScriptCall<'_> {
                 self.arg_count == names.len()
             },
             "the caller of script `{}` must send as many arguments as its header names",
-            self.command.name
+            self.script.name
         );
         let started = line.round_trips.start_measurement();
         let reply = self.invoke(line).await;
@@ -163,14 +179,12 @@ impl ScriptCall<'_> {
     }
 
     async fn invoke(&self, line: &RedisLine) -> Result<ScriptReply, LineError> {
-        let send = async |mut link: CallLink| {
-            self.invocation
-                .invoke_async(&mut link)
-                .await
-                .map_err(to_line_error)
+        let request = Request::Script {
+            command: &self.command,
+            script: &self.script.script,
         };
-        let values: Vec<Value> = line.connection.call(send).await?;
-        ScriptReply::read(self.command.name, values)
+        let values: Vec<Value> = line.connection.send(request).await?;
+        ScriptReply::read(self.script.name, values)
     }
 }
 
@@ -178,7 +192,7 @@ impl ScriptCall<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 27] = [
+    const SCRIPTS: [&str; 28] = [
         include_str!("adjust_clock.lua"),
         include_str!("adopt.lua"),
         include_str!("take_check.lua"),
@@ -196,6 +210,7 @@ mod tests {
         include_str!("read_page.lua"),
         include_str!("promote.lua"),
         include_str!("append_to_journal.lua"),
+        include_str!("append_to_line.lua"),
         include_str!("release.lua"),
         include_str!("take_report.lua"),
         include_str!("park_idle_promoter.lua"),

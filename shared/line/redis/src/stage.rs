@@ -6,10 +6,7 @@ use redis::{Cmd, Pipeline, cmd};
 use vestibule_domain::{fact::Step, id::EntryId, score::Visit};
 use vestibule_line::LineError;
 
-use super::{
-    RedisLine,
-    connect::{CallLink, to_line_error},
-};
+use super::{RedisLine, connect::Request};
 
 /// The number of entries in one command. Redis serves no other command meanwhile, so this bounds the wait of
 /// other callers.
@@ -61,8 +58,7 @@ async fn stage<T>(
         .chunks(ENTRIES_PER_COMMAND * COMMANDS_PER_MESSAGE)
         .map(|entries| async move {
             let message = build_message(name, staged, entries, add_args);
-            let send = async |mut link: CallLink| message.query_async(&mut link).await.map_err(to_line_error);
-            line.connection.call(send).await
+            line.connection.send::<()>(Request::Pipeline(&message)).await
         })
         .collect();
     stream::iter(messages)

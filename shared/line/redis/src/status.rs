@@ -11,13 +11,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{EntryLookup, LineError};
 
-use super::{
-    RedisLine,
-    connect::{CallLink, to_line_error},
-    keys::Keys,
-    reply::parse_integer,
-    script::LuaScript,
-};
+use super::{RedisLine, connect::Request, keys::Keys, reply::parse_integer, script::LuaScript};
 
 pub(super) static STATUS: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("status", include_str!("status.lua")));
@@ -58,8 +52,8 @@ async fn find_waiting_entry(
         command.arg(name).arg(key).arg(member);
         pipeline.add_command(command);
     }
-    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
-    let (rank, score): (Option<u64>, Option<String>) = line.connection.call(send).await?;
+    let (rank, score): (Option<u64>, Option<String>) =
+        line.connection.send(Request::Pipeline(&pipeline)).await?;
     let score = score
         .and_then(|score| parse_integer(&score))
         .and_then(WaitScore::from_raw);

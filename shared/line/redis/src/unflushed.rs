@@ -5,13 +5,7 @@ use redis::streams::StreamRangeReply;
 use vestibule_domain::{change::Change, id::QueueId};
 use vestibule_line::{LineError, UnflushedChanges};
 
-use super::{
-    RedisLine,
-    connect::{CallLink, to_line_error},
-    end, journal,
-    keys::Keys,
-    reply::parse_entry_id,
-};
+use super::{RedisLine, connect::Request, end, journal, keys::Keys, reply::parse_entry_id};
 
 /// The number of ends in one read. Redis serves no other command during a read, so this bounds the wait of
 /// other callers.
@@ -32,9 +26,8 @@ pub(super) async fn unflushed(
         .arg(keys.key("journal"))
         .arg(&["-", "+", "COUNT"])
         .arg(records_max);
-    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
     let ((epoch, generation), records): ((Option<u32>, Option<u32>), StreamRangeReply) =
-        line.connection.call(send).await?;
+        line.connection.send(Request::Pipeline(&pipeline)).await?;
     if epoch.is_none() {
         return Err(LineError::QueueNotFound);
     }
@@ -62,8 +55,8 @@ async fn read_unsettled_ends(
             .arg(&after)
             .arg("COUNT")
             .arg(PAGE_ENDS);
-        let send = async |mut link: CallLink| scan.query_async(&mut link).await.map_err(to_line_error);
-        let (next, found): (String, Vec<(String, String)>) = line.connection.call(send).await?;
+        let (next, found): (String, Vec<(String, String)>) =
+            line.connection.send(Request::Command(&scan)).await?;
         for chunk in found.chunks(PAGE_ENDS) {
             ends.extend(read_unsettled(line, keys, chunk).await?);
         }
@@ -86,8 +79,7 @@ async fn read_unsettled(
     for (member, _) in ends {
         find.arg(member);
     }
-    let send = async |mut link: CallLink| find.query_async(&mut link).await.map_err(to_line_error);
-    let settled: Vec<Option<String>> = line.connection.call(send).await?;
+    let settled: Vec<Option<String>> = line.connection.send(Request::Command(&find)).await?;
     let unsettled = ends.iter().zip(settled).filter(|(_, settled)| settled.is_none());
     Ok(unsettled
         .filter_map(|((member, text), _)| parse_unsettled(keys.queue, member, text))

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use tokio::{
     net::TcpListener,
     sync::watch,
+    task::JoinSet,
     time::{Instant, interval, sleep},
 };
 use vestibule_api::{
@@ -37,6 +38,8 @@ const HELD_BUDGET: u32 = 100_000;
 const CONCURRENT_CALLS: usize = 50;
 /// A visitor who was refused polls again within this time.
 const RETRY_MAX: Duration = Duration::from_millis(700);
+/// Much shorter than the age of a heartbeat at which a request runs a fallback tick.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(500);
 /// Longer than it takes to hold all polls.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
@@ -44,6 +47,8 @@ pub(crate) struct Scene {
     line: RedisLine,
     operator: ConnectionManager,
     queue: QueueId,
+    /// The task that writes the heartbeat until the ticks begin.
+    heartbeats: JoinSet<()>,
     pub(crate) address: SocketAddr,
     _stop: watch::Sender<bool>,
     _dir: TempDir,
@@ -91,14 +96,16 @@ impl Scene {
             line,
             operator,
             queue,
+            heartbeats: JoinSet::new(),
             address,
             _stop: stop,
             _dir: dir,
         })
     }
 
-    /// Enters this many visitors and returns the paths of their entries.
-    pub(crate) async fn enter_visitors(&self, visitor_count: usize) -> Result<Vec<String>, BenchError> {
+    /// Enters this many visitors, opens the queue and returns the paths of the entries. From then on a task writes
+    /// the heartbeat, because to connect the visitors takes longer than a heartbeat is valid.
+    pub(crate) async fn enter_visitors(&mut self, visitor_count: usize) -> Result<Vec<String>, BenchError> {
         let enter = async |id: EntryId| {
             let entered = self.line.enter(&self.queue, id).await?;
             assert!(matches!(entered, EnterOutcome::Joined { .. }), "{entered:?}");
@@ -108,7 +115,9 @@ impl Scene {
             .map(enter)
             .buffered(CONCURRENT_CALLS);
         let entries = entries.try_collect().await?;
-        self.write_heartbeat().await?;
+        self.line.promote(&self.queue, promote_order(0)).await?;
+        self.heartbeats
+            .spawn(write_heartbeats(self.line.clone(), self.queue.clone()));
         self.line
             .configure(&self.queue, &configuration(false), false)
             .await?;
@@ -134,19 +143,13 @@ impl Scene {
                 return Err("the polls are not held in time".into());
             }
             before = lookups;
-            self.write_heartbeat().await?;
             sleep(RETRY_MAX).await;
         }
     }
 
-    /// Writes the heartbeat of a promoter that promotes no entry, so that requests run no fallback tick.
-    async fn write_heartbeat(&self) -> Result<(), BenchError> {
-        self.line.promote(&self.queue, promote_order(0)).await?;
-        Ok(())
-    }
-
     /// Ticks once a second. Each tick promotes this many entries.
-    pub(crate) async fn tick(&self, ticks: u32, batch: u64) -> Result<Vec<Call>, BenchError> {
+    pub(crate) async fn tick(&mut self, ticks: u32, batch: u64) -> Result<Vec<Call>, BenchError> {
+        self.heartbeats.shutdown().await;
         let claim_ms = configuration(false).settings.claim_ms();
         let mut clock = interval(Duration::from_secs(1));
         let mut called = Vec::new();
@@ -159,7 +162,12 @@ impl Scene {
                 answer => answer?,
             };
             if promotion.promoted != batch {
-                return Err(format!("{promotion:?}").into());
+                // A machine that stands still for seconds makes a request run a fallback tick, which promotes first.
+                eprintln!(
+                    "bench-wake: a tick promoted {} entries instead of {batch} and does not count",
+                    promotion.promoted
+                );
+                continue;
             }
             let claim_by_ms = promotion.now_ms + claim_ms;
             called.push(Call { claim_by_ms, at_us });
@@ -189,6 +197,15 @@ impl Scene {
             Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
         });
         Ok(calls.collect())
+    }
+}
+
+/// Writes the heartbeat of a promoter that promotes no entry, so that requests run no fallback tick.
+async fn write_heartbeats(line: RedisLine, queue: QueueId) {
+    loop {
+        // On an overloaded machine a call may time out. The next one comes before the last heartbeat is too old.
+        let _ = line.promote(&queue, promote_order(0)).await;
+        sleep(HEARTBEAT_INTERVAL).await;
     }
 }
 

@@ -7,6 +7,9 @@ mod cluster_nodes;
 mod connection;
 mod iam;
 mod line_error;
+mod link_test;
+mod request;
+mod server;
 mod subscriber;
 mod timeouts;
 
@@ -14,4 +17,4 @@ pub use self::{
     address::{Address, AddressError},
     iam::{IamLogin, IamUser, WallClock},
 };
-pub(super) use self::{call_link::CallLink, connection::Connection, line_error::to_line_error};
+pub(super) use self::{connection::Connection, request::Request};

@@ -1,12 +1,13 @@
-//! Receives the messages that scripts publish. The process opens one more connection to each server
-//! that has a queue with a subscription. All subscriptions to a server share that connection, and
-//! the first one opens it.
+//! Receives the messages that scripts publish. All subscriptions to a server share one connection
+//! of their own, and the first subscription opens it.
 //!
-//! A subscription ends when its connection breaks, or when its queue moves to another server. The
-//! listener then subscribes again, and the new subscription goes to the server that has the queue.
+//! A subscription ends when its connection breaks, when its queue moves to another server, or when
+//! this process leaves a demoted server (see [`Server`](super::server::Server)). The listener then
+//! subscribes again, and the new subscription goes to the server that has the queue.
 
 use std::{
     collections::HashMap,
+    future::pending,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -17,22 +18,34 @@ use redis::{
 use tokio::{
     sync::{
         mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender, unbounded_channel},
-        oneshot,
+        oneshot, watch,
     },
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until},
 };
 use vestibule_line::{LineError, Subscribers, TickSubscription};
 
 use super::{
     iam::IamLogin,
     line_error::to_line_error,
-    timeouts::{CONNECT_TIMEOUT, PING_AFTER_IDLE_MS, PING_TIMEOUT, RESPONSE_TIMEOUT},
+    link_test::{LinkHealth, LinkTest},
+    timeouts::{CONNECT_TIMEOUT, PING_AFTER_IDLE_MS, RESPONSE_TIMEOUT},
 };
 use crate::tick_message::parse_tick;
 
-/// A connection that received nothing for this long is pinged: before a new subscription, and as
+/// A connection that received nothing for this long is tested: before a new subscription, and as
 /// long as it has subscriptions.
 const PING_AFTER_IDLE: Duration = Duration::from_millis(PING_AFTER_IDLE_MS);
+
+/// The server of a subscription.
+pub(super) struct SubscriptionServer {
+    /// Distinguishes the server from the others of the process.
+    pub(super) name: String,
+    pub(super) client: Client,
+    pub(super) link_test: LinkTest,
+    /// Changes when this process leaves the server. `None` for the node of a cluster, which is left when the
+    /// queue moves.
+    pub(super) departures: Option<watch::Receiver<()>>,
+}
 
 /// The subscription connections of a process, by the name of the server.
 #[derive(Default)]
@@ -53,19 +66,17 @@ enum SubscriberCommand {
 }
 
 impl SubscriberPool {
-    /// Subscribes to a channel of a server. The subscription receives what is published after this
-    /// method returns.
+    /// Subscribes to a channel of a server. The subscription receives what is published from then on.
     ///
     /// # Errors
     /// [`LineError::Unavailable`] if the connection cannot be opened or breaks.
     pub(super) async fn subscribe(
         &self,
-        server: &str,
-        client: &Client,
+        server: SubscriptionServer,
         login: Option<&IamLogin>,
         channel: String,
     ) -> Result<TickSubscription, LineError> {
-        let slot = self.slot_of_server(server);
+        let slot = self.slot_of_server(&server.name);
         let mut open = slot.lock().await;
         if let Some(commands) = &*open
             && let Some(answer) = request_subscription(commands, &channel).await
@@ -74,7 +85,7 @@ impl SubscriberPool {
         }
         // There is no connection, or it is dead.
         *open = None;
-        let commands = SubscriberConnection::open(client, login)
+        let commands = SubscriberConnection::open(server, login)
             .await
             .map_err(to_line_error)?;
         let answer = request_subscription(&commands, &channel).await;
@@ -113,6 +124,8 @@ struct SubscriberConnection {
     /// Channels whose subscription this connection ended itself and whose confirmation has not come yet.
     unconfirmed_unsubscribes: Vec<String>,
     last_heard_at: Instant,
+    link_test: LinkTest,
+    departures: Option<watch::Receiver<()>>,
     /// The sender of its own commands, through which a listener that is dropped ends its
     /// subscription. It is weak, so that the task ends when no other sender is left.
     commands: WeakUnboundedSender<SubscriberCommand>,
@@ -123,7 +136,7 @@ struct ConnectionBroken;
 
 impl SubscriberConnection {
     async fn open(
-        client: &Client,
+        server: SubscriptionServer,
         login: Option<&IamLogin>,
     ) -> Result<UnboundedSender<SubscriberCommand>, RedisError> {
         let (push, pushes) = unbounded_channel();
@@ -136,13 +149,16 @@ impl SubscriberConnection {
         }
         let (sender, receiver) = unbounded_channel();
         let connection = Self {
-            link: client
+            link: server
+                .client
                 .get_multiplexed_async_connection_with_config(&config)
                 .await?,
             pushes,
             listeners: Subscribers::default(),
             unconfirmed_unsubscribes: Vec::new(),
             last_heard_at: Instant::now(),
+            link_test: server.link_test,
+            departures: server.departures,
             commands: sender.downgrade(),
         };
         tokio::spawn(connection.run(receiver));
@@ -159,7 +175,8 @@ impl SubscriberConnection {
                     Some(SubscriberCommand::Unsubscribe { channel }) => self.unsubscribe(channel).await,
                     None => return,
                 },
-                () = sleep_until(self.last_heard_at + PING_AFTER_IDLE), if !self.listeners.is_empty() => self.ping().await,
+                () = sleep_until(self.last_heard_at + PING_AFTER_IDLE), if !self.listeners.is_empty() => self.test_link().await,
+                () = wait_for_departure(&mut self.departures) => return,
             };
             if let Err(ConnectionBroken) = done {
                 return;
@@ -173,8 +190,7 @@ impl SubscriberConnection {
         match (kind, parse_channel(&data)) {
             (PushKind::Disconnection, _) => Err(ConnectionBroken),
             (PushKind::SMessage, Some(channel)) => {
-                // A message of another form comes from another version during a deployment, and is
-                // ignored.
+                // A message of another form comes from another version during a deployment.
                 if let Some(Value::BulkString(message)) = data.get(1)
                     && let Some(tick) = parse_tick(message)
                 {
@@ -183,9 +199,8 @@ impl SubscriberConnection {
                 Ok(())
             }
             (PushKind::SUnsubscribe, Some(channel)) => {
-                // If this connection did not ask for it, the queue moved to another server. The
-                // client could then match the next replies to the wrong commands, so the connection
-                // must end.
+                // If this connection did not ask for it, the queue moved to another server. The client could
+                // then match the next replies to the wrong commands, so the connection must end.
                 let at = self
                     .unconfirmed_unsubscribes
                     .iter()
@@ -205,7 +220,7 @@ impl SubscriberConnection {
     ) -> Result<(), ConnectionBroken> {
         // The socket may be dead, because a Lambda thaws with the sockets that it froze with.
         if self.last_heard_at.elapsed() > PING_AFTER_IDLE {
-            self.ping().await?;
+            self.test_link().await?;
         }
         if !self.listeners.has_subscribers(&channel)
             && let Err(error) = self
@@ -256,14 +271,24 @@ impl SubscriberConnection {
         }
     }
 
-    async fn ping(&mut self) -> Result<(), ConnectionBroken> {
-        let ping = redis::cmd("PING");
-        let pinged = timeout(PING_TIMEOUT, ping.query_async::<String>(&mut self.link)).await;
+    async fn test_link(&mut self) -> Result<(), ConnectionBroken> {
+        let health = self.link_test.run(&mut self.link).await;
         self.last_heard_at = Instant::now();
-        match pinged {
-            Ok(Ok(_)) => Ok(()),
-            _ => Err(ConnectionBroken),
+        match health {
+            LinkHealth::Alive => Ok(()),
+            LinkHealth::Demoted(_) | LinkHealth::Dead => Err(ConnectionBroken),
         }
+    }
+}
+
+/// Returns when this process leaves the server of the connection. Never returns if it cannot leave.
+async fn wait_for_departure(departures: &mut Option<watch::Receiver<()>>) {
+    let has_left = match departures {
+        Some(departures) => departures.changed().await.is_ok(),
+        None => false,
+    };
+    if !has_left {
+        pending::<()>().await;
     }
 }
 

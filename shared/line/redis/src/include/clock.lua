@@ -4,8 +4,8 @@
 local function read_server_time_us(given_us)
   local us = tonumber(given_us)
   if not us then
-    local seconds, microseconds = unpack(redis.call('TIME'))
-    us = seconds * 1000000 + microseconds
+    local time = redis.call('TIME')
+    us = time[1] * 1000000 + time[2]
   end
   return us
 end
@@ -16,22 +16,31 @@ end
 --      of both,
 --   3. how far the server's clock is ahead of the caller's, in milliseconds.
 -- `v` (microseconds) and `heartbeat_ms` are the last times that the queue stored. Line time never goes back behind
--- them.
+-- them. Every call of every script runs this code, so it compares instead of calling functions of `math`.
 local function read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
   local APART_US = 5000000 -- the clocks may differ by this much: CLOCK_DIFFERENCE_MAX_MS in domain/clock.rs
   local us = read_server_time_us(given_us) + (offset_ms or 0) * 1000
   local witness_us = witness_ms * 1000
   local ahead_us = us - witness_us
-  local last_us = math.max(v, (heartbeat_ms or 0) * 1000)
-  local clocks_apart = math.abs(ahead_us) > APART_US
-  local last_is_ahead = last_us - math.max(us, witness_us) > APART_US
-  if clocks_apart then
-    us = math.min(us, witness_us)
+  local clocks_apart = ahead_us > APART_US or ahead_us < -APART_US
+  local latest_us = us
+  if us < witness_us then
+    latest_us = witness_us
+  elseif clocks_apart then
+    us = witness_us
   end
-  return math.max(us, last_us), clocks_apart or last_is_ahead, math.floor(ahead_us / 1000)
+  local last_us = (heartbeat_ms or 0) * 1000
+  if last_us < v then
+    last_us = v
+  end
+  if us < last_us then
+    us = last_us
+    clocks_apart = clocks_apart or last_us - latest_us > APART_US
+  end
+  return us, clocks_apart, (ahead_us - ahead_us % 1000) / 1000
 end
 
 -- Returns the version of a change that is made at `us`, where `v` is the queue's last version.
 local function next_version(us, v)
-  return math.max(v + 1, us)
+  return us > v and us or v + 1
 end

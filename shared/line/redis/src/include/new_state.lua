@@ -1,18 +1,19 @@
 -- Writes the hash `state`.
 
--- Returns, as fields and values for HSET, the part of the configuration that `state` repeats for enter.lua.
+-- Returns, as fields and values for HSET, the part of the configuration that `state` repeats for enter.lua and
+-- append_to_line.lua.
 local function entrance_fields(configuration)
   return 'epoch', configuration.epoch, 'entrance', configuration.entrance, 're_entry', configuration.re_entry, 'paused',
     configuration.paused
 end
 
--- Writes the state of a queue that Redis did not have. `enter` needs the fields that come first: Redis searches a small
+-- Writes the state of a queue that Redis did not have. Entering needs the fields that come first: Redis searches a small
 -- hash from its front, so they are found fastest there.
 local function write_new_state(state, v, now_ms, credit, last_order, configuration)
   redis.call('DEL', state)
   redis.call('HSET', state, entrance_fields(configuration))
-  redis.call('HSET', state, 'v', v, 'last_order', last_order, 'entered', 0,
-    'paused_at_ms', configuration.paused == '1' and now_ms or 0, 'paused_ms', 0, 'offset_ms', 0, 'heartbeat_ms', 0,
+  redis.call('HSET', state, 'v', v, 'last_order', last_order, 'entered', 0, 'offset_ms', 0, 'heartbeat_ms', 0,
+    'paused_at_ms', configuration.paused == '1' and now_ms or 0, 'paused_ms', 0,
     'credit', credit, 'credit_at_ms', now_ms, 'claim_floor_ms', 0, 'claim_floor_until_ms', 0,
     'promoted_through', 0, 'fast_tracked', 0, 'promoted', 0, 'claimed', 0, 'completed', 0, 'left', 0, 'evicted', 0,
     'expired', 0, 'no_shows', 0, 'returned', 0, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0,

@@ -1,4 +1,7 @@
-//! A network between a client and a server that can be cut, stalled or slow.
+//! A network between a client and a server that can be cut, stalled or slow, and can lead to another server.
+
+// A harness panics where a test is to fail.
+#![allow(clippy::missing_panics_doc)]
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -12,7 +15,7 @@ use tokio::{
 
 /// The state of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NetworkState {
+pub enum NetworkState {
     /// Data passes without delay.
     Open,
     /// Connections are reset, and new ones are reset as soon as they are accepted.
@@ -33,16 +36,16 @@ struct Settings {
 
 /// A network. It is cut when dropped.
 #[derive(Debug)]
-pub(super) struct Network {
+pub struct Network {
     /// The address for clients.
-    pub(super) address: SocketAddr,
+    pub address: SocketAddr,
     settings: watch::Sender<Settings>,
     accept_task: AbortHandle,
 }
 
 impl Network {
     /// Opens a network in front of a server.
-    pub(super) async fn open_before(server: SocketAddr) -> Self {
+    pub async fn open_before(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = listener.local_addr().expect("the listener has an address");
         let (settings, receiver) = watch::channel(Settings {
@@ -65,13 +68,19 @@ impl Network {
     }
 
     /// Sets the state of the network.
-    pub(super) fn set_state(&self, condition: NetworkState) {
+    pub fn set_state(&self, condition: NetworkState) {
         self.settings
             .send_modify(|settings| settings.condition = condition);
     }
 
+    /// Connects new connections to another server. Open connections stay where they are, as after a change
+    /// of the address that a name resolves to.
+    pub fn connect_new_to(&self, server: SocketAddr) {
+        self.settings.send_modify(|settings| settings.server = server);
+    }
+
     /// Resets all connections with the data on them, and connects new ones to another server.
-    pub(super) fn connect_to(&self, server: SocketAddr) {
+    pub fn connect_to(&self, server: SocketAddr) {
         self.settings.send_modify(|settings| {
             settings.server = server;
             settings.generation += 1;

@@ -1,0 +1,49 @@
+#!lua
+-- Appends an entry to the line, or says where in the line it already is: what a visitor of a crowd gets by entering.
+-- Crowds call this script, so it does nothing else, with few keys and few commands. Whatever else may be due (a fast
+-- track, the end of an earlier visit, a refusal) is left to enter.lua, which can do all. Then this script writes nothing.
+-- include: clock scores arrivals
+-- KEYS: waiting visits ended state journal
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   ended: hash, entry -> its end, until some seconds after the backup has it
+--   state: hash, the queue's version, totals, clocks and pace bucket
+--   journal: stream, changes that the backup does not have yet
+-- ARGV: given_us witness_ms id journal_max
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   id: the entry
+--   journal_max: enter.lua refuses new places when the journal has this many records
+-- Output: {'other'}: enter.lua has to decide
+--         {'new' | 'kept', epoch, v, place, position, now_ms}: the entry has a new place, or keeps the one it had
+local waiting, visits, ended, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local given_us, witness_ms, id, journal_max = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+
+-- While no entry waits, the fast track may be open.
+local in_line = redis.call('ZCARD', waiting)
+if in_line == 0 or redis.call('HGET', visits, id) or redis.call('HGET', ended, id) then
+  return { 'other' }
+end
+local epoch, entrance, v, last_order, entered, offset_ms, heartbeat_ms = unpack(redis.call('HMGET', state,
+  'epoch', 'entrance', 'v', 'last_order', 'entered', 'offset_ms', 'heartbeat_ms'))
+if entrance ~= 'open' or redis.call('XLEN', journal) >= journal_max then
+  return { 'other' }
+end
+v = tonumber(v)
+local us, clocks_apart = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
+if clocks_apart then
+  return { 'other' }
+end
+local now_ms = (us - us % 1000) / 1000
+v = next_version(us, v)
+local order = next_order(now_ms, last_order)
+local place = PHASE_OPEN + order
+if redis.call('ZADD', waiting, 'NX', place, id) == 1 then
+  redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', entered + 1)
+  return { 'new', epoch, v, place, in_line + 1, now_ms }
+end
+if redis.call('HGET', state, 're_entry') == 'requeue' then
+  return { 'other' }
+end
+redis.call('HSET', state, 'v', v)
+return { 'kept', epoch, v, tonumber(redis.call('ZSCORE', waiting, id)), redis.call('ZRANK', waiting, id) + 1, now_ms }

@@ -1,0 +1,51 @@
+//! Gives a visitor of a crowd a place: sends `append_to_line.lua`.
+
+use std::sync::LazyLock;
+
+use vestibule_domain::{
+    change::{Change, Event},
+    entry_status::EntryStatus,
+    fact::Step,
+    id::{EntryId, QueueId},
+};
+use vestibule_line::{EnterOutcome, JoinKind, LineError};
+
+use super::{RedisLine, reply::repeat_status, script::LuaScript};
+
+pub(super) static APPEND_TO_LINE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("append_to_line", include_str!("append_to_line.lua")));
+
+/// Appends an entry to the line, or finds it there. `None` if `enter.lua` has to decide; then nothing has changed.
+pub(super) async fn append_to_line(
+    line: &RedisLine,
+    queue: &QueueId,
+    id: EntryId,
+) -> Result<Option<EnterOutcome>, LineError> {
+    let call = line.begin_call(&APPEND_TO_LINE, queue).arg(id.to_member());
+    let mut reply = call.arg(line.journal_limits.new_entries).send(line).await?;
+    let kind = match reply.outcome() {
+        "other" => return Ok(None),
+        "new" => JoinKind::NewVisit,
+        "kept" => JoinKind::Kept,
+        _ => return Err(reply.protocol_error("a known outcome")),
+    };
+    let (version, place) = (reply.read_new_version()?, reply.read_score()?);
+    let (position, at_ms) = (reply.read_number()?, reply.read_number()?);
+    let status = EntryStatus::Waiting {
+        score: place,
+        position,
+    };
+    let event = if kind == JoinKind::Kept {
+        // The request that entered first may have died before it wrote to the backup.
+        repeat_status(&status, Step::Waiting)
+    } else {
+        Some(Event::Entered { place, after: None })
+    };
+    let change = event.map(|event| Change {
+        id,
+        version,
+        at_ms,
+        event,
+    });
+    Ok(Some(EnterOutcome::Joined { kind, status, change }))
+}
