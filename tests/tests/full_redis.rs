@@ -9,7 +9,8 @@ use std::{
 
 use tokio::time::sleep;
 use vestibule_line::{
-    ClaimOutcome, EntryLine, JournalLine, LeaveOutcome, LeaveReason, LineError, PromotionLine, RecoveryLine,
+    ClaimOutcome, EntryLine, EvictionPolicy, JournalLine, LeaveOutcome, LeaveReason, LineError,
+    PromotionLine, QueueLine, RecoveryLine,
 };
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
@@ -58,11 +59,17 @@ impl Server {
 
     /// Sets the memory limit below what the server uses.
     fn fill(&self) {
+        self.run(&["config", "set", "maxmemory", "1"]);
+    }
+
+    /// Runs a command of the server's administrator.
+    fn run(&self, command: &[&str]) {
         let port = self.url.rsplit(':').next().expect("a port");
-        let set = Command::new("redis-cli")
-            .args(["-p", port, "config", "set", "maxmemory", "1"])
+        let done = Command::new("redis-cli")
+            .args(["-p", port])
+            .args(command)
             .output();
-        assert_eq!(set.expect("redis-cli is installed").stdout, b"OK\n");
+        assert_eq!(done.expect("redis-cli is installed").stdout, b"OK\n");
     }
 }
 
@@ -71,6 +78,19 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+#[tokio::test]
+async fn the_eviction_policy_is_known_if_redis_tells() {
+    let server = Server::start();
+    let line = server.line().await;
+    let read = async || line.eviction_policy().await.expect("an answer");
+    assert_eq!(read().await, EvictionPolicy::NoEviction);
+    server.run(&["config", "set", "maxmemory-policy", "allkeys-lru"]);
+    let evicts = EvictionPolicy::Evicts("allkeys-lru".to_owned());
+    assert_eq!(read().await, evicts);
+    server.run(&["acl", "setuser", "default", "-info"]);
+    assert_eq!(read().await, EvictionPolicy::Unknown);
 }
 
 #[tokio::test]

@@ -91,7 +91,14 @@ impl ApiState {
     async fn fallback_tick_once(&self, snapshot: &QueueSnapshot) {
         let (queue, partition, pace) = (&snapshot.queue, snapshot.partition(), snapshot.settings().pace());
         let until = Instant::now() + FLUSH_TIME;
-        let tick = fallback_tick(&*self.line, &*self.backup, &partition, pace, until);
+        let tick = fallback_tick(
+            &*self.line,
+            &*self.backup,
+            &partition,
+            pace,
+            self.queue_cache.tick_history(),
+            until,
+        );
         match timeout(TICK_TIMEOUT, tick).await {
             Ok(Ok(FallbackTickOutcome::LineNotCurrent)) => warn!(
                 event = "line.fallback_tick_skipped",

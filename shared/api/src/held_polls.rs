@@ -49,7 +49,7 @@ impl HeldPoll {
 /// What a held poll is told. Each poll is told once.
 pub(super) enum Wakeup {
     /// The entry changed. The poll was released before.
-    Update(EntryUpdate),
+    Update(Box<EntryUpdate>),
     /// The line does not answer.
     LineUnavailable(String),
     /// The poll must look up the status itself. It is still counted.

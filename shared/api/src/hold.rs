@@ -58,7 +58,7 @@ impl ApiState {
             }
         };
         let permit = match (wakeup, lookup) {
-            (Wakeup::Update(update), None) => return Ok(Some(update)),
+            (Wakeup::Update(update), None) => return Ok(Some(*update)),
             (Wakeup::LineUnavailable(cause), None) => return Err(LineError::Unavailable(cause)),
             (Wakeup::LookUp(permit), _) => permit,
             // The poll was already released, and the status that was read after that is newer.

@@ -97,7 +97,7 @@ impl ApiState {
         }
     }
 
-    async fn convert_line_error<T>(
+    pub(super) async fn convert_line_error<T>(
         &self,
         snapshot: &QueueSnapshot,
         answer: Result<T, LineError>,

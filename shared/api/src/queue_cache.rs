@@ -17,6 +17,7 @@ use tokio::{
 };
 use vestibule_backup::{Backup, BackupError};
 use vestibule_domain::id::{IdKey, QueueId, RootKey};
+use vestibule_engine::tick_history::TickHistory;
 use vestibule_line::{LineError, QueueLine};
 
 use self::slot::{CacheSlot, CachedAnswer, FallbackCache, SNAPSHOT_AGE_MAX};
@@ -37,6 +38,8 @@ pub(crate) struct QueueCache {
     backup: Arc<dyn Backup>,
     root: RootKey,
     slots: Mutex<HashMap<QueueId, Arc<CacheSlot>>>,
+    /// The latest ticks that the snapshots and the fallback ticks of this process have shown.
+    tick_history: TickHistory,
 }
 
 impl QueueCache {
@@ -46,6 +49,7 @@ impl QueueCache {
             backup,
             root,
             slots: Mutex::default(),
+            tick_history: TickHistory::default(),
         }
     }
 
@@ -98,6 +102,11 @@ impl QueueCache {
     /// Drops the snapshot of a queue, because the line has just contradicted it.
     pub(crate) fn invalidate(&self, queue: &QueueId) {
         self.slot(queue).latest.send_replace(None);
+    }
+
+    /// What this process remembers of the ticks of its queues.
+    pub(crate) fn tick_history(&self) -> &TickHistory {
+        &self.tick_history
     }
 
     /// How many queues the cache keeps.
@@ -158,6 +167,7 @@ impl QueueCache {
         let asked_at = Instant::now();
         match self.line.queue_view(queue).await {
             Ok(view) => {
+                self.tick_history.record_view(queue, view.last_tick);
                 let ids = IdKey::derive_for_queue(&self.root, queue, &view.configuration.salt);
                 let snapshot = QueueSnapshot {
                     queue: queue.clone(),

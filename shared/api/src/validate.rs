@@ -17,9 +17,11 @@ use super::{
     problem::Problem,
     queue_cache::QueueSnapshot,
     request::{Body, EntryPath},
+    validate_pass::{ValidationAnswer, VerifiedPass},
     validate_request::{ValidateRequest, earlier_epoch_problem, other_visit_problem},
     visitor::{is_owner, token_mismatch_problem},
 };
+use crate::pass::PassError;
 
 #[derive(Serialize)]
 struct ValidateResponse {
@@ -63,35 +65,20 @@ pub(super) async fn handle(
             &ValidateResponse::from_accepted_pass(&accepted),
         ))
     };
-    let mut snapshot = match state.queue_source(&queue).await? {
+    let snapshot = match state.queue_source(&queue).await? {
         QueueSource::Line(snapshot) => snapshot,
         QueueSource::Backup(context) => return accept_without_line(context).await,
     };
-    let mut answer = state.validate_in_line(&snapshot, id, &request).await;
-    if matches!(answer, Ok(ValidateOutcome::NotActive(_))) && request.pass.is_some() {
-        // The pass proves that the entry was let in, so the line was restored after the snapshot
-        // was taken. The request is tried again with a new snapshot.
-        state.queue_cache.invalidate(&queue);
-        snapshot = state.snapshot(&queue).await?;
-        answer = state.validate_in_line(&snapshot, id, &request).await;
-    }
-    let validated = match answer {
-        Ok(validated) => validated,
+    let (status, durable) = match state.validate_in_line(&snapshot, id, &request).await {
+        Ok(validated) => {
+            state
+                .confirm_validation(&snapshot, id, &request, validated)
+                .await?
+        }
         Err(QueryError::LineUnavailable(cause)) => {
             return accept_without_line(DegradedContext::from_snapshot(&snapshot, cause)).await;
         }
         Err(QueryError::Problem(problem)) => return Err(problem),
-    };
-    let (status, change) = match validated {
-        ValidateOutcome::Active { status, change } => (status, change),
-        ValidateOutcome::NotActive(status) => return Err(Problem::not_your_turn(&status)),
-        ValidateOutcome::OtherVisit if request.pass.is_some() => {
-            return Err(other_visit_problem());
-        }
-        ValidateOutcome::OtherVisit => return Err(Problem::other_visit()),
-        ValidateOutcome::NotFound(missing) => {
-            return Err(state.missing_entry_problem(&snapshot, id, missing).await);
-        }
     };
     let EntryStatus::Active {
         visit,
@@ -102,14 +89,6 @@ pub(super) async fn handle(
         return Err(Problem::internal(
             "the line returned an entry as active that has another state",
         ));
-    };
-    let durable = match change {
-        Some(change) => {
-            let write = state.write_change(&snapshot, &change).await?;
-            ApiState::reject_superseded(&change, &write)?;
-            Some(write.durable)
-        }
-        None => None,
     };
     let answer = ValidateResponse {
         valid: true,
@@ -128,10 +107,47 @@ impl ApiState {
         snapshot: &QueueSnapshot,
         id: EntryId,
         request: &ValidateRequest,
-    ) -> Result<ValidateOutcome, QueryError> {
-        let check = self.build_validation(snapshot, id, request)?;
-        self.query_line(snapshot, id, || self.line.validate(&snapshot.queue, id, check))
-            .await
+    ) -> Result<ValidationAnswer, QueryError> {
+        match self.build_validation(snapshot, id, request)? {
+            (validation, None) => self.query_validation(snapshot, id, validation).await,
+            (validation, Some(pass)) if pass.has_expired => {
+                let problem = PassError::Expired.into();
+                self.repeat_use(snapshot, id, validation, problem).await
+            }
+            (validation, Some(pass)) => self.validate_with_pass(snapshot, id, validation, pass).await,
+        }
+    }
+
+    /// Returns the status of the entry that may act, and whether the change that let it in or consumed it is durable.
+    /// Writes that change.
+    async fn confirm_validation(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        request: &ValidateRequest,
+        validation: ValidationAnswer,
+    ) -> Result<(EntryStatus, Option<bool>), Problem> {
+        let outcome = match validation {
+            ValidationAnswer::Line(outcome) => outcome,
+            ValidationAnswer::Confirmed { status, durable } => return Ok((status, Some(durable))),
+        };
+        match outcome {
+            ValidateOutcome::Active { status, change: None } => Ok((status, None)),
+            ValidateOutcome::Active {
+                status,
+                change: Some(change),
+            } => {
+                let write = self.write_change(snapshot, &change).await?;
+                Self::reject_superseded(&change, &write)?;
+                Ok((status, Some(write.durable)))
+            }
+            ValidateOutcome::NotActive(status) => Err(Problem::not_your_turn(&status)),
+            ValidateOutcome::OtherVisit if request.pass.is_some() => Err(other_visit_problem()),
+            ValidateOutcome::OtherVisit => Err(Problem::other_visit()),
+            ValidateOutcome::NotFound(missing) => {
+                Err(self.missing_entry_problem(snapshot, id, missing).await)
+            }
+        }
     }
 
     /// Verifies the visitor and the pass that the request presents, and builds the validation that
@@ -141,36 +157,45 @@ impl ApiState {
         snapshot: &QueueSnapshot,
         id: EntryId,
         request: &ValidateRequest,
-    ) -> Result<Validation, Problem> {
+    ) -> Result<(Validation, Option<VerifiedPass>), Problem> {
         if let Some(visitor) = &request.visitor
             && !is_owner(&snapshot.ids, id, visitor)?
         {
             return Err(token_mismatch_problem());
         }
-        let (mut visit, mut let_in_until_ms) = (request.visit, None);
+        let mut verified = None;
         if let Some(pass) = &request.pass {
-            let claims = self
-                .keys
-                .signer
-                .verify(pass, &snapshot.queue, id, snapshot.now_ms())?;
-            let configuration = &snapshot.view.configuration;
-            if claims.epoch < configuration.min_epoch {
+            let signer = &self.keys.signer;
+            let verified_now = signer.verify(pass, &snapshot.queue, id, snapshot.now_ms());
+            let (claims, has_expired) = match verified_now {
+                // The request may repeat one that consumed the visit while the pass was valid.
+                Err(PassError::Expired) if request.use_id.is_some() => {
+                    (signer.verify_ignoring_time(pass, &snapshot.queue, id)?, true)
+                }
+                claims => (claims?, false),
+            };
+            if claims.epoch < snapshot.view.configuration.min_epoch {
                 return Err(earlier_epoch_problem());
             }
-            let_in_until_ms = (claims.epoch < configuration.epoch).then_some(claims.exp * 1_000);
-            let visit_of_pass = Visit::new(claims.visit);
-            if visit.is_some() && visit != visit_of_pass {
+            let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
+            if request.visit.is_some_and(|named| named != visit) {
                 return Err(other_visit_problem());
             }
-            visit = visit_of_pass;
+            verified = Some(VerifiedPass {
+                visit,
+                end_ms: claims.exp * 1_000,
+                has_expired,
+            });
         }
-        Ok(Validation {
-            visit,
+        let validation = Validation {
+            visit: verified.map(|pass| pass.visit).or(request.visit),
             // The line knows only the token. It may claim the entry only for a named visitor;
             // otherwise any caller that found a token would be let in.
             claims: request.visitor.is_some(),
             consumes: request.consume,
-            reactivate_until_ms: let_in_until_ms,
-        })
+            use_id: request.use_id,
+            reactivate_until_ms: None,
+        };
+        Ok((validation, verified))
     }
 }

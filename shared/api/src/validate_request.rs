@@ -1,7 +1,10 @@
 //! What a validate request asks, and the problems of the pass in it. They are the same with the line and
 //! without it.
 
-use vestibule_domain::score::Visit;
+use vestibule_domain::{
+    consumption::{UseId, UseIdError},
+    score::Visit,
+};
 
 use super::{code::Code, problem::Problem, request::Fields};
 
@@ -10,6 +13,8 @@ pub(super) struct ValidateRequest {
     pub(super) visitor: Option<String>,
     pub(super) pass: Option<String>,
     pub(super) consume: bool,
+    /// Makes `consume` repeatable.
+    pub(super) use_id: Option<UseId>,
     pub(super) visit: Option<Visit>,
 }
 
@@ -21,6 +26,13 @@ impl TryFrom<Fields> for ValidateRequest {
             visitor: fields.take_string("visitor")?,
             pass: fields.take_string("pass")?,
             consume: fields.take_bool("consume")?.unwrap_or(false),
+            use_id: fields
+                .take_string("use")?
+                .map(|text| {
+                    text.parse()
+                        .map_err(|error: UseIdError| Problem::invalid_field("use", error.to_string()))
+                })
+                .transpose()?,
             visit: fields.take_visit()?,
         };
         fields.refuse_unknown()?;
@@ -28,6 +40,12 @@ impl TryFrom<Fields> for ValidateRequest {
             return Err(Problem::invalid_field(
                 "visitor",
                 "must be given unless the request has a pass",
+            ));
+        }
+        if request.use_id.is_some() && !request.consume {
+            return Err(Problem::invalid_field(
+                "use",
+                "must not be given without `consume: true`",
             ));
         }
         Ok(request)

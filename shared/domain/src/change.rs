@@ -1,7 +1,10 @@
 //! The changes of an entry. A change states a new [fact](crate::fact), and says how it came about. Visitors' changes are
 //! written to the backup at once. The promoter's changes go through the journal.
 
+use std::borrow::Cow;
+
 use super::{
+    consumption::Consumption,
     fact::{Fact, Turn},
     score::{Visit, WaitScore},
     state::EntryState,
@@ -128,6 +131,8 @@ pub enum Event {
 pub enum EndReason {
     /// The visit was completed.
     Completed,
+    /// The visit was completed by a validation that consumed it under an id. The state of the entry is completed.
+    Consumed(Consumption),
     /// The visitor left.
     Left,
     /// An operator removed the entry.
@@ -236,7 +241,7 @@ impl Event {
 }
 
 impl EndReason {
-    /// All ways in which a visit ends.
+    /// All ways in which a visit ends, except those that contain a consumption.
     pub const ALL: [Self; 5] = [
         Self::Completed,
         Self::Left,
@@ -245,23 +250,33 @@ impl EndReason {
         Self::Expired,
     ];
 
-    /// The name of the end in the line.
-    pub fn name(self) -> &'static str {
+    /// The name of the end in the line: one word without spaces.
+    pub fn name(self) -> Cow<'static, str> {
         match self {
-            Self::NoShow => "no-show",
-            Self::Completed | Self::Left | Self::Evicted | Self::Expired => self.state().name(),
+            Self::NoShow => "no-show".into(),
+            Self::Consumed(consumption) => consumption.to_string().into(),
+            Self::Completed | Self::Left | Self::Evicted | Self::Expired => self.state().name().into(),
         }
     }
 
     /// Parses the output of [`EndReason::name`]; `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|how| how.name() == name)
+        let consumed = Consumption::from_word(name).map(Self::Consumed);
+        consumed.or_else(|| Self::ALL.into_iter().find(|how| how.name() == name))
+    }
+
+    /// How the visit was consumed; `None` if it ended in another way.
+    pub fn consumption(self) -> Option<Consumption> {
+        match self {
+            Self::Consumed(consumption) => Some(consumption),
+            Self::Completed | Self::Left | Self::Evicted | Self::NoShow | Self::Expired => None,
+        }
     }
 
     /// The state of an entry that ended in this way.
     pub fn state(self) -> EntryState {
         match self {
-            Self::Completed => EntryState::Completed,
+            Self::Completed | Self::Consumed(_) => EntryState::Completed,
             Self::Left => EntryState::Left,
             Self::Evicted => EntryState::Evicted,
             Self::NoShow | Self::Expired => EntryState::Expired,
@@ -275,7 +290,9 @@ impl EndReason {
         match self {
             Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
             Self::Expired => fact.is_over && fact.step == Step::Active,
-            Self::Completed | Self::Left | Self::Evicted => fact == Fact::ended(fact.visit),
+            Self::Completed | Self::Consumed(_) | Self::Left | Self::Evicted => {
+                fact == Fact::ended(fact.visit)
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 pub mod change;
 pub mod clock;
 pub mod configuration;
+pub mod consumption;
 pub mod entry_status;
 pub mod estimate;
 pub mod fact;

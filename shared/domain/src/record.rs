@@ -2,6 +2,7 @@
 
 use super::{
     change::{Change, EndReason, Event, Version},
+    consumption::{Consumption, UseId},
     fact::{Fact, Turn},
     id::EntryId,
     reconcile::{Provisional, resolve_provisional},
@@ -34,6 +35,9 @@ pub struct EntryRecord {
     pub expires_at_ms: Option<u64>,
     /// When the visit ended.
     pub ended_at_ms: Option<u64>,
+    /// The id of the use, if the protected service consumed the visit under one. `expires_at_ms` is then the end of the
+    /// session.
+    pub use_id: Option<UseId>,
     /// When the record may be deleted. It is a whole second, because the table's time to live has a
     /// resolution of seconds.
     pub delete_at_ms: u64,
@@ -76,13 +80,25 @@ impl EntryRecord {
     /// How the visit ended; `None` if it has not ended.
     pub fn end_reason(&self) -> Option<EndReason> {
         match self.state {
-            EntryState::Completed => Some(EndReason::Completed),
+            EntryState::Completed => Some(match self.consumption() {
+                Some(consumption) => EndReason::Consumed(consumption),
+                None => EndReason::Completed,
+            }),
             EntryState::Left => Some(EndReason::Left),
             EntryState::Evicted => Some(EndReason::Evicted),
             EntryState::Expired if self.fact.turn().is_some() => Some(EndReason::NoShow),
             EntryState::Expired => Some(EndReason::Expired),
             EntryState::Waiting | EntryState::Ready | EntryState::Active => None,
         }
+    }
+
+    /// How the protected service consumed the visit; `None` if it did not, or gave the use no id.
+    pub fn consumption(&self) -> Option<Consumption> {
+        let consumption = self.use_id.zip(self.expires_at_ms);
+        consumption.map(|(use_id, session_end_ms)| Consumption {
+            use_id,
+            session_end_ms,
+        })
     }
 
     /// Whether the deadline has passed. A waiting entry has no deadline.
@@ -160,6 +176,10 @@ impl EntryRecord {
             Event::Claimed { .. } => self.claimed_at_ms = self.claimed_at_ms.or(Some(at_ms)),
             Event::Ended { how, .. } => {
                 self.ended_at_ms = Some(at_ms);
+                if let Some(consumption) = how.consumption() {
+                    self.use_id = Some(consumption.use_id);
+                    self.expires_at_ms = Some(consumption.session_end_ms);
+                }
                 if how == EndReason::Expired {
                     // If no change reported the claim, the session end is the latest time at which it can
                     // have happened.
@@ -199,6 +219,7 @@ impl EntryRecord {
             claimed_at_ms: None,
             expires_at_ms: None,
             ended_at_ms: None,
+            use_id: None,
             delete_at_ms: 0,
         }
     }

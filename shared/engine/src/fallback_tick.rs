@@ -10,7 +10,10 @@ use vestibule_line::{
     RecoveryLine,
 };
 
-use super::tick::{TickSummary, run_fallback_tick};
+use super::{
+    tick::{TickSummary, run_fallback_tick},
+    tick_history::TickHistory,
+};
 use crate::flush::{FlushError, flush_journal_until};
 
 /// The least time between two fallback ticks of a queue, in milliseconds, over all processes. Each
@@ -49,7 +52,7 @@ pub enum FallbackTickError {
 ///
 /// It reads the fence from the backup each time and raises it as the promoter does. A line with
 /// data older than the fence is therefore never ticked by a request. If the line goes stale later,
-/// the fence shows it by the work of the requests.
+/// the fence shows it by the work of the requests. `history` is what the process remembers of the ticks, as for [`tick`](crate::tick::tick).
 ///
 /// # Errors
 /// [`FallbackTickError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
@@ -58,9 +61,10 @@ pub async fn fallback_tick(
     backup: &dyn Backup,
     partition: &EntryPartition,
     pace: Pace,
+    history: &TickHistory,
     until: Instant,
 ) -> Result<FallbackTickOutcome, FallbackTickError> {
-    match fallback_tick_in_turn(line, backup, partition, pace, until).await {
+    match fallback_tick_in_turn(line, backup, partition, pace, history, until).await {
         Err(
             FallbackTickError::Line(LineError::QueueNotFound)
             | FallbackTickError::Flush(FlushError::Line(LineError::QueueNotFound)),
@@ -91,6 +95,7 @@ async fn fallback_tick_in_turn(
     backup: &dyn Backup,
     partition: &EntryPartition,
     pace: Pace,
+    history: &TickHistory,
     until: Instant,
 ) -> Result<FallbackTickOutcome, FallbackTickError> {
     let queue = &partition.queue;
@@ -123,7 +128,7 @@ async fn fallback_tick_in_turn(
         watermark,
     };
     // The tick comes first, because visitors wait for it.
-    let summary = run_fallback_tick(line, queue, Some(fence)).await?;
+    let summary = run_fallback_tick(line, queue, Some(fence), history).await?;
     let raise = async {
         if is_new && let Err(error) = backup.raise_watermark(queue, metadata.epoch, watermark).await {
             // A failure is harmless: the next fallback tick raises the fence to the then current

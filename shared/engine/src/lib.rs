@@ -27,4 +27,5 @@ mod resolve_conflict;
 pub mod restore;
 pub mod sync;
 pub mod tick;
+pub mod tick_history;
 pub mod write_through;

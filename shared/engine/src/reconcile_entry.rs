@@ -311,7 +311,7 @@ fn missing_outcome(record: Option<EntryRecord>) -> MissingEntryOutcome {
 
 /// Whether the record shows a later visit, a later state or a longer session than the line. The line then lost that, or
 /// changed in between.
-fn is_ahead(record: &EntryRecord, status: &EntryStatus) -> bool {
+pub fn is_ahead(record: &EntryRecord, status: &EntryStatus) -> bool {
     let fact = record.fact;
     if fact.visit != status.visit() {
         return fact.visit > status.visit();

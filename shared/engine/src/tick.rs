@@ -3,7 +3,9 @@
 //! the backup may be slow, and no visitor should wait for it.
 
 use vestibule_domain::{clock::ClockDifference, id::QueueId, pace::LimitedBy};
-use vestibule_line::{LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
+use vestibule_line::{LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder, Promotion, PromotionLine};
+
+use super::tick_history::TickHistory;
 
 /// The most calls of [`PromotionLine::promote`] in one tick. The next tick handles what is left, so
 /// that one long queue does not keep the promoter from the other queues.
@@ -32,10 +34,13 @@ pub struct TickSummary {
     pub now_ms: u64,
     /// Whether the clocks agree, so that the line time is trusted.
     pub clocks: ClockDifference,
+    /// Whether a consistency check is due because the line may have lost changes.
+    pub is_check_due: bool,
 }
 
 /// Ticks one queue as the promoter and writes the heartbeat. The tick runs only if the line is at
-/// least as recent as the fence.
+/// least as recent as the fence. If the line lacks a tick that the process remembers in `history`, it lost changes, and
+/// it sets a consistency check due.
 ///
 /// # Errors
 /// - [`LineError::QueueNotFound`] if the line has lost the queue or is older than the fence.
@@ -44,8 +49,9 @@ pub async fn tick(
     line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,
     fence: Option<MinWatermark>,
+    history: &TickHistory,
 ) -> Result<TickSummary, LineError> {
-    tick_with_heartbeat(line, queue, fence, true).await
+    tick_with_heartbeat(line, queue, fence, history, true).await
 }
 
 /// Ticks one queue on behalf of a request while the promoter is down. It does not write the heartbeat.
@@ -56,24 +62,30 @@ pub async fn run_fallback_tick(
     line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,
     fence: Option<MinWatermark>,
+    history: &TickHistory,
 ) -> Result<TickSummary, LineError> {
-    tick_with_heartbeat(line, queue, fence, false).await
+    tick_with_heartbeat(line, queue, fence, history, false).await
 }
 
 async fn tick_with_heartbeat(
     line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,
     fence: Option<MinWatermark>,
+    history: &TickHistory,
     heartbeat: bool,
 ) -> Result<TickSummary, LineError> {
-    let order = PromoteOrder {
-        max_entries: PROMOTE_CHUNK,
-        is_promoter: heartbeat,
-        min_watermark: fence,
-    };
     let (mut promoted, mut no_shows, mut expired) = (0, 0, 0);
     for call in 1.. {
+        let departures = line.server_departures();
+        let order = PromoteOrder {
+            max_entries: PROMOTE_CHUNK,
+            is_promoter: heartbeat,
+            min_watermark: fence,
+            history: history.read(queue, departures),
+        };
         let step = line.promote(queue, order).await?;
+        history.record_tick(queue, step.tick, departures);
+        log_loss(queue, &step);
         promoted += step.promoted;
         no_shows += step.no_shows;
         expired += step.expired;
@@ -89,8 +101,18 @@ async fn tick_with_heartbeat(
                 promoted_through: step.promoted_through,
                 now_ms: step.now_ms,
                 clocks: step.clocks,
+                is_check_due: step.is_check_due,
             });
         }
     }
     unreachable!("the loop above returns at CALLS_MAX at the latest")
+}
+
+fn log_loss(queue: &QueueId, step: &Promotion) {
+    if let Some(sign) = step.loss_sign {
+        tracing::warn!(
+            event = "line.loss_noticed", %queue, sign = sign.name(), tick = step.tick.ticks,
+            "the line may have lost its last changes, for example in a failover; the promoter runs a consistency check"
+        );
+    }
 }

@@ -3,13 +3,23 @@
 use async_trait::async_trait;
 use vestibule_domain::id::QueueId;
 
-use super::{LineError, QueueView};
+use super::{EvictionPolicy, LineError, QueueView};
 
 /// The state of a queue, which every user of a line may read.
 #[async_trait]
 pub trait QueueLine: Send + Sync + 'static {
     /// Returns the current state of the queue: its configuration, counts, clocks and averages.
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError>;
+
+    /// How often this process left a server of the line because another one had replaced it. The new server may lack the
+    /// last changes.
+    fn server_departures(&self) -> u64;
+
+    /// Returns the eviction policy of the line's server. In a cluster it is the worst one of the nodes.
+    ///
+    /// # Errors
+    /// [`LineError::Unavailable`] if the line does not answer.
+    async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError>;
 
     /// Checks that the line answers.
     ///

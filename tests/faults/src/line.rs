@@ -12,11 +12,11 @@ use vestibule_domain::{
 };
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
-    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome,
-    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
-    LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
-    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
-    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
+    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
+    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
+    LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine,
+    QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use crate::{Fault, Faults};
@@ -89,6 +89,18 @@ impl QueueLine for FaultyLine {
         let view = self.line().queue_view(queue).await;
         call.end().await.map_err(line_error)?;
         view
+    }
+
+    async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {
+        self.faults
+            .begin("eviction_policy", None)
+            .await
+            .map_err(line_error)?;
+        self.line().eviction_policy().await
+    }
+
+    fn server_departures(&self) -> u64 {
+        self.line().server_departures()
     }
 
     async fn ping(&self) -> Result<(), LineError> {

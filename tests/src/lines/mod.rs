@@ -18,7 +18,9 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Salt},
     settings::Settings,
 };
-use vestibule_line::{ConfigureOutcome, EnterOutcome, LeaveOutcome, LeaveReason, Line, PromoteOrder};
+use vestibule_line::{
+    ConfigureOutcome, EnterOutcome, LeaveOutcome, LeaveReason, Line, LineHistory, PromoteOrder,
+};
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
@@ -123,6 +125,7 @@ pub fn tick_order(asked: u64) -> PromoteOrder {
         max_entries: asked,
         is_promoter: true,
         min_watermark: None,
+        history: LineHistory::default(),
     }
 }
 

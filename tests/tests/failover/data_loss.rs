@@ -49,6 +49,33 @@ impl Scene {
         snapshot
     }
 
+    /// Replaces the queue in Redis by the snapshot in one step, as a failover to a replica that missed the changes
+    /// since. The watermark stays, as if it was raised before the snapshot: else the queue would be restored as a whole.
+    pub(crate) async fn fail_over_to(&self, snapshot: &Snapshot) {
+        let connection = &mut self.connection.clone();
+        let state = self.key("state");
+        let watermark: Result<Vec<Option<String>>, _> = ::redis::cmd("HMGET")
+            .arg(&state)
+            .arg(&["fence", "fence_v"])
+            .query_async(connection)
+            .await;
+        let watermark = watermark.expect("Redis answers");
+        let mut pipe = ::redis::pipe();
+        pipe.atomic();
+        for key in KEYS {
+            pipe.del(self.key(key)).ignore();
+        }
+        for (key, dumped) in snapshot {
+            let restore = pipe.cmd("RESTORE").arg(self.key(key));
+            restore.arg(0).arg(dumped).ignore();
+        }
+        for (field, value) in ["fence", "fence_v"].into_iter().zip(watermark) {
+            pipe.hset(&state, field, value.unwrap_or_default()).ignore();
+        }
+        let done: Result<(), _> = pipe.query_async(connection).await;
+        done.expect("Redis answers");
+    }
+
     /// Replaces the queue in Redis by the snapshot.
     pub(crate) async fn restore_snapshot(&self, snapshot: &Snapshot) {
         self.lose_queue().await;

@@ -2,22 +2,111 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
 use vestibule_domain::state::EntryState;
-use vestibule_tests::{in_process::ApiRequest, lines::Backend};
+use vestibule_tests::{
+    in_process::{ApiRequest, BOUND},
+    lines::{Backend, ManualClock},
+    waiting::wait_until,
+};
 
-use crate::scene::Scene;
+use crate::scene::{Guest, Scene};
 
 /// How many visitors complete, and how many claim, in the lost time.
 const VISITORS: usize = 20;
 /// Half of the lost time.
 const HALF: Duration = Duration::from_millis(700);
+/// By then the sessions are valid and the slots are free again, without an operator.
+const RECOVERY_MAX: Duration = Duration::from_secs(5);
+
+/// Capacity for the visitors that complete and those that claim.
+fn settings() -> Value {
+    json!({
+        "capacity": 2 * VISITORS, "batch": VISITORS, "interval_seconds": 1, "claim_seconds": 60, "session_seconds": 600,
+    })
+}
+
+impl Scene {
+    /// Waits until the promoter has ticked the queue this many times more.
+    async fn wait_for_ticks(&self, more: u64) {
+        let before = self.view().await.last_tick.ticks;
+        wait_until(BOUND, "the promoter ticks", async || {
+            self.view().await.last_tick.ticks >= before + more
+        })
+        .await;
+    }
+
+    /// Whether the protected service lets the visitor in, without showing a pass.
+    async fn is_session_valid(&self, guest: &Guest) -> bool {
+        let by_id = json!({ "visitor": guest.id });
+        let answer = self.send(self.service(guest, "validate", &by_id)).await;
+        answer.status == 200 && answer.text("state") == "active"
+    }
+
+    /// The slots of the visitors who completed are free: so many visitors are let in at once, and one more waits.
+    async fn expect_free_slots(&self, clock: &ManualClock) {
+        clock.advance(Duration::from_secs(1));
+        for nth in 0..=VISITORS {
+            let enter = ApiRequest::post(format!("/queues/{}/entries", self.queue));
+            let entered = self.send(enter.visitor(&uuid::Uuid::new_v4().to_string())).await;
+            let expected = if nth < VISITORS { "active" } else { "waiting" };
+            assert_eq!(
+                entered.expect_status(201).text("state"),
+                expected,
+                "visitor {nth}"
+            );
+        }
+    }
+}
+
+pub(crate) async fn lost_claims_and_completions_return_within_seconds(backend: Backend) {
+    let (scene, clock) = Scene::open_with_clock(backend, settings()).await;
+    let guests = scene.enter_many(2 * VISITORS).await;
+    let (completing, claiming) = guests.split_at(VISITORS);
+    clock.advance(Duration::from_secs(1));
+    let work = async {
+        wait_until(BOUND, "the others are ready", async || {
+            scene.view().await.ready == 20
+        })
+        .await;
+        let replica = scene.snapshot().await;
+        for (completed, claimed) in completing.iter().zip(claiming) {
+            scene.complete(completed).await;
+            let answer = scene.send(scene.claim(claimed)).await;
+            assert_eq!(answer.expect_status(200).body["durable"], true);
+        }
+        scene.wait_for_ticks(2).await;
+        let epoch = scene.line_epoch().await;
+        scene.fail_over_to(&replica).await;
+        let begun = Instant::now();
+        let recovered = async {
+            let is_recovered = async || {
+                let view = scene.view().await;
+                (view.ready, view.active) == (0, 20)
+            };
+            wait_until(BOUND, "Redis has the lost changes again", is_recovered).await;
+            for guest in claiming {
+                assert!(scene.is_session_valid(guest).await);
+            }
+        };
+        timeout(RECOVERY_MAX, recovered).await.expect("recovered in time");
+        println!("recovered after {:?}", begun.elapsed());
+        assert_eq!(scene.line_epoch().await, epoch, "by a check and not by a restore");
+    };
+    scene.with_promoters(1, work).await;
+    for guest in completing {
+        scene.status(guest).await.expect_problem(410, "completed");
+    }
+    wait_until(BOUND, "the check ends", async || {
+        scene.view().await.check_due_ms == 0
+    })
+    .await;
+    scene.expect_free_slots(&clock).await;
+}
 
 pub(crate) async fn a_check_finds_lost_claims_and_completions(backend: Backend) {
-    let settings = json!({
-        "capacity": 2 * VISITORS, "batch": VISITORS, "interval_seconds": 1, "claim_seconds": 60, "session_seconds": 600,
-    });
-    let (scene, clock) = Scene::open_with_clock(backend, settings).await;
+    let (scene, clock) = Scene::open_with_clock(backend, settings()).await;
     let guests = scene.enter_many(2 * VISITORS).await;
     let (completing, claiming) = guests.split_at(VISITORS);
     clock.advance(Duration::from_secs(1));
@@ -46,6 +135,7 @@ pub(crate) async fn a_check_finds_lost_claims_and_completions(backend: Backend) 
         (&json!(20), &json!(20)),
         "{checked}"
     );
+    assert_eq!(checked["eviction_policy"], "noeviction");
     let view = scene.view().await;
     assert_eq!((view.waiting, view.ready, view.active), (0, 0, 20));
     for (guest, session_end_ms) in claiming.iter().zip(session_ends) {
@@ -62,16 +152,34 @@ pub(crate) async fn a_check_finds_lost_claims_and_completions(backend: Backend) 
     }
     scene.check_until_clean().await;
 
-    // The slots are free: the next visitors are let in at once, one more than slots is not.
-    clock.advance(Duration::from_secs(1));
-    for nth in 0..=VISITORS {
-        let enter = ApiRequest::post(format!("/queues/{}/entries", scene.queue));
-        let entered = scene.send(enter.visitor(&uuid::Uuid::new_v4().to_string())).await;
-        let expected = if nth < VISITORS { "active" } else { "waiting" };
-        assert_eq!(
-            entered.expect_status(201).text("state"),
-            expected,
-            "visitor {nth}"
-        );
-    }
+    scene.expect_free_slots(&clock).await;
+}
+
+/// Redis drops a whole key when its memory is full and its policy is not `noeviction`.
+pub(crate) async fn evicted_entries_return_without_their_visitors(backend: Backend) {
+    let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": 600 });
+    let scene = Scene::open(backend, settings).await;
+    let guests = scene.enter_many(11).await;
+    let work = async {
+        scene.wait_for_ticks(2).await;
+        let waiting = scene.view().await.waiting;
+        assert_eq!(waiting, 10);
+        let evicted: Result<u64, _> = ::redis::cmd("DEL")
+            .arg(scene.key("waiting"))
+            .query_async(&mut scene.connection.clone())
+            .await;
+        assert_eq!(evicted.expect("Redis answers"), 1);
+        wait_until(BOUND, "the entries are back", async || {
+            scene.view().await.waiting == 10
+        })
+        .await;
+        // The check has set the baseline.
+        scene.wait_for_ticks(3).await;
+        let view = scene.view().await;
+        assert_eq!(view.imbalance.visits, view.imbalance.at_check);
+        assert_eq!((view.imbalance.visits, view.check_due_ms), (10, 0));
+    };
+    scene.with_promoters(1, work).await;
+    let positions: Vec<_> = (1..=10).collect();
+    assert_eq!(scene.positions(&guests[1..]).await, positions);
 }

@@ -1,6 +1,7 @@
 //! A Redis that lost data: all of it, all since some time ago, or only the last writes, as a promoted replica
 //! may have. The tests take the data out by hand. Every visitor keeps the place that the visitor was given.
 
+mod consume;
 mod data_loss;
 mod edited_item;
 mod ended_entry;
@@ -10,6 +11,7 @@ mod lost_seconds;
 mod missed_turn;
 mod new_replica;
 mod other_layout;
+mod pass;
 mod random_actions;
 mod re_entry;
 mod scene;
@@ -62,6 +64,8 @@ on_each! {
     }
     lost_seconds {
         a_check_finds_lost_claims_and_completions
+        lost_claims_and_completions_return_within_seconds
+        evicted_entries_return_without_their_visitors
     }
     lost_queue {
         every_entry_returns_and_promotion_continues
@@ -89,6 +93,18 @@ on_each! {
         a_queue_of_an_earlier_build_is_served_after_a_reset
         a_queue_of_a_later_build_is_left_alone
         data_of_another_layout_in_redis_is_not_served
+    }
+    pass {
+        a_lost_claim_is_valid_at_once_by_its_pass
+        a_lost_completion_is_refused_by_its_pass
+        a_pass_is_accepted_while_the_table_is_unreadable
+        a_missed_turn_of_a_lost_claim_is_accepted_by_its_pass
+    }
+    consume {
+        a_repeated_use_is_answered_from_the_record
+        a_repeated_use_writes_what_a_killed_request_did_not
+        a_repeated_use_succeeds_while_the_table_is_down
+        a_use_is_repeated_after_the_pass_has_ended
     }
     new_replica {
         a_reset_starts_empty_and_voids_all_earlier_tokens

@@ -6,6 +6,7 @@ use vestibule_tests::api::{ApiRequest, Backend};
 crate::cases![
     an_active_visitor_is_valid_by_id_or_by_pass,
     a_consumed_visit_is_valid_once,
+    the_same_use_repeats_its_answer,
     a_ready_visitor_becomes_active_by_validation,
     completing_a_visit_frees_its_place,
     a_session_is_extended_up_to_its_longest,
@@ -53,6 +54,42 @@ async fn a_consumed_visit_is_valid_once(backend: &Backend) {
         refused.expect_problem(410, "completed");
         queue.get_status(&guest).await.expect_problem(410, "completed");
     }
+}
+
+async fn the_same_use_repeats_its_answer(backend: &Backend) {
+    let queue = backend.create_queue(json!({})).await;
+    let (guest, entered) = queue.enter_and_expect_created().await;
+    let by_use = |id: &str| json!({ "pass": entered.text("pass"), "consume": true, "use": id });
+    let (one, other) = (
+        "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+        "0d3a5a3c-9a0e-4c3b-8d6e-1f1f6ed2b7aa",
+    );
+    let same = by_use(one);
+    let both = tokio::join!(
+        queue.call_as_service("validate", &guest, &same),
+        queue.call_as_service("validate", &guest, &same),
+    );
+    let expected = json!({
+        "valid": true, "state": "active", "durable": true,
+        "visit": guest.visit, "expires_at_ms": entered.body["expires_at_ms"],
+    });
+    for answer in [
+        both.0,
+        both.1,
+        queue.call_as_service("validate", &guest, &same).await,
+    ] {
+        assert_eq!(answer.expect_status(200).body, expected);
+    }
+    for refused in [
+        by_use(other),
+        json!({ "pass": entered.text("pass"), "consume": true }),
+    ] {
+        let refused = queue.call_as_service("validate", &guest, &refused).await;
+        refused.expect_problem(410, "completed");
+    }
+    let only_look = json!({ "pass": entered.text("pass") });
+    let looked = queue.call_as_service("validate", &guest, &only_look).await;
+    looked.expect_problem(410, "completed");
 }
 
 async fn a_ready_visitor_becomes_active_by_validation(backend: &Backend) {
@@ -166,6 +203,8 @@ async fn an_invalid_field_is_refused_by_name(backend: &Backend) {
         (json!({ "pass": ["x"] }), "pass"),
         (json!({ "visitor": guest.id, "consume": "yes" }), "consume"),
         (json!({ "visitor": guest.id, "consumed": true }), "consumed"),
+        (json!({ "visitor": guest.id, "consume": true, "use": "x" }), "use"),
+        (json!({ "visitor": guest.id, "consume": true, "use": 7 }), "use"),
         (json!({ "visitor": guest.id, "visit": 1_u64 << 49 }), "visit"),
     ] {
         let refused = queue.call_as_service("validate", &guest, &body).await;

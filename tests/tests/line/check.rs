@@ -16,6 +16,7 @@ use crate::settings::{bounded, two_at_a_time};
 const ORDER: CheckOrder = CheckOrder {
     every_ms: 300_000,
     idle_ms: 3_600_000,
+    loss_ms: 60_000,
     silent_ms: 60_000,
 };
 
@@ -111,7 +112,7 @@ pub(crate) async fn a_page_shows_what_the_line_knows_of_each_entry(mut subject: 
     assert_eq!(subject.unsettled_ends().await, []);
 }
 
-async fn take_check(subject: &Subject) -> CheckAssignment {
+pub(crate) async fn take_check(subject: &Subject) -> CheckAssignment {
     subject
         .line
         .take_check(&subject.queue, ORDER)
@@ -119,7 +120,7 @@ async fn take_check(subject: &Subject) -> CheckAssignment {
         .expect("take_check")
 }
 
-async fn record_progress(subject: &Subject, shards: u8) {
+pub(crate) async fn record_progress(subject: &Subject, shards: u8) {
     subject
         .line
         .record_check_progress(&subject.queue, shards)

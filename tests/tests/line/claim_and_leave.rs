@@ -178,6 +178,7 @@ pub(crate) async fn a_call_that_names_another_visit_changes_nothing(mut subject:
             visit,
             claims: true,
             consumes: true,
+            use_id: None,
             reactivate_until_ms: None,
         };
         assert_eq!(

@@ -264,6 +264,7 @@ async fn a_real_server_is_checked_against_its_callers_clocks() {
             visit: None,
             claims: false,
             consumes: false,
+            use_id: None,
             reactivate_until_ms: None,
         };
         let may_act = off.validate(&queue, visitor(1), check).await.expect("validate");

@@ -19,6 +19,7 @@ mod held_polls;
 mod journal;
 mod journal_limits;
 mod load_reports;
+mod loss;
 mod missing;
 mod order;
 mod pace;
@@ -130,6 +131,12 @@ on_every_line! {
         validating_accepts_active_entries_only
         validating_may_claim_and_consume
         an_extension_is_bounded_and_never_shortens
+    }
+    loss {
+        a_lost_tick_sets_a_check_due_at_once
+        a_loss_during_a_check_sets_another_due
+        leaving_a_server_sets_a_check_due
+        an_idle_queue_shows_no_loss
     }
     held_polls {
         held_polls_never_exceed_the_limit

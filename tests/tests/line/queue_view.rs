@@ -22,6 +22,7 @@ pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
         visit: None,
         claims: true,
         consumes: true,
+        use_id: None,
         reactivate_until_ms: None,
     };
     let extension = SessionExtension {

@@ -218,6 +218,7 @@ pub(crate) async fn a_pass_from_before_a_restore_reactivates_until_its_end(mut s
         visit: None,
         claims: false,
         consumes: false,
+        use_id: None,
         reactivate_until_ms: Some(end_ms),
     };
     let validate = async |number, end_ms| {

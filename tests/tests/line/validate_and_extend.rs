@@ -32,6 +32,7 @@ pub(crate) async fn validating_accepts_active_entries_only(mut subject: Subject)
         visit,
         claims: false,
         consumes: false,
+        use_id: None,
         reactivate_until_ms: None,
     };
     assert_eq!(
@@ -50,6 +51,7 @@ pub(crate) async fn validating_accepts_active_entries_only(mut subject: Subject)
                     check_only(visit),
                     Validation {
                         consumes: true,
+                        use_id: None,
                         reactivate_until_ms: None,
                         ..check_only(visit)
                     },
@@ -94,6 +96,7 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
             visit: Some(visit),
             claims,
             consumes,
+            use_id: None,
             reactivate_until_ms: None,
         };
         let (status, change) = match validate(&subject, check).await {

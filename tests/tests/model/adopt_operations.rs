@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use vestibule_domain::{
     change::{EndReason, Version},
+    consumption::Consumption,
     fact::{Fact, Step},
     record::EntryRecord,
     score::{ARRIVALS_PER_MS, Visit, WaitScore},
@@ -13,7 +14,7 @@ use vestibule_tests::lines::visitor;
 
 use crate::{
     line_pair::LinePair,
-    operations::{self, Operation},
+    operations::{self, Operation, use_id},
 };
 
 /// A comparison of an entry with its record.
@@ -94,6 +95,10 @@ fn random_record() -> impl Strategy<Value = RandomRecord> {
     ];
     let how = prop_oneof![
         Just(EndReason::Completed),
+        (0_u8..3).prop_map(|number| EndReason::Consumed(Consumption {
+            use_id: use_id(number),
+            session_end_ms: number.into(),
+        })),
         Just(EndReason::Left),
         Just(EndReason::Evicted)
     ];
@@ -189,6 +194,7 @@ impl RandomRecord {
             Step::Ended => self.how.state(),
             _ => EntryState::Expired,
         });
+        let consumption = self.how.consumption().filter(|_| state == EntryState::Completed);
         let ended_ago_ms = self.ended_ago_ms.filter(|_| !fact.is_live());
         EntryRecord {
             id: visitor(number),
@@ -201,7 +207,10 @@ impl RandomRecord {
             score: self.has_place.then(|| visit.place()),
             promoted_at_ms: None,
             claimed_at_ms: None,
-            expires_at_ms: fact.deadline_ms(),
+            expires_at_ms: fact
+                .deadline_ms()
+                .or(consumption.map(|consumption| consumption.session_end_ms)),
+            use_id: consumption.map(|consumption| consumption.use_id),
             ended_at_ms: ended_ago_ms.map(|ms| now_ms.saturating_sub(ms)),
             delete_at_ms: 0,
         }

@@ -8,6 +8,7 @@ mod check_operations;
 mod journal_operations;
 mod line_pair;
 mod operations;
+mod settings_operations;
 
 use std::{
     env,

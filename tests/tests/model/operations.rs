@@ -1,15 +1,13 @@
 //! The operations on a queue.
 
 use proptest::{collection::vec, option, prelude::*, strategy::Union};
-use vestibule_domain::{
-    load::LoadReport,
-    settings::{Entrance, ReEntry, Settings},
-};
+use vestibule_domain::{consumption::UseId, load::LoadReport};
 use vestibule_line::{CheckOrder, FallbackTickOrder, LeaveReason};
 
 use crate::{
     adopt_operations::{Adoption, adoption},
     line_pair::CHANGE_KINDS,
+    settings_operations::{Setting, setting},
 };
 
 /// The number of visitors.
@@ -23,6 +21,9 @@ pub(crate) enum Operation {
     Promote {
         max_entries: u64,
         is_promoter: bool,
+        /// The tick that the caller has seen, relative to the last one: the number and the time in milliseconds.
+        seen_tick: Option<(i64, i64)>,
+        has_changed_server: bool,
     },
     /// A request takes the turn for a fallback tick.
     TakeFallbackTick(FallbackTickOrder),
@@ -35,6 +36,8 @@ pub(crate) enum Operation {
         visit: VisitSelector,
         claims: bool,
         consumes: bool,
+        /// The number of the use under which the entry is consumed.
+        use_number: Option<u8>,
         /// The end of the visitor's pass of an earlier epoch, relative to the given time. May be negative.
         pass_ms_from_now: Option<i64>,
     },
@@ -113,34 +116,6 @@ pub(crate) enum EndOrder {
     Later,
 }
 
-/// A change of settings.
-#[derive(Debug, Clone)]
-pub(crate) enum Setting {
-    Capacity(u32),
-    Batch(u32),
-    IntervalSeconds(u32),
-    ClaimSeconds(u32),
-    SessionSeconds(u32),
-    ReEntry(ReEntry),
-    Entrance(Entrance),
-    Paused(bool),
-}
-
-impl Setting {
-    pub(crate) fn apply(&self, settings: &mut Settings) {
-        match self {
-            Self::Capacity(capacity) => settings.capacity = *capacity,
-            Self::Batch(batch) => settings.batch = *batch,
-            Self::IntervalSeconds(seconds) => settings.interval_seconds = *seconds,
-            Self::ClaimSeconds(seconds) => settings.claim_seconds = *seconds,
-            Self::SessionSeconds(seconds) => settings.session_seconds = *seconds,
-            Self::ReEntry(re_entry) => settings.re_entry = *re_entry,
-            Self::Entrance(entrance) => settings.entrance = *entrance,
-            Self::Paused(paused) => settings.paused = *paused,
-        }
-    }
-}
-
 /// A sequence of operations. Some are short, so that a failure is found in few steps.
 pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
     vec(operation(), 1..=210)
@@ -150,9 +125,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         6 => visitor().prop_map(Operation::Enter),
         2 => visitor().prop_map(Operation::Status),
-        6 => (max_entries(), any::<bool>()).prop_map(|(max_entries, is_promoter)| {
-            Operation::Promote { max_entries, is_promoter }
-        }),
+        6 => promote(),
         2 => (1_u64..6_000, 1_u64..2_000).prop_map(|(promoter_down_after_ms, every_ms)| {
             Operation::TakeFallbackTick(FallbackTickOrder { promoter_down_after_ms, every_ms })
         }),
@@ -172,9 +145,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (0_usize..3).prop_map(Operation::AcknowledgeDeadLetters),
         8 => adoption().prop_map(Operation::Adopt),
         1 => Just(Operation::ReadPages),
-        1 => (1_u64..40_000, 1_u64..200_000, 1_u64..40_000).prop_map(|(every_ms, idle_ms, silent_ms)| {
-            Operation::TakeCheck(CheckOrder { every_ms, idle_ms, silent_ms })
-        }),
+        2 => take_check(),
         1 => prop_oneof![1_u8..64, Just(64)].prop_map(Operation::RecordCheckProgress),
         2 => (visitor(), 0_u64..4, 1_u64..40_000).prop_map(|(visitor, below, lease_ms)| {
             Operation::TakeHold { visitor, below, lease_ms }
@@ -204,6 +175,32 @@ fn load() -> impl Strategy<Value = LoadReport> {
     })
 }
 
+fn promote() -> impl Strategy<Value = Operation> {
+    let seen_tick =
+        prop_oneof![2 => Just(None), 2 => Just(Some((0, 0))), 1 => (-1_i64..2, -1_i64..2).prop_map(Some)];
+    let has_changed_server = prop_oneof![9 => Just(false), 1 => Just(true)];
+    (max_entries(), any::<bool>(), seen_tick, has_changed_server).prop_map(
+        |(max_entries, is_promoter, seen_tick, has_changed_server)| Operation::Promote {
+            max_entries,
+            is_promoter,
+            seen_tick,
+            has_changed_server,
+        },
+    )
+}
+
+fn take_check() -> impl Strategy<Value = Operation> {
+    let order = (1_u64..40_000, 1_u64..200_000, 1_u64..40_000, 1_u64..40_000);
+    order.prop_map(|(every_ms, idle_ms, loss_ms, silent_ms)| {
+        Operation::TakeCheck(CheckOrder {
+            every_ms,
+            idle_ms,
+            loss_ms,
+            silent_ms,
+        })
+    })
+}
+
 fn max_entries() -> impl Strategy<Value = u64> {
     prop_oneof![3 => Just(u64::MAX), 2 => 0_u64..5]
 }
@@ -222,15 +219,25 @@ fn leave_reason() -> impl Strategy<Value = LeaveReason> {
 
 fn validate() -> impl Strategy<Value = Operation> {
     let pass = prop_oneof![3 => Just(None), 1 => (-20_000_i64..100_000).prop_map(Some)];
-    (visitor(), visit_selector(), any::<bool>(), any::<bool>(), pass).prop_map(
-        |(visitor, visit, claims, consumes, pass_ms_from_now)| Operation::Validate {
-            visitor,
-            visit,
-            claims,
-            consumes,
-            pass_ms_from_now,
-        },
+    let use_number = option::of(0_u8..3);
+    (
+        visitor(),
+        visit_selector(),
+        any::<bool>(),
+        any::<bool>(),
+        use_number,
+        pass,
     )
+        .prop_map(
+            |(visitor, visit, claims, consumes, use_number, pass_ms_from_now)| Operation::Validate {
+                visitor,
+                visit,
+                claims,
+                consumes,
+                use_number,
+                pass_ms_from_now,
+            },
+        )
 }
 
 fn extend() -> impl Strategy<Value = Operation> {
@@ -267,17 +274,8 @@ fn server_offset_ms() -> impl Strategy<Value = i64> {
     ]
 }
 
-fn setting() -> impl Strategy<Value = Setting> {
-    prop_oneof![
-        1 => (1_u32..7).prop_map(Setting::Capacity),
-        1 => (1_u32..7).prop_map(Setting::Batch),
-        1 => (1_u32..30).prop_map(Setting::IntervalSeconds),
-        1 => (10_u32..60).prop_map(Setting::ClaimSeconds),
-        1 => (1_u32..120).prop_map(Setting::SessionSeconds),
-        1 => Union::new([ReEntry::Keep, ReEntry::Requeue].map(Just)).prop_map(Setting::ReEntry),
-        1 => Union::new([Entrance::Open, Entrance::Open, Entrance::Draining, Entrance::Closed].map(Just))
-            .prop_map(Setting::Entrance),
-        // Pauses end more often than they start, so that most operations find the queue moving.
-        4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
-    ]
+/// The id of the use of this number.
+pub(crate) fn use_id(number: u8) -> UseId {
+    let text = format!("00000000-0000-4000-8000-{number:012x}");
+    text.parse().expect("a UUID")
 }

@@ -5,7 +5,7 @@ use vestibule_domain::{
     change::{Change, Event},
     id::EntryId,
 };
-use vestibule_line::{JournalLine, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
+use vestibule_line::{JournalLine, LineHistory, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
 
 use super::state::{Simulation, resolve};
 use crate::{outcome::Sample, scenario::Promoter};
@@ -34,6 +34,7 @@ impl Simulation {
             max_entries: PROMOTE_CHUNK,
             is_promoter,
             min_watermark: None,
+            history: LineHistory::default(),
         };
         for _ in 0..PROMOTE_CALLS_MAX {
             let promoted = resolve(self.line.promote(&self.queue, order)).expect("the queue exists");

@@ -140,7 +140,7 @@ fn release_and_reply(hold_permits: &Arc<HoldPermits>, replies: Vec<PendingReply>
         hold_permits.release(permits).await;
         for (reply, update) in replies {
             // A client that disconnected polls again.
-            let _ = reply.send(Wakeup::Update(update));
+            let _ = reply.send(Wakeup::Update(Box::new(update)));
         }
     });
 }

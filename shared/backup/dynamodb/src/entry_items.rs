@@ -9,6 +9,7 @@
 //! score, lane       N   the place that the entry has or had; the score contains the lane, repeated for operators
 //! joined_at_ms      N   also contained in the score
 //! promoted_at_ms, claimed_at_ms, expires_at_ms, ended_at_ms   N
+//! use_id            S   the id of the use, if the protected service consumed the visit under one
 //! delete_at_seconds N   the table's time to live
 //! ```
 //!
@@ -20,6 +21,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::{
     change::{Change, Event, Version},
+    consumption::UseId,
     fact::{Fact, Step},
     id::EntryId,
     record::{EntryRecord, PutRules},
@@ -44,6 +46,7 @@ const PROMOTED_AT_MS: &str = "promoted_at_ms";
 const CLAIMED_AT_MS: &str = "claimed_at_ms";
 const EXPIRES_AT_MS: &str = "expires_at_ms";
 const ENDED_AT_MS: &str = "ended_at_ms";
+const USE_ID: &str = "use_id";
 
 /// An item: attributes by name.
 pub(super) type Item = HashMap<String, AttributeValue>;
@@ -169,6 +172,7 @@ pub(super) fn to_item(partition: &EntryPartition, record: &EntryRecord) -> Item 
 
 fn attributes(record: &EntryRecord) -> Item {
     let status = AttributeValue::S(record.state.table_name().to_owned());
+    let use_id = record.use_id.map(|use_id| AttributeValue::S(use_id.to_string()));
     let numbers = [
         (VISIT, Some(record.fact.visit.number())),
         (STEP, Some(record.fact.step.number())),
@@ -189,6 +193,7 @@ fn attributes(record: &EntryRecord) -> Item {
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), number(value?))))
         .chain([(STATUS.to_owned(), status)])
+        .chain(use_id.map(|use_id| (USE_ID.to_owned(), use_id)))
         .collect()
 }
 
@@ -220,6 +225,7 @@ pub(super) fn to_record(item: &Item) -> Result<EntryRecord, BackupError> {
         claimed_at_ms: optional_number(item, CLAIMED_AT_MS)?,
         expires_at_ms: optional_number(item, EXPIRES_AT_MS)?,
         ended_at_ms: optional_number(item, ENDED_AT_MS)?,
+        use_id: optional_use_id(item)?,
         delete_at_ms: required_number::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
     })
 }
@@ -268,6 +274,15 @@ fn optional_number(item: &Item, name: &str) -> Result<Option<u64>, BackupError> 
     item.contains_key(name)
         .then(|| required_number(item, name))
         .transpose()
+}
+
+fn optional_use_id(item: &Item) -> Result<Option<UseId>, BackupError> {
+    let parse = || {
+        required_text(item, USE_ID)?
+            .parse()
+            .map_err(|_| invalid_attribute_error(USE_ID))
+    };
+    item.contains_key(USE_ID).then(parse).transpose()
 }
 
 /// The error for an attribute that is missing or invalid.

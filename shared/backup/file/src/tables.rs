@@ -41,6 +41,8 @@ struct StoredRecord {
     expires_at_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    use_id: Option<String>,
     delete_at_ms: u64,
 }
 
@@ -165,6 +167,7 @@ fn encode_record(record: &EntryRecord) -> Vec<u8> {
         claimed_at_ms: record.claimed_at_ms,
         expires_at_ms: record.expires_at_ms,
         ended_at_ms: record.ended_at_ms,
+        use_id: record.use_id.map(|use_id| use_id.to_string()),
         delete_at_ms: record.delete_at_ms,
     };
     serde_json::to_vec(&stored).expect("a struct of strings and numbers serializes to JSON")
@@ -180,6 +183,9 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
     let score = stored
         .score
         .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| nonsense("score")));
+    let use_id = stored
+        .use_id
+        .map(|text| text.parse().map_err(|_| nonsense("use_id")));
     Ok(EntryRecord {
         id,
         state: stored.state,
@@ -198,6 +204,7 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
         claimed_at_ms: stored.claimed_at_ms,
         expires_at_ms: stored.expires_at_ms,
         ended_at_ms: stored.ended_at_ms,
+        use_id: use_id.transpose()?,
         delete_at_ms: stored.delete_at_ms,
     })
 }

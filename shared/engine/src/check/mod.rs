@@ -53,14 +53,15 @@ pub async fn check_queue(
     flush_before_read(line, backup, partition).await?;
     let observations =
         find_differences(line, backup, partition, from_shard..end, config, &mut checked).await?;
+    let repairer = Repairer {
+        line,
+        backup,
+        partition,
+    };
+    let observations = repairer.adopt_later_records(observations, &mut checked).await?;
     if !observations.is_empty() {
         sleep(config.second_read_after).await;
         flush_before_read(line, backup, partition).await?;
-        let repairer = Repairer {
-            line,
-            backup,
-            partition,
-        };
         repairer.repair_all(observations, &mut checked).await?;
     }
     line.record_check_progress(&partition.queue, end).await?;

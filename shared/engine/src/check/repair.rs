@@ -1,12 +1,18 @@
-//! The second read of the consistency check, one entry at a time. It repairs an entry that is as the first read
-//! observed it, and leaves a changed one to the next check.
+//! What the consistency check does about one entry that the first read found different, in two steps:
+//!
+//! 1. If the record states a greater fact than the line, the line lost that. It takes the record over at once, as a
+//!    request of the visitor would. No write under way explains this difference, because the line changes first.
+//! 2. Any other difference may be a write under way. After a second read, an entry that is as the first read observed it
+//!    is repaired. A changed one is left to the next check.
 
 use std::collections::HashMap;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::time::Instant;
 use vestibule_backup::{Backup, BackupError, EntryPartition};
-use vestibule_domain::{change::VisitEnd, entry_status::EntryStatus, fact::Fact, id::EntryId};
+use vestibule_domain::{
+    change::VisitEnd, entry_status::EntryStatus, fact::Fact, id::EntryId, record::EntryRecord,
+};
 use vestibule_line::{AdoptBasis, EntryLookup, Line, NotFound};
 
 use super::{
@@ -16,6 +22,7 @@ use super::{
 use crate::{
     agree::{Agreed, Agreement, Place, Start, acknowledge_end, agree},
     log_agreement::log_agreement,
+    reconcile_entry::is_ahead,
     write_through::WRITE_DEADLINE,
 };
 
@@ -30,6 +37,32 @@ pub(super) struct Repairer<'a> {
 }
 
 impl Repairer<'_> {
+    /// Lets the line take over every record that is ahead of it. Returns the other observations.
+    pub(super) async fn adopt_later_records(
+        &self,
+        observations: HashMap<EntryId, EntryObservation>,
+        checked: &mut CheckSummary,
+    ) -> Result<HashMap<EntryId, EntryObservation>, CheckError> {
+        let adoptions: Vec<_> = observations
+            .into_iter()
+            .map(async |(id, observation)| {
+                let adopted = self.adopt_later_record(id, observation).await?;
+                Ok::<_, CheckError>((id, observation, adopted))
+            })
+            .collect();
+        let mut adoptions = stream::iter(adoptions).buffer_unordered(ENTRIES_AT_ONCE);
+        let mut others = HashMap::new();
+        while let Some((id, observation, adopted)) = adoptions.try_next().await? {
+            match adopted {
+                Some(one) => checked.add_entry(one),
+                None => {
+                    others.insert(id, observation);
+                }
+            }
+        }
+        Ok(others)
+    }
+
     pub(super) async fn repair_all(
         &self,
         observations: HashMap<EntryId, EntryObservation>,
@@ -41,12 +74,51 @@ impl Repairer<'_> {
             .collect();
         let mut repairs = stream::iter(repairs).buffer_unordered(ENTRIES_AT_ONCE);
         while let Some(one) = repairs.try_next().await? {
-            *checked += CheckSummary {
-                next_shard: checked.next_shard,
-                ..one
-            };
+            checked.add_entry(one);
         }
         Ok(())
+    }
+
+    /// Lets the line take over the record if it is ahead of the line. Returns `None` if it is not, or if that failed.
+    async fn adopt_later_record(
+        &self,
+        id: EntryId,
+        observation: EntryObservation,
+    ) -> Result<Option<CheckSummary>, CheckError> {
+        let Some((lookup, record)) = self.read_both(id).await? else {
+            return Ok(None);
+        };
+        let basis = match (&lookup, &record) {
+            (EntryLookup::Found(status), Some(record)) if is_ahead(record, status) => AdoptBasis::Known,
+            (EntryLookup::NotFound(NotFound::Ended(end)), Some(record))
+                if record.fact.is_live() && record.fact > end.fact() =>
+            {
+                AdoptBasis::Known
+            }
+            (EntryLookup::NotFound(NotFound::Unknown { at_ms }), Some(record)) if record.fact.is_live() => {
+                AdoptBasis::UnknownAt(*at_ms)
+            }
+            _ => return Ok(None),
+        };
+        let live_fact = record
+            .as_ref()
+            .map(|record| record.fact)
+            .filter(|fact| fact.is_live());
+        let start = Start::Compare(id, record, basis);
+        let summary = self.settle(id, observation, lookup, live_fact, start).await?;
+        Ok(summary.filter(|summary| summary.repaired_count() > 0))
+    }
+
+    /// Reads the entry in the line and then its record. Returns `None` if the item was damaged by hand: the other entries
+    /// are repaired all the same.
+    ///
+    /// The line is asked first: it takes over an entry that it does not know only on a record that was read after that.
+    async fn read_both(&self, id: EntryId) -> Result<Option<(EntryLookup, Option<EntryRecord>)>, CheckError> {
+        let lookup = self.line.status(&self.partition.queue, id).await?;
+        match self.backup.read_entry(self.partition, id).await {
+            Err(BackupError::Unreadable(_)) => Ok(None),
+            record => Ok(Some((lookup, record?))),
+        }
     }
 
     async fn repair(&self, id: EntryId, observation: EntryObservation) -> Result<CheckSummary, CheckError> {
@@ -54,13 +126,8 @@ impl Repairer<'_> {
             skipped: 1,
             ..CheckSummary::default()
         };
-        // The line is asked first: it takes over an entry that it does not know only on a record that was read after
-        // that.
-        let lookup = self.line.status(&self.partition.queue, id).await?;
-        let record = match self.backup.read_entry(self.partition, id).await {
-            // The item was damaged by hand. The other entries are repaired all the same.
-            Err(BackupError::Unreadable(_)) => return Ok(skipped),
-            answer => answer?,
+        let Some((lookup, record)) = self.read_both(id).await? else {
+            return Ok(skipped);
         };
         let live_fact = record
             .as_ref()
@@ -77,6 +144,19 @@ impl Repairer<'_> {
             }
             EntryLookup::NotFound(NotFound::Unknown { .. }) => return Ok(CheckSummary::default()),
         };
+        let summary = self.settle(id, observation, lookup, live_fact, start).await?;
+        Ok(summary.unwrap_or(skipped))
+    }
+
+    /// Makes the line and the backup agree about one entry. Returns `None` if that is left to the next check.
+    async fn settle(
+        &self,
+        id: EntryId,
+        observation: EntryObservation,
+        lookup: EntryLookup,
+        live_fact: Option<Fact>,
+        start: Start,
+    ) -> Result<Option<CheckSummary>, CheckError> {
         let deadline = Instant::now() + WRITE_DEADLINE;
         match agree(self.line, self.backup, self.partition, start, deadline).await? {
             Agreement::Reached(agreed) => {
@@ -86,11 +166,11 @@ impl Repairer<'_> {
                     acknowledge_end(self.line, self.partition, Some(end)).await;
                     summary.ended += 1;
                 }
-                Ok(summary)
+                Ok(Some(summary))
             }
             Agreement::Unwritten(_, _, BackupError::Unreadable(_))
             | Agreement::EnterAgain
-            | Agreement::Undecided => Ok(skipped),
+            | Agreement::Undecided => Ok(None),
             Agreement::Unwritten(_, _, error) => Err(error.into()),
         }
     }

@@ -65,6 +65,16 @@ impl CheckSummary {
     }
 }
 
+impl CheckSummary {
+    /// Adds what the repair of one entry did.
+    pub(super) fn add_entry(&mut self, one: Self) {
+        *self += Self {
+            next_shard: self.next_shard,
+            ..one
+        };
+    }
+}
+
 impl AddAssign for CheckSummary {
     /// Adds the next pass to the passes before it.
     fn add_assign(&mut self, next: Self) {

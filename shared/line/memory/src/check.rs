@@ -3,7 +3,7 @@
 use vestibule_domain::id::{EntryId, SHARD_COUNT};
 use vestibule_line::{CheckAssignment, CheckOrder, Cursor, PAGE_ENTRIES, Page};
 
-use super::{check_progress::CheckProgress, queue::Queue};
+use super::queue::Queue;
 
 /// The number of sets: waiting, ready, active and ended, in this order.
 const SETS: usize = 4;
@@ -47,30 +47,39 @@ impl Queue {
 
     pub(super) fn take_check(&mut self, now_us: u64, order: CheckOrder) -> CheckAssignment {
         let now_ms = self.now_ms(now_us);
-        let v = self.v;
+        let (v, imbalance) = (self.v, self.compute_imbalance());
         let checks = &mut self.check_progress;
-        let early = |since_ms: u64, wait_ms: u64| {
-            let passed_ms = now_ms.checked_sub(since_ms)?;
-            wait_ms.checked_sub(passed_ms).filter(|left_ms| *left_ms > 0)
+        // A clock that was set back does not delay the check: nothing is left of a wait that begins in the future.
+        let time_left_ms = |since_ms: u64, wait_ms: u64| {
+            let passed_ms = now_ms.checked_sub(since_ms).unwrap_or(wait_ms);
+            wait_ms.saturating_sub(passed_ms)
         };
         if checks.last_progress_ms > 0 {
             // A check is running. If it has been silent for too long, its caller has probably died and another one
             // takes over.
-            if let Some(due_in_ms) = early(checks.last_progress_ms, order.silent_ms) {
+            let due_in_ms = time_left_ms(checks.last_progress_ms, order.silent_ms);
+            if due_in_ms > 0 {
                 return CheckAssignment::NotDue { due_in_ms };
             }
         } else {
-            // A clock that was set back does not delay the check: `early` returns `None` for a start in the future.
             let wait_ms = if v == checks.checked_v {
                 order.idle_ms
             } else {
                 order.every_ms
             };
-            if let Some(left_ms) = early(checks.checked_at_ms, wait_ms) {
-                let due_in_ms = left_ms.min(order.every_ms);
+            let mut due_in_ms = time_left_ms(checks.checked_at_ms, wait_ms).min(order.every_ms);
+            let is_loss_known = checks.due_ms > 0;
+            if is_loss_known {
+                due_in_ms = due_in_ms.min(time_left_ms(checks.loss_check_began_ms, order.loss_ms));
+            }
+            if due_in_ms > 0 {
                 return CheckAssignment::NotDue { due_in_ms };
             }
-            checks.current_v = v;
+            if is_loss_known {
+                // A loss that is noticed from now on sets another check due.
+                (checks.due_ms, checks.loss_check_began_ms) = (0, now_ms);
+            }
+            (checks.current_v, checks.checked_imbalance) = (v, imbalance);
         }
         checks.last_progress_ms = now_ms;
         CheckAssignment::Due {
@@ -82,12 +91,8 @@ impl Queue {
         let now_ms = self.now_ms(now_us);
         let checks = &mut self.check_progress;
         if covered_shards == SHARD_COUNT {
-            *checks = CheckProgress {
-                checked_at_ms: now_ms,
-                checked_v: checks.current_v,
-                current_v: checks.current_v,
-                ..CheckProgress::default()
-            };
+            (checks.checked_at_ms, checks.checked_v) = (now_ms, checks.current_v);
+            (checks.last_progress_ms, checks.covered_shards) = (0, 0);
         } else {
             (checks.covered_shards, checks.last_progress_ms) = (covered_shards, now_ms);
         }

@@ -18,6 +18,7 @@ mod held_poll_leases;
 mod journal;
 mod journal_steps;
 mod line;
+mod loss;
 mod memory_line;
 mod pending_report;
 mod promote;

@@ -10,11 +10,11 @@ use vestibule_domain::{
 };
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
-    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome,
-    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
-    LeaveReason, LineError, MinWatermark, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
-    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
-    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
+    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
+    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
+    LeaveOutcome, LeaveReason, LineError, MinWatermark, Page, PromoteOrder, Promotion, PromotionLine,
+    QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use super::{
@@ -26,6 +26,14 @@ use super::{
 impl QueueLine for MemoryLine {
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
         self.with_queue(queue, |queue, time| queue.queue_view(time))
+    }
+
+    async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {
+        Ok(EvictionPolicy::NoEviction)
+    }
+
+    fn server_departures(&self) -> u64 {
+        0
     }
 
     async fn ping(&self) -> Result<(), LineError> {

@@ -25,6 +25,7 @@ impl Queue {
         journal_max: u64,
     ) -> (Promotion, Option<Tick>) {
         let (now_ms, is_apart) = (time.ms(), time.clocks.apart);
+        let loss_sign = self.look_for_loss(now_ms, order.history);
         let is_full = self.journal.is_full(journal_max);
         let mut events = Vec::new();
         // Nothing is dropped or promoted while line time is uncertain, or while the journal has no room for the
@@ -71,6 +72,9 @@ impl Queue {
             promoted_through: self.promoted_through,
             now_ms,
             clocks: time.clocks,
+            tick: self.last_tick(),
+            loss_sign,
+            is_check_due: self.check_progress.due_ms > 0,
         };
         (promotion, tick)
     }

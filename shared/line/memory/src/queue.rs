@@ -62,6 +62,9 @@ pub(super) struct Queue {
     /// The watermark. `fence_v` is the version at which it was last raised.
     pub(super) watermark: u64,
     pub(super) watermark_v: u64,
+    /// How many calls of `promote` there were, and the line time of the last one in Unix milliseconds.
+    pub(super) ticks: u64,
+    pub(super) ticked_at_ms: u64,
 }
 
 impl Queue {
@@ -93,6 +96,8 @@ impl Queue {
             check_progress: CheckProgress::new(now_ms),
             watermark: 0,
             watermark_v: 0,
+            ticks: 0,
+            ticked_at_ms: 0,
             configuration,
         }
     }
@@ -125,6 +130,8 @@ impl Queue {
             queue.put_active(id, visit, session_end_ms);
         }
         queue.last_order = entries.last_order;
+        // No total counts the restored entries.
+        queue.check_progress.checked_imbalance = queue.compute_imbalance();
         queue
     }
 
@@ -203,6 +210,9 @@ impl Queue {
                 v: self.v,
             },
             totals: self.totals,
+            last_tick: self.last_tick(),
+            imbalance: self.imbalance(),
+            check_due_ms: self.check_progress.due_ms,
             clocks: time.clocks,
             session_ends_in_ms: self.session_ends_in_ms(time.ms()),
             load: self.load.filter(|load| load.is_valid(time.ms())),

@@ -93,6 +93,8 @@ impl Queue {
             ("returned", self.totals.returned),
             ("fence", self.watermark),
             ("fence_v", self.watermark_v),
+            ("ticks", self.ticks),
+            ("ticked_at_ms", self.ticked_at_ms),
         ]
         .into_iter()
         .chain(self.unreported.redis_fields())
@@ -102,6 +104,7 @@ impl Queue {
         let testified = self.proposed_offset_ms.map(|ms| ("testified_ms", ms));
         numbers
             .chain([("offset_ms", self.offset_ms)])
+            .chain([("checked_imbalance", self.check_progress.checked_imbalance)])
             .chain(testified)
             .map(|(name, number)| (name.to_owned(), number))
             .chain(
@@ -141,7 +144,7 @@ fn window_fields(name: &str, window: CountWindow) -> Vec<(String, i64)> {
 fn format_end(end: &Change) -> String {
     let how = match end.event {
         Event::Ended { how, .. } => how.name(),
-        event => event.state().name(),
+        event => event.state().name().into(),
     };
     let (version, fact) = (end.version, end.fact());
     format!(

@@ -2,6 +2,7 @@
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
+    consumption::{Consumption, UseId},
     entry_status::EntryStatus,
     fact::Fact,
     id::EntryId,
@@ -118,7 +119,7 @@ impl Queue {
     pub(super) fn count_end(&mut self, how: EndReason) {
         let totals = &mut self.totals;
         let total = match how {
-            EndReason::Completed => &mut totals.completed,
+            EndReason::Completed | EndReason::Consumed(_) => &mut totals.completed,
             EndReason::Left => &mut totals.left,
             EndReason::Evicted => &mut totals.evicted,
             EndReason::NoShow => &mut totals.no_shows,
@@ -154,7 +155,8 @@ impl Queue {
         }
         if validation.consumes {
             let version = self.take_next_version(now_us);
-            change = Some(self.end_visit(version, now_ms, id, visit, EndReason::Completed));
+            let how = build_end_reason(&status, validation.use_id);
+            change = Some(self.end_visit(version, now_ms, id, visit, how));
         }
         ValidateOutcome::Active { status, change }
     }
@@ -191,5 +193,16 @@ impl Queue {
             },
             change: self.new_change(now_us, id, event),
         }
+    }
+}
+
+/// How a consumed visit ends; `status` is what it was before.
+fn build_end_reason(status: &EntryStatus, use_id: Option<UseId>) -> EndReason {
+    match (status, use_id) {
+        (EntryStatus::Active { session_end_ms, .. }, Some(use_id)) => EndReason::Consumed(Consumption {
+            use_id,
+            session_end_ms: *session_end_ms,
+        }),
+        _ => EndReason::Completed,
     }
 }

@@ -50,6 +50,7 @@ local step_ms, over, place, how = tonumber(ARGV[14]), ARGV[15], tonumber(ARGV[16
 local ended_at_ms = tonumber(ARGV[18])
 
 local FUTURE_MAX_MS = 60000 -- how far a visit may be ahead of both clocks: FUTURE_MAX_MS in domain/clock.rs
+-- Any other way is the word for a consumed visit: `consumed:use_id:session_end_ms`.
 local TOTALS = { completed = 'completed', left = 'left', evicted = 'evicted', expired = 'expired',
   ['no-show'] = 'no_shows' }
 
@@ -247,7 +248,7 @@ elseif is_live(record) then
 end
 remove_from_set()
 if entry.set then
-  redis.call('HINCRBY', state, TOTALS[record.how], 1)
+  redis.call('HINCRBY', state, TOTALS[record.how] or 'completed', 1)
 end
 take_version(queue, state)
 store_end(keys, id, record)

@@ -1,5 +1,5 @@
 //! Reads the end of a visit. The scripts write it into the hash `ended`, in the form
-//! `epoch v visit step step_ms how at_ms`.
+//! `epoch v visit step step_ms how at_ms`, where `how` is [`EndReason::name`].
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},

@@ -93,7 +93,7 @@ fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
         let mut words = TickList::new(fields.text(list)?);
         while let Some(member) = words.next_word() {
             let (visit, step, step_ms) = (words.number()?, words.number()?, words.number()?);
-            let (fact, how) = parse_end_fact(visit, step, step_ms, how.name())?;
+            let (fact, how) = parse_end_fact(visit, step, step_ms, &how.name())?;
             push(parse_entry_id(member)?, Event::Ended { fact, how });
         }
     }
@@ -136,6 +136,7 @@ impl<'a> TickList<'a> {
 
 /// Encodes one change as the fields of a record: always nine of them, on which `requeue_with_backoff.lua` relies.
 pub(super) fn encode_change(change: &Change) -> Vec<String> {
+    let end_name;
     let event = match change.event {
         Event::Entered { .. } => "entered",
         Event::FastTracked { .. } => "fast-tracked",
@@ -144,7 +145,10 @@ pub(super) fn encode_change(change: &Change) -> Vec<String> {
         Event::StillReady { .. } => "still-ready",
         Event::Claimed { .. } => "claimed",
         Event::Extended { .. } => "extended",
-        Event::Ended { how, .. } => how.name(),
+        Event::Ended { how, .. } => {
+            end_name = how.name();
+            &*end_name
+        }
     };
     let after = match change.event {
         Event::Entered { after, .. } | Event::FastTracked { after, .. } => after,

@@ -18,6 +18,7 @@ mod dead_letter;
 mod drop_queue;
 mod end;
 mod enter;
+mod eviction_policy;
 mod hold;
 mod journal;
 mod journal_encoding;

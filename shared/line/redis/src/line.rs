@@ -11,16 +11,16 @@ use vestibule_domain::{
 };
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
-    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome,
-    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
-    LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
+    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
+    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
+    LeaveOutcome, LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
     RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
     SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, claim, configure,
-    connect::Request, dead_letter, drop_queue, enter, hold, journal, journal_records, leave,
+    connect::Request, dead_letter, drop_queue, enter, eviction_policy, hold, journal, journal_records, leave,
     park_idle_promoter, promote, queue_view, raise_watermark, read_page, record_check_progress, record_load,
     requeue_with_backoff, restore, status, status_many, take_check, take_fallback_tick, take_report,
     unflushed, validate,
@@ -30,6 +30,14 @@ use super::{
 impl QueueLine for RedisLine {
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
         queue_view::queue_view(self, queue).await
+    }
+
+    async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {
+        eviction_policy::read_eviction_policy(self).await
+    }
+
+    fn server_departures(&self) -> u64 {
+        self.connection.departures()
     }
 
     async fn ping(&self) -> Result<(), LineError> {

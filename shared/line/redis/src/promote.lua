@@ -2,8 +2,10 @@
 -- Removes the entries that timed out, and promotes as many waiting entries as min(waiting, capacity - ready - active,
 -- tokens). One call removes and promotes `chunk` entries at most, so that it does not block Redis for long. One journal
 -- record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not trusted.
+-- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
+-- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock scores claim_clock visits pace settled averages
+-- include: clock scores claim_clock visits pace settled imbalance averages
 -- KEYS: waiting ready active visits ended settled config state journal changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -15,7 +17,7 @@
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
 --   changes: channel, one message for each tick that promotes entries
--- ARGV: given_us witness_ms requested chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms
+-- ARGV: given_us witness_ms requested chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms seen_epoch seen_ticks seen_at_ms has_changed_server
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   requested: promote this many entries at most
@@ -27,9 +29,12 @@
 --   short_ms, long_ms: the lengths of the two windows for moving averages, in milliseconds
 --   silent_ms: after a longer time without a tick, the speed of the line is measured anew, in milliseconds
 --   settled_kept_ms: how long an end stays after the backup has it, in milliseconds
+--   seen_epoch, seen_ticks, seen_at_ms: the mark of the latest tick that the caller has seen: the epoch, the number of
+--     ticks, and the time of the last one in Unix milliseconds; seen_epoch is empty if the caller has seen none
+--   has_changed_server: 1 if the caller has left a server that no longer accepted writes, since its last call; else 0
 -- Output: {'no-queue'}: Redis does not have the queue, or has it with another epoch or a watermark below the fence
 --         {'promoted', promoted, no_shows, expired, limited_by, waiting, ready, active, promoted_through, now_ms,
---          clocks_apart, ahead_ms, offset_ms}:
+--          clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
 --           promoted, no_shows, expired: how many entries this call promoted and removed
 --           limited_by: why it promoted no more: 'line' (no entry waits), 'capacity', 'pace', 'requested' (`requested` or
 --             `chunk`), 'switch' (paused or closed), 'journal' (full) or 'clock' (not trusted)
@@ -38,12 +43,16 @@
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
 --             server's is ahead, in milliseconds
 --           offset_ms: what is added to the server's clock, in milliseconds
+--           epoch, ticks: the mark of this call, whose time is now_ms
+--           loss_sign: what shows that Redis has lost changes: 'lost-tick', 'changed-server' or 'imbalance'; else ''
+--           is_check_due: 1 if a consistency check is due because this call or an earlier one noticed a loss; else 0
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local config, state, journal, changes = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, journal_max, fence_epoch, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
 local short_ms, long_ms, silent_ms = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
-local settled_kept_ms = tonumber(ARGV[12])
+local settled_kept_ms, seen_epoch, seen_ticks, seen_at_ms = tonumber(ARGV[12]), ARGV[13], tonumber(ARGV[14]), ARGV[15]
+local has_changed_server = ARGV[16]
 
 local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms = unpack(redis.call('HMGET', config,
   'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms'))
@@ -52,10 +61,11 @@ if not epoch then
 end
 local v, paused_at_ms, paused_ms, credit, credit_at_ms, claim_floor_ms, claim_floor_until_ms, taken_seconds,
   waiting_seconds, moving_since_ms, promoted_through, heartbeat_ms, tick_gap_ms, waited_ms, waited_max_ms, offset_ms,
-  testified_ms, watermark, line_since_ms, counted_at_ms = unpack(redis.call('HMGET', state,
+  testified_ms, watermark, line_since_ms, counted_at_ms, ticks, ticked_at_ms, check_due_ms, checked_imbalance = unpack(redis.call('HMGET', state,
   'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms', 'claim_floor_until_ms', 'taken_seconds',
   'waiting_seconds', 'moving_since_ms', 'promoted_through', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
-  'offset_ms', 'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms'))
+  'offset_ms', 'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms', 'ticks',
+  'ticked_at_ms', 'check_due_ms', 'checked_imbalance'))
 if fence_epoch ~= '' and (epoch ~= fence_epoch or tonumber(watermark or 0) < fence) then
   return { 'no-queue' }
 end
@@ -65,6 +75,27 @@ local now_ms = math.floor(us / 1000)
 -- One version for everything that this call does: no other change can come in between.
 local change_v = next_version(us, v)
 local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
+
+-- Looks for a loss of changes. A queue of an earlier release has no imbalance to compare with, so it gets one.
+ticks, check_due_ms = tonumber(ticks or 0), tonumber(check_due_ms or 0)
+local imbalance, loss_sign = compute_imbalance(waiting, ready, active, state), ''
+if seen_epoch == epoch and (ticks < seen_ticks or (ticks == seen_ticks and ticked_at_ms ~= seen_at_ms)) then
+  loss_sign = 'lost-tick'
+elseif has_changed_server == '1' then
+  loss_sign = 'changed-server'
+elseif checked_imbalance and check_due_ms == 0 and imbalance ~= tonumber(checked_imbalance) then
+  loss_sign = 'imbalance'
+end
+ticks = ticks + 1
+redis.call('HSET', state, 'ticks', ticks, 'ticked_at_ms', now_ms)
+if not checked_imbalance then
+  redis.call('HSET', state, 'checked_imbalance', imbalance)
+end
+if loss_sign ~= '' then
+  -- What a check under way has compared may have been lost since, so the next check begins anew.
+  check_due_ms = now_ms
+  redis.call('HSET', state, 'check_due_ms', check_due_ms, 'check_heard_ms', 0, 'check_shards', 0)
+end
 
 -- Removes at most `limit` entries whose deadline has passed from a set. Returns how many, and their part of the journal
 -- record: 'id visit step deadline_ms …', with the deadlines in line time.
@@ -234,4 +265,5 @@ redis.call('HSET', state, 'counted_at_ms', now_ms, 'taken_seconds', taken_second
   'moving_since_ms', update_since_ms(is_moving, previous_moving_since_ms, now_ms))
 rotate_windows(state, now_ms, short_ms, long_ms, in_line - promoted, taken + promoted, taken_seconds, waiting_seconds)
 return { 'promoted', promoted, no_shows, expired, limited_by, in_line - promoted, redis.call('ZCARD', ready),
-  redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, tonumber(offset_ms or 0) }
+  redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, tonumber(offset_ms or 0), tonumber(epoch), ticks,
+  loss_sign, check_due_ms > 0 and 1 or 0 }

@@ -8,9 +8,11 @@ use vestibule_domain::{
     id::QueueId,
     pace::LimitedBy,
 };
-use vestibule_line::{LineError, PROMOTE_CHUNK, PromoteOrder, Promotion, SETTLED_END_KEPT_MS};
+use vestibule_line::{
+    LineError, LossSign, PROMOTE_CHUNK, PromoteOrder, Promotion, SETTLED_END_KEPT_MS, TickMark,
+};
 
-use super::{RedisLine, script::LuaScript};
+use super::{RedisLine, reply::ScriptReply, script::LuaScript};
 
 pub(super) static PROMOTE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("promote", include_str!("promote.lua")));
@@ -35,6 +37,11 @@ pub(super) async fn promote(
         .arg(LONG_WINDOW_MS)
         .arg(TICK_GAP_MAX_MS)
         .arg(SETTLED_END_KEPT_MS);
+    let call = match order.history.last_tick {
+        Some(tick) => call.arg(tick.epoch).arg(tick.ticks).arg(tick.at_ms),
+        None => call.arg("").arg(0).arg(0),
+    };
+    let call = call.arg(u8::from(order.history.has_changed_server));
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let limited_by = match reply.read_text()?.as_str() {
@@ -47,21 +54,43 @@ pub(super) async fn promote(
         "clock" => LimitedBy::Clock,
         _ => return Err(reply.protocol_error("a known limit of the promotion")),
     };
+    let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (promoted_through, now_ms) = (reply.read_number()?, reply.read_number()?);
+    let clocks = ClockDifference {
+        apart: reply.read_number()? == 1,
+        ahead_ms: reply.read_signed()?,
+        offset_ms: reply.read_signed()?,
+    };
+    let epoch = u32::try_from(reply.read_number()?).map_err(|_| reply.protocol_error("a valid epoch"))?;
+    let tick = TickMark {
+        epoch,
+        ticks: reply.read_number()?,
+        at_ms: now_ms,
+    };
     Ok(Promotion {
         promoted,
         no_shows,
         expired,
         limited_by,
         has_more: promoted + no_shows + expired == PROMOTE_CHUNK,
-        waiting: reply.read_number()?,
-        ready: reply.read_number()?,
-        active: reply.read_number()?,
-        promoted_through: reply.read_number()?,
-        now_ms: reply.read_number()?,
-        clocks: ClockDifference {
-            apart: reply.read_number()? == 1,
-            ahead_ms: reply.read_signed()?,
-            offset_ms: reply.read_signed()?,
-        },
+        waiting,
+        ready,
+        active,
+        promoted_through,
+        now_ms,
+        clocks,
+        tick,
+        loss_sign: read_loss_sign(&mut reply)?,
+        is_check_due: reply.read_number()? == 1,
     })
+}
+
+fn read_loss_sign(reply: &mut ScriptReply) -> Result<Option<LossSign>, LineError> {
+    let word = reply.read_text()?;
+    let signs = [LossSign::LostTick, LossSign::ChangedServer, LossSign::Imbalance];
+    let sign = signs.into_iter().find(|sign| sign.name() == word);
+    if sign.is_none() && !word.is_empty() {
+        return Err(reply.protocol_error("a known sign of a loss"));
+    }
+    Ok(sign)
 }

@@ -11,7 +11,7 @@ use vestibule_domain::{
     pace::PaceBucket,
     settings::Settings,
 };
-use vestibule_line::{LineError, QueueTotals, QueueView};
+use vestibule_line::{Imbalance, LineError, QueueTotals, QueueView, TickMark};
 
 use super::{RedisLine, record_load::read_last_load, reply::Fields, script::LuaScript};
 
@@ -32,6 +32,7 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
         offset_ms: state.signed_or_zero("offset_ms")?,
     };
     let session_ends_in_ms = reply.read_numbers()?;
+    let totals = read_totals(&state)?;
     Ok(QueueView {
         now_ms,
         waiting,
@@ -65,7 +66,17 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
             epoch: configuration.epoch,
             v: state.number("v")?,
         },
-        totals: read_totals(&state)?,
+        totals,
+        last_tick: TickMark {
+            epoch: configuration.epoch,
+            ticks: state.number_or_zero("ticks")?,
+            at_ms: state.number_or_zero("ticked_at_ms")?,
+        },
+        imbalance: Imbalance {
+            visits: totals.compute_imbalance(waiting + ready + active),
+            at_check: state.signed_or_zero("checked_imbalance")?,
+        },
+        check_due_ms: state.number_or_zero("check_due_ms")?,
         clocks,
         session_ends_in_ms,
         load: read_last_load(&load)?.filter(|load| load.is_valid(now_ms)),

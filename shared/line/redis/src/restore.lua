@@ -4,7 +4,7 @@
 -- The restore of the highest epoch wins, however late the others are: this script replaces a queue of a lower epoch,
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
 -- `journal`, `dead_letters`, `ended` and `settled` stay, unless they are of another generation.
--- include: new_state fields
+-- include: new_state fields imbalance
 -- KEYS: waiting ready active visits ended settled journal dead_letters load config state lost staged_waiting staged_ready staged_active staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -67,6 +67,7 @@ for _, move in ipairs(moves) do
   end
 end
 write_new_state(state, now_us, math.floor(now_us / 1000), 0, last_order, new)
-redis.call('HSET', state, 'fence', fence)
+-- No total counts the restored entries.
+redis.call('HSET', state, 'fence', fence, 'checked_imbalance', compute_imbalance(waiting, ready, active, state))
 redis.call('HSET', config, unpack(new_fields))
 return { 'created' }

@@ -16,7 +16,7 @@ use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply};
 
-const INCLUDES: [(&str, &str); 13] = [
+const INCLUDES: [(&str, &str); 14] = [
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
     ("clock", include_str!("include/clock.lua")),
@@ -30,6 +30,7 @@ const INCLUDES: [(&str, &str); 13] = [
     ("visits", include_str!("include/visits.lua")),
     ("facts", include_str!("include/facts.lua")),
     ("settled", include_str!("include/settled.lua")),
+    ("imbalance", include_str!("include/imbalance.lua")),
 ];
 
 /// The size of `EVALSHA`, a hash and a count.

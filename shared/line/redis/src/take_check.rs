@@ -19,6 +19,7 @@ pub(super) async fn take_check(
         .begin_call(&TAKE_CHECK, queue)
         .arg(order.every_ms)
         .arg(order.idle_ms)
+        .arg(order.loss_ms)
         .arg(order.silent_ms);
     let mut reply = call.send(line).await?;
     let number = reply.read_number()?;

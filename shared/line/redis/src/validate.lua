@@ -13,14 +13,15 @@
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
--- ARGV: given_us witness_ms id expected_visit claims completes pass_end_ms extend_ms latest_end_ms
+-- ARGV: given_us witness_ms id expected_visit claims completes use_id pass_end_ms extend_ms latest_end_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
 --   expected_visit: the visit that the entry must have; empty for any
 --   claims: 1 to claim a ready entry, else 0
 --   completes: 1 to complete an active entry, else 0
---   pass_end_ms: the end of a pass of an earlier epoch, in Unix milliseconds; empty if there is none
+--   use_id: if it completes the entry, the id of the use, which the end keeps; empty if there is none
+--   pass_end_ms: the end of a pass that proves that the entry was active, in Unix milliseconds; empty if there is none
 --   extend_ms: extends the session to this many milliseconds from now; empty to leave it
 --   latest_end_ms: the latest end of an extended session, in Unix milliseconds; empty without `extend_ms`
 -- Output: {'no-queue'}: Redis does not have the queue
@@ -33,8 +34,8 @@
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local config, state = KEYS[7], KEYS[8]
 local given_us, witness_ms, id, expected_visit, claims = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local completes, pass_end_ms = ARGV[6], tonumber(ARGV[7])
-local extend_ms, latest_end_ms = tonumber(ARGV[8]), tonumber(ARGV[9])
+local completes, use_id, pass_end_ms = ARGV[6], ARGV[7], tonumber(ARGV[8])
+local extend_ms, latest_end_ms = tonumber(ARGV[9]), tonumber(ARGV[10])
 
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
@@ -67,8 +68,10 @@ if completes == '1' then
   redis.call('HINCRBY', state, 'completed', 1)
   change = 'completed'
   v = take_version(queue, state)
+  -- The word is that of domain/consumption.rs.
+  local how = use_id == '' and 'completed' or string.format('consumed:%s:%.0f', use_id, entry.step_ms)
   store_end(keys, id,
-    { epoch = queue.epoch, v = v, visit = entry.visit, step = 6, step_ms = 0, how = 'completed', at_ms = queue.now_ms })
+    { epoch = queue.epoch, v = v, visit = entry.visit, step = 6, step_ms = 0, how = how, at_ms = queue.now_ms })
 elseif extend_ms then
   put_active(keys, id, entry, math.max(entry.step_ms, math.min(queue.now_ms + extend_ms, latest_end_ms)))
   change = 'extended'

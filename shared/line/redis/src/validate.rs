@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
+    consumption::{Consumption, UseId},
     entry_status::EntryStatus,
     fact::Fact,
     id::{EntryId, QueueId},
@@ -30,12 +31,17 @@ pub(super) async fn validate(
         .arg(u8::from(validation.consumes))
         .arg(
             validation
+                .use_id
+                .map_or_else(String::new, |use_id| use_id.to_string()),
+        )
+        .arg(
+            validation
                 .reactivate_until_ms
                 .map_or_else(String::new, |end_ms| end_ms.to_string()),
         )
         .arg("")
         .arg("");
-    read_validation(id, call.send(line).await?)
+    read_validation(id, validation.use_id, call.send(line).await?)
 }
 
 pub(super) async fn extend(
@@ -50,11 +56,12 @@ pub(super) async fn extend(
         .arg(visit_arg(extension.visit))
         .arg(0)
         .arg(0)
+        .arg("")
         .arg("");
     let call = call
         .arg(u64::from(extension.seconds) * 1_000)
         .arg(extension.latest_end_ms);
-    match read_validation(id, call.send(line).await?)? {
+    match read_validation(id, None, call.send(line).await?)? {
         ValidateOutcome::Active {
             status,
             change: Some(change),
@@ -68,7 +75,11 @@ pub(super) async fn extend(
     }
 }
 
-fn read_validation(id: EntryId, mut reply: ScriptReply) -> Result<ValidateOutcome, LineError> {
+fn read_validation(
+    id: EntryId,
+    use_id: Option<UseId>,
+    mut reply: ScriptReply,
+) -> Result<ValidateOutcome, LineError> {
     match reply.outcome() {
         "not-yet" => return Ok(ValidateOutcome::NotActive(reply.read_status()?)),
         "other-visit" => return Ok(ValidateOutcome::OtherVisit),
@@ -97,7 +108,12 @@ fn read_validation(id: EntryId, mut reply: ScriptReply) -> Result<ValidateOutcom
         }),
         "completed" => Some(Event::Ended {
             fact: Fact::ended(visit),
-            how: EndReason::Completed,
+            how: use_id.map_or(EndReason::Completed, |use_id| {
+                EndReason::Consumed(Consumption {
+                    use_id,
+                    session_end_ms,
+                })
+            }),
         }),
         _ => return Err(reply.protocol_error("a known kind of change")),
     };

@@ -38,6 +38,8 @@ pub struct CheckOrder {
     pub every_ms: u64,
     /// The same for a queue without changes since its last check began, in milliseconds.
     pub idle_ms: u64,
+    /// The least time from the start of one check that is due for a loss to the next such start, in milliseconds.
+    pub loss_ms: u64,
     /// Another caller takes over a running check that has not reported progress for this long, in milliseconds.
     pub silent_ms: u64,
 }

@@ -1,7 +1,9 @@
 //! Inputs and results of operations on one entry.
 
 use serde::Deserialize;
-use vestibule_domain::{change::Change, entry_status::EntryStatus, problem_code::Code, score::Visit};
+use vestibule_domain::{
+    change::Change, consumption::UseId, entry_status::EntryStatus, problem_code::Code, score::Visit,
+};
 
 /// The answer to [`Line::enter`](crate::EntryLine::enter).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,8 +133,11 @@ pub struct Validation {
     pub claims: bool,
     /// Whether validating completes an active entry, so that the entry is good for one use.
     pub consumes: bool,
-    /// The end of a valid pass of an earlier epoch, in Unix milliseconds. `None` if the visitor showed no such
-    /// pass.
+    /// The id of the use, if the entry is consumed under one. The line keeps it with the end of the visit, so that the
+    /// caller can tell a repeat of the request.
+    pub use_id: Option<UseId>,
+    /// The end of a valid pass of this visit, in Unix milliseconds. `None` if the visitor showed none, or if the caller
+    /// has not read the record yet.
     ///
     /// The pass proves that the entry was active before the line lost that fact. If the line shows the entry as
     /// waiting or ready, the entry becomes active again until this time.

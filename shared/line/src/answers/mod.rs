@@ -3,9 +3,14 @@
 mod adopt;
 mod check;
 mod entry;
+mod eviction;
 mod fallback_tick;
 mod forecast;
 mod hold;
+mod loss;
+mod promotion;
 mod queue;
 
-pub use self::{adopt::*, check::*, entry::*, fallback_tick::*, hold::*, queue::*};
+pub use self::{
+    adopt::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*, loss::*, promotion::*, queue::*,
+};

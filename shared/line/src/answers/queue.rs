@@ -6,61 +6,11 @@ use vestibule_domain::{
     configuration::Configuration,
     estimate::MovingAverages,
     load::LastLoadReport,
-    pace::{LimitedBy, PaceBucket},
+    pace::PaceBucket,
     score::WaitScore,
 };
 
-/// The input of [`Line::promote`](crate::PromotionLine::promote).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PromoteOrder {
-    /// The maximum number of entries to promote. One call moves at most
-    /// [`PROMOTE_CHUNK`](crate::PROMOTE_CHUNK).
-    pub max_entries: u64,
-    /// Whether the caller is the promoter. If so, the line records its heartbeat.
-    pub is_promoter: bool,
-    /// The watermark that the line must have reached, if the caller knows one. A line below it has
-    /// lost changes of the queue: it promotes nothing, and the call fails with
-    /// [`LineError::QueueNotFound`](crate::LineError::QueueNotFound).
-    pub min_watermark: Option<MinWatermark>,
-}
-
-/// A watermark that the line has reached before, as the backup or a caller of `promote` knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MinWatermark {
-    /// The epoch of the queue.
-    pub epoch: u32,
-    /// The [watermark](crate::RecoveryLine::raise_watermark). The line has shown this value or a
-    /// higher one.
-    pub watermark: u64,
-}
-
-/// What one call of [`Line::promote`](crate::PromotionLine::promote) did, and the state of the
-/// queue afterwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Promotion {
-    /// The number of entries that became ready.
-    pub promoted: u64,
-    /// The number of ready entries that the line dropped because their visitors did not claim in time.
-    pub no_shows: u64,
-    /// The number of active entries that the line dropped at the end of their session.
-    pub expired: u64,
-    /// What limited the number of promotions.
-    pub limited_by: LimitedBy,
-    /// Whether this call moved the maximum number of entries. The caller should call again at once.
-    pub has_more: bool,
-    /// The number of waiting entries.
-    pub waiting: u64,
-    /// The number of ready entries: promoted and not yet claimed.
-    pub ready: u64,
-    /// The number of active entries.
-    pub active: u64,
-    /// The highest score promoted so far.
-    pub promoted_through: u64,
-    /// Line time, in Unix milliseconds.
-    pub now_ms: u64,
-    /// How the clocks of the server and the caller compare, so whether line time is certain.
-    pub clocks: ClockDifference,
-}
+use super::loss::{Imbalance, TickMark};
 
 /// The answer to [`Line::adjust_clock`](crate::PromotionLine::adjust_clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,6 +174,12 @@ pub struct QueueView {
     pub version: Version,
     /// Totals since the queue was created.
     pub totals: QueueTotals,
+    /// The last tick.
+    pub last_tick: TickMark,
+    /// How the totals compare with the entries in the line.
+    pub imbalance: Imbalance,
+    /// When the line noticed that it may have lost changes, in Unix milliseconds; 0 if no check is due for that.
+    pub check_due_ms: u64,
     /// How the clocks of the server and the caller compare, so whether line time is certain.
     pub clocks: ClockDifference,
     /// The times until active sessions end, in milliseconds: the first one, one at each twentieth
@@ -257,6 +213,15 @@ pub struct QueueTotals {
     /// Visits that went on after they had been counted as ended: visitors who came back after a missed turn, and
     /// entries that the backup had in a later state.
     pub returned: u64,
+}
+
+impl QueueTotals {
+    /// The visits that began or returned, less those that ended, less the `entries` in the line. See [`Imbalance`].
+    pub fn compute_imbalance(&self, entries: u64) -> i64 {
+        let begun = self.entered + self.returned;
+        let ended = self.no_shows + self.completed + self.left + self.evicted + self.expired;
+        begun.cast_signed() - (ended + entries).cast_signed()
+    }
 }
 
 /// A record of the journal, which is the outbox of changes that are not in the backup yet.

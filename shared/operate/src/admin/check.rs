@@ -10,6 +10,8 @@ use vestibule_engine::{
     dead_letter,
 };
 
+use vestibule_line::EvictionPolicy;
+
 use super::{Admin, Problem, entry_partition};
 
 /// The command starts no further part of a check after this time. The rest of the function's
@@ -41,6 +43,9 @@ impl Admin {
         let mut result = json!(checked);
         result["queue"] = json!(queue.as_str());
         result["dead_lettered"] = json!(set_aside);
+        // The check has succeeded by now, so a line that stops answering does not fail the command.
+        let policy = self.line.eviction_policy().await;
+        result["eviction_policy"] = json!(policy.unwrap_or(EvictionPolicy::Unknown));
         result["complete"] = json!(next.is_none());
         Ok(result)
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::flush::{RECORDS_MAX, flush_journal};
-use vestibule_line::{MinWatermark, PROMOTE_CHUNK, PromoteOrder};
+use vestibule_line::{LineHistory, MinWatermark, PROMOTE_CHUNK, PromoteOrder};
 
 use super::{Admin, Problem, entry_partition};
 
@@ -28,6 +28,7 @@ impl Admin {
                     epoch: stored.metadata.epoch,
                     watermark: stored.metadata.watermark,
                 }),
+                history: LineHistory::default(),
             };
             let step = self.line.promote(queue, order).await?;
             promoted += step.promoted;

@@ -68,6 +68,8 @@ fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
         "estimated_wait_seconds": view.estimate(&forecast, view.waiting).filter(|_| view.waiting > 0),
         "clock": view.clocks,
         "totals": view.totals,
+        "imbalance": view.imbalance,
+        "check_due_age_ms": age_ms(view.check_due_ms),
         "load": view.load.map(|load| json!({
             "tps": load.report.tps,
             "latency_ms": load.report.latency_ms,

@@ -1,5 +1,5 @@
-//! Schedules the consistency checks of the line with the backup. Every few minutes the promoter
-//! that asks first runs the check of a queue.
+//! Schedules the consistency checks of the line with the backup. Every few minutes, and at once when the line may have lost
+//! changes, the promoter that asks first runs the check of a queue.
 
 use std::{
     collections::HashMap,
@@ -18,6 +18,7 @@ use vestibule_line::{CheckAssignment, CheckOrder, Line};
 const CHECK_INTERVALS: CheckOrder = CheckOrder {
     every_ms: 300_000,
     idle_ms: 3_600_000,
+    loss_ms: 60_000,
     silent_ms: 60_000,
 };
 /// The longest time until the promoter asks the line for a turn again, because the check of another
@@ -29,12 +30,13 @@ const ASK_INTERVAL: Duration = Duration::from_secs(20);
 pub(super) struct CheckSchedule(Mutex<HashMap<QueueId, Instant>>);
 
 impl CheckSchedule {
-    /// Whether it is time to ask the line for a turn. If it returns `true`, the caller must ask.
-    pub(super) fn take_ask_turn(&self, queue: &QueueId) -> bool {
+    /// Whether it is time to ask the line for a turn. It is with every tick while a check is due because the line may
+    /// have lost changes. If it returns `true`, the caller must ask.
+    pub(super) fn take_ask_turn(&self, queue: &QueueId, is_loss_known: bool) -> bool {
         // The mutex holds only a map, which is consistent even if a holder of the lock panicked.
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if next.get(queue).is_some_and(|at| now < *at) {
+        if !is_loss_known && next.get(queue).is_some_and(|at| now < *at) {
             return false;
         }
         next.insert(queue.clone(), now + ASK_INTERVAL);

@@ -16,6 +16,7 @@
 mod all_queues;
 mod checks;
 mod clock_watch;
+mod eviction;
 mod park;
 mod probes;
 mod queue_registry;

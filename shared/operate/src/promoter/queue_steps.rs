@@ -30,6 +30,9 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 const SYNC_TIMEOUT: Duration = Duration::from_mins(5);
 impl Promoter {
     pub(super) async fn list_queues(self: &Arc<Self>) {
+        if self.eviction_report.is_new() {
+            self.eviction_report.report(&*self.line).await;
+        }
         match timeout(LIST_TIMEOUT, self.backup.list_queues()).await {
             Ok(Ok(queues)) => {
                 self.reporter.retain_queues(&queues);
@@ -126,7 +129,8 @@ impl Promoter {
         }
         let _permit = self.steps.ticks.acquire().await;
         let fence = self.registry.fence(queue);
-        let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
+        let ticking = tick(&*self.line, queue, fence, &self.tick_history);
+        let outcome = match timeout(TICK_TIMEOUT, ticking).await {
             Ok(Ok(summary)) => {
                 debug!(event = "queue.ticked", %queue, ticked = ?summary, "ticked the queue");
                 let is_empty = summary.waiting + summary.ready + summary.active == 0;
@@ -144,7 +148,7 @@ impl Promoter {
                 if self.reporter.is_due(queue) {
                     self.start_step(Step::Report(queue.clone()));
                 }
-                if self.checks.take_ask_turn(queue) {
+                if self.checks.take_ask_turn(queue, summary.is_check_due) {
                     self.start_step(Step::Check(queue.clone()));
                 }
                 Ok(())
@@ -181,8 +185,15 @@ impl Promoter {
         let Some(partition) = self.registry.partition(queue) else {
             return;
         };
-        let report = |checked: &_| self.reporter.report_check(queue, checked);
+        let mut has_checked = false;
+        let report = |checked: &_| {
+            has_checked = true;
+            self.reporter.report_check(queue, checked);
+        };
         let outcome = run_due_check(&*self.line, &*self.backup, &partition, report).await;
+        if has_checked {
+            self.eviction_report.report(&*self.line).await;
+        }
         self.registry
             .log_step_outcome(queue, "check", outcome.map_err(|error| error.to_string()));
     }

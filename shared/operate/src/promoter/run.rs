@@ -9,13 +9,14 @@ use std::{
 
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use vestibule_backup::Backup;
-use vestibule_engine::sync::SettingsPolicy;
+use vestibule_engine::{sync::SettingsPolicy, tick_history::TickHistory};
 use vestibule_line::Line;
 use vestibule_telemetry::emf::Metrics;
 
 use super::{
     checks::CheckSchedule,
     clock_watch::ClockWatch,
+    eviction::EvictionReport,
     queue_registry::QueueRegistry,
     report::MetricsReporter,
     steps::{Step, StepRunner},
@@ -47,6 +48,8 @@ pub struct Promoter {
     pub(super) reporter: MetricsReporter,
     pub(super) checks: CheckSchedule,
     pub(super) clock_watch: ClockWatch,
+    pub(super) tick_history: TickHistory,
+    pub(super) eviction_report: EvictionReport,
     pub(super) steps: StepRunner,
 }
 
@@ -61,6 +64,8 @@ impl Promoter {
             reporter: MetricsReporter::new(Metrics::for_process()),
             checks: CheckSchedule::default(),
             clock_watch: ClockWatch::new(),
+            tick_history: TickHistory::default(),
+            eviction_report: EvictionReport::default(),
             steps: StepRunner::default(),
         }
     }

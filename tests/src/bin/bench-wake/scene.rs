@@ -23,7 +23,9 @@ use vestibule_domain::{
     id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
     settings::Settings,
 };
-use vestibule_line::{EnterOutcome, EntryLine, LineError, PromoteOrder, PromotionLine, RecoveryLine};
+use vestibule_line::{
+    EnterOutcome, EntryLine, LineError, LineHistory, PromoteOrder, PromotionLine, RecoveryLine,
+};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::in_process::{local_config, signer};
 
@@ -214,6 +216,7 @@ fn promote_order(max_entries: u64) -> PromoteOrder {
         max_entries,
         is_promoter: true,
         min_watermark: None,
+        history: LineHistory::default(),
     }
 }
 

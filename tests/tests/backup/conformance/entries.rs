@@ -6,9 +6,11 @@ use vestibule_backup::{Backup, EntryPartition, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{EndReason, Event, Version},
+    consumption::Consumption,
     fact::Turn,
     id::SHARD_COUNT,
     record::EntryRecord,
+    state::EntryState,
 };
 use vestibule_tests::{
     entries::{change, fresh_partition, now_ms, place, write_all},
@@ -21,6 +23,7 @@ on_both_backups! {
     change_reads_back
     repeated_changes_change_nothing
     late_changes_add_missing_times_and_nothing_else
+    consumed_visit_keeps_the_id_of_its_use
     any_change_may_be_the_first_of_a_later_visit
     version_of_a_record_never_falls
     live_entries_are_listed_exactly_once
@@ -60,6 +63,32 @@ async fn repeated_changes_change_nothing(backup: &dyn Backup) {
                 (before.score, before.expires_at_ms, before.delete_at_ms)
             );
         }
+    }
+}
+
+async fn consumed_visit_keeps_the_id_of_its_use(backup: &dyn Backup) {
+    let consumption = Consumption {
+        use_id: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff".parse().expect("a UUID"),
+        session_end_ms: now_ms() + 300_000,
+    };
+    let place = place(0);
+    let end = ended(place, EndReason::Consumed(consumption));
+    // The end of a known visit, and an end that is the first change of its visit that the backup gets.
+    for before in [vec![Event::Entered { place, after: None }], Vec::new()] {
+        let entry = BackedUpEntry::new(backup);
+        for event in before {
+            entry.put(1, event).await;
+        }
+        entry.put(2, end).await;
+        let record = backup.read_entry(&entry.partition, entry.id).await;
+        let record = record.expect("an answer").expect("a record");
+        assert_eq!(record.state, EntryState::Completed);
+        assert_eq!(record.consumption(), Some(consumption));
+        assert_eq!(record.end_reason(), Some(EndReason::Consumed(consumption)));
+
+        // Another completion of the same visit changes nothing.
+        let repeat = entry.put(3, ended(place, EndReason::Completed)).await;
+        assert_eq!(repeat, PutOutcome::Superseded(record));
     }
 }
 

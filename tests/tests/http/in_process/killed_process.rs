@@ -174,6 +174,7 @@ async fn an_unwritten_consumption_is_written_by_complete() {
         visit: None,
         claims: false,
         consumes: true,
+        use_id: None,
         reactivate_until_ms: None,
     };
     let consumed = api.line.validate(&queue_id(), entry_id(&guest), check).await;

@@ -13,7 +13,8 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{
-    AdoptOrder, HoldOrder, JournalLimits, Line, PromoteOrder, ReportOrder, SessionExtension, Validation,
+    AdoptOrder, HoldOrder, JournalLimits, Line, LineHistory, PromoteOrder, ReportOrder, SessionExtension,
+    TickMark, Validation,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
@@ -21,7 +22,10 @@ use vestibule_tests::lines::{ManualClock, configuration, visitor};
 
 use self::compare::require_equal;
 pub(crate) use self::known_visits::CHANGE_KINDS;
-use crate::{journal_operations, operations::Operation};
+use crate::{
+    journal_operations,
+    operations::{Operation, use_id},
+};
 
 /// More records than a sequence can write.
 pub(crate) const JOURNAL_RECORDS_MAX: usize = 1_000;
@@ -164,11 +168,22 @@ impl LinePair {
             Operation::Promote {
                 max_entries,
                 is_promoter,
+                seen_tick,
+                has_changed_server,
             } => {
+                let last_tick = line.queue_view(queue).await.expect("a view").last_tick;
                 let order = PromoteOrder {
                     max_entries: *max_entries,
                     is_promoter: *is_promoter,
                     min_watermark: None,
+                    history: LineHistory {
+                        last_tick: seen_tick.map(|(ticks, ms)| TickMark {
+                            ticks: last_tick.ticks.saturating_add_signed(ticks),
+                            at_ms: last_tick.at_ms.saturating_add_signed(ms),
+                            ..last_tick
+                        }),
+                        has_changed_server: *has_changed_server,
+                    },
                 };
                 to_text(line.promote(queue, order).await)
             }
@@ -184,12 +199,14 @@ impl LinePair {
                 visit,
                 claims,
                 consumes,
+                use_number,
                 pass_ms_from_now,
             } => {
                 let validation = Validation {
                     visit: self.select_visit(*number, *visit),
                     claims: *claims,
                     consumes: *consumes,
+                    use_id: use_number.map(use_id),
                     reactivate_until_ms: pass_ms_from_now
                         .map(|ms| self.clock.now_ms().saturating_add_signed(ms)),
                 };

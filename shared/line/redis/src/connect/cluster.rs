@@ -5,7 +5,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -42,6 +42,8 @@ pub(super) struct Cluster {
     connect_lock: Arc<Mutex<()>>,
     /// Whether a task already tests the current client and replaces it if needed.
     is_renewing: AtomicBool,
+    /// How often the client was replaced because a primary did not answer.
+    departures: AtomicU64,
 }
 
 impl Cluster {
@@ -52,6 +54,7 @@ impl Cluster {
             current: RwLock::default(),
             connect_lock: Arc::default(),
             is_renewing: AtomicBool::default(),
+            departures: AtomicU64::default(),
         };
         // Builds a client once, so that a bad address is an error now and not with the first call.
         cluster.build_client(&BTreeSet::new()).map_err(to_line_error)?;
@@ -157,7 +160,13 @@ impl Cluster {
                 "a node of the Redis cluster did not answer: replaced the client by one that reaches every primary"
             );
             self.set_current(&new);
+            self.departures.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// How often this process left a node that did not answer.
+    pub(super) fn departures(&self) -> u64 {
+        self.departures.load(Ordering::Relaxed)
     }
 
     fn set_current(&self, new: &ClusterConnection) {

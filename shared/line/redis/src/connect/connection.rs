@@ -96,6 +96,14 @@ impl Connection {
         outcome
     }
 
+    /// How often this process left a server that another one replaced.
+    pub(crate) fn departures(&self) -> u64 {
+        match &self.topology {
+            Topology::Server(server) => server.departures(),
+            Topology::Cluster(cluster) => cluster.departures(),
+        }
+    }
+
     /// Subscribes to a channel on the server that has its slot. Subscriptions use a connection of
     /// their own.
     pub(crate) async fn subscribe(&self, channel: String) -> Result<TickSubscription, LineError> {

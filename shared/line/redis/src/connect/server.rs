@@ -57,8 +57,8 @@ pub(super) struct Server {
     /// The earliest time of the next replacement of a demoted link; `None` before the first. A replacement
     /// locks it, so that one call connects and the others wait for it (single-flight).
     next_replacement_at: Arc<Mutex<Option<Instant>>>,
-    /// Tells the subscription connections that this process left their server.
-    departures: watch::Sender<()>,
+    /// Counts how often this process left a demoted server, and tells the subscription connections.
+    departures: watch::Sender<u64>,
     opened_at: Instant,
     /// When a write test was last sent, in milliseconds since `opened_at`. 0 before the first.
     write_tested_at_ms: AtomicU64,
@@ -105,8 +105,13 @@ impl Server {
     }
 
     /// Returns a receiver that changes when this process leaves a demoted server.
-    pub(super) fn watch_departures(&self) -> watch::Receiver<()> {
+    pub(super) fn watch_departures(&self) -> watch::Receiver<u64> {
         self.departures.subscribe()
+    }
+
+    /// How often this process left a demoted server.
+    pub(super) fn departures(&self) -> u64 {
+        *self.departures.borrow()
     }
 
     /// Sends a request. If the server is demoted, sends the request once more on a new link.
@@ -218,7 +223,7 @@ impl Server {
             LinkHealth::Demoted(_) => return Err(still_demoted()),
         }
         let link = self.set_current(manager);
-        self.departures.send_replace(());
+        self.departures.send_modify(|departures| *departures += 1);
         tracing::info!(
             event = "line.server_replaced",
             "the Redis server did not accept writes: this process connected again and reached one that does"

@@ -44,7 +44,7 @@ pub(super) struct SubscriptionServer {
     pub(super) link_test: LinkTest,
     /// Changes when this process leaves the server. `None` for the node of a cluster, which is left when the
     /// queue moves.
-    pub(super) departures: Option<watch::Receiver<()>>,
+    pub(super) departures: Option<watch::Receiver<u64>>,
 }
 
 /// The subscription connections of a process, by the name of the server.
@@ -125,7 +125,7 @@ struct SubscriberConnection {
     unconfirmed_unsubscribes: Vec<String>,
     last_heard_at: Instant,
     link_test: LinkTest,
-    departures: Option<watch::Receiver<()>>,
+    departures: Option<watch::Receiver<u64>>,
     /// The sender of its own commands, through which a listener that is dropped ends its
     /// subscription. It is weak, so that the task ends when no other sender is left.
     commands: WeakUnboundedSender<SubscriberCommand>,
@@ -282,7 +282,7 @@ impl SubscriberConnection {
 }
 
 /// Returns when this process leaves the server of the connection. Never returns if it cannot leave.
-async fn wait_for_departure(departures: &mut Option<watch::Receiver<()>>) {
+async fn wait_for_departure(departures: &mut Option<watch::Receiver<u64>>) {
     let has_left = match departures {
         Some(departures) => departures.changed().await.is_ok(),
         None => false,

@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 
+use vestibule_domain::consumption::Consumption;
+
 use super::*;
 
 fn decode(list: &[String]) -> Result<Vec<Change>, LineError> {
@@ -66,7 +68,16 @@ fn every_change_decodes_as_it_was_encoded() {
     let fact = Fact::active(visit, session_end_ms).timed_out();
     let how = EndReason::Expired;
     events.push(Event::Ended { fact, how });
-    for how in [EndReason::Completed, EndReason::Left, EndReason::Evicted] {
+    let consumed = EndReason::Consumed(Consumption {
+        use_id: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff".parse().expect("a UUID"),
+        session_end_ms,
+    });
+    for how in [
+        EndReason::Completed,
+        consumed,
+        EndReason::Left,
+        EndReason::Evicted,
+    ] {
         let fact = Fact::ended(visit);
         events.push(Event::Ended { fact, how });
     }

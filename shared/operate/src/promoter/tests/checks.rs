@@ -106,6 +106,7 @@ async fn interrupted_check_continues_where_it_stopped() {
     let order = CheckOrder {
         every_ms: 300_000,
         idle_ms: 300_000,
+        loss_ms: 60_000,
         silent_ms: 60_000,
     };
     let turn = scene.line.take_check(&queue, order).await.expect("an answer");

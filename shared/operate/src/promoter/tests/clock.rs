@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_clock::Clock;
 use vestibule_domain::{id::QueueId, pace::LimitedBy, state::EntryState};
-use vestibule_line::{EntryLine, EntryLookup, PromoteOrder, PromotionLine, QueueLine};
+use vestibule_line::{EntryLine, EntryLookup, LineHistory, PromoteOrder, PromotionLine, QueueLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::{emf::Metrics, metrics::CLOCKS_APART};
 
@@ -172,6 +172,7 @@ async fn promoter_with_a_jumped_clock_adjusts_nothing() {
             max_entries: 1_000,
             is_promoter: true,
             min_watermark: None,
+            history: LineHistory::default(),
         };
         let other = clocks.line.promote(&queue, order).await.expect("promoted");
         assert_eq!(

@@ -9,6 +9,7 @@ use vestibule_domain::{pace::LimitedBy, state::EntryState};
 use vestibule_engine::{
     fallback_tick::{FallbackTickError, FallbackTickOutcome, fallback_tick},
     tick::tick,
+    tick_history::TickHistory,
 };
 
 use super::{Fixture, slow_backup::paced_line};
@@ -40,7 +41,15 @@ impl Fixture {
         let view = self.line.queue_view(&partition.queue).await.expect("seen");
         let pace = view.configuration.settings.pace();
         let until = Instant::now() + Duration::from_secs(1);
-        fallback_tick(&*self.line, &*self.backup, partition, pace, until).await
+        fallback_tick(
+            &*self.line,
+            &*self.backup,
+            partition,
+            pace,
+            &TickHistory::default(),
+            until,
+        )
+        .await
     }
 
     /// Runs a fallback tick that must not be refused. Returns how many entries it promoted.
@@ -97,7 +106,9 @@ async fn running_promoter_prevents_fallback_ticks() {
     let scene = Fixture::new(paced_line());
     let (partition, _) = queue_with_waiting_visitors(&scene, 5).await;
     tokio::time::pause();
-    tick(&*scene.line, &partition.queue, None).await.expect("ticked");
+    tick(&*scene.line, &partition.queue, None, &TickHistory::default())
+        .await
+        .expect("ticked");
     sleep(Duration::from_millis(2_900)).await;
     assert_eq!(
         scene.fallback_tick(&partition).await.expect("answered"),
@@ -133,7 +144,15 @@ async fn stale_or_lost_line_gets_no_fallback_tick() {
     assert!(scene.line.drop_queue(&partition.queue, 2).await.expect("dropped"));
     let until = Instant::now() + Duration::from_secs(1);
     let pace = view.configuration.settings.pace();
-    let driven = fallback_tick(&*scene.line, &*scene.backup, &partition, pace, until).await;
+    let driven = fallback_tick(
+        &*scene.line,
+        &*scene.backup,
+        &partition,
+        pace,
+        &TickHistory::default(),
+        until,
+    )
+    .await;
     assert_eq!(driven.expect("answered"), FallbackTickOutcome::LineNotCurrent);
 }
 

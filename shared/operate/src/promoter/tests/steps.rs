@@ -12,6 +12,7 @@ use vestibule_engine::{
     flush::flush_journal,
     sync::{SettingsPolicy, SyncError, SyncOutcome, apply_configuration, build_configuration},
     tick::tick,
+    tick_history::TickHistory,
 };
 use vestibule_line::{ConfigureOutcome, LineError};
 
@@ -43,7 +44,9 @@ async fn tick_promotes_and_flush_writes_the_journal() {
     );
     scene.sync(&queue).await.expect("synced");
 
-    let ticked = tick(&*scene.line, &queue, None).await.expect("ticked");
+    let ticked = tick(&*scene.line, &queue, None, &TickHistory::default())
+        .await
+        .expect("ticked");
 
     assert_eq!((ticked.promoted, ticked.waiting, ticked.ready), (2, 1, 2));
     assert_eq!(ticked.limited_by, LimitedBy::Capacity);
@@ -69,7 +72,9 @@ async fn tick_promotes_and_flush_writes_the_journal() {
 async fn tick_of_an_unknown_queue_fails() {
     let scene = Fixture::new(memory_line());
     let (queue, _) = scene.store_queue("q", json!({})).await;
-    let error = tick(&*scene.line, &queue, None).await.expect_err("lost");
+    let error = tick(&*scene.line, &queue, None, &TickHistory::default())
+        .await
+        .expect_err("lost");
     assert!(matches!(error, LineError::QueueNotFound), "{error}");
 }
 

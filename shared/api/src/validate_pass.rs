@@ -1,0 +1,130 @@
+//! Validates a visitor by a pass. The pass proves that the visit was active, also if the line has lost that, for example
+//! in a failover. So the record of the entry is read first: `docs/adr/0017-a-line-that-went-back.md` has the table.
+
+use tokio::time::timeout;
+use vestibule_backup::BackupError;
+use vestibule_domain::{
+    entry_status::EntryStatus, fact::Step, id::EntryId, record::EntryRecord, score::Visit,
+};
+use vestibule_engine::reconcile_entry::is_ahead;
+use vestibule_line::{EntryLookup, NotFound, ValidateOutcome, Validation};
+
+use super::{
+    ApiState,
+    missing_entry::QueryError,
+    problem::Problem,
+    queue_cache::{QueueSnapshot, READ_TIMEOUT},
+};
+
+/// A pass whose signature, queue and entry are right.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VerifiedPass {
+    pub(super) visit: Visit,
+    /// When the pass ends, in Unix milliseconds.
+    pub(super) end_ms: u64,
+    /// Whether it has ended. Such a pass is good for the repeat of a request alone.
+    pub(super) has_expired: bool,
+}
+
+/// The answer to a validation.
+pub(super) enum ValidationAnswer {
+    /// The line has decided. If the answer has a change, it is to be written.
+    Line(ValidateOutcome),
+    /// The visitor may act, and nothing is to be written.
+    Confirmed {
+        /// The status of the entry.
+        status: EntryStatus,
+        /// Whether the backup has what let the visitor in, or consumed the visit.
+        durable: bool,
+    },
+}
+
+impl ApiState {
+    /// Validates an entry by a verified pass of its visit.
+    pub(super) async fn validate_with_pass(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        validation: Validation,
+        pass: VerifiedPass,
+    ) -> Result<ValidationAnswer, QueryError> {
+        let stored = self.read_record_of_pass(snapshot, id).await;
+        let answer = self
+            .convert_line_error(
+                snapshot,
+                self.line.validate(&snapshot.queue, id, validation).await,
+            )
+            .await?;
+        let needs_adoption = match (&answer, &stored) {
+            (ValidateOutcome::Active { change: Some(_), .. }, _) => false,
+            (
+                ValidateOutcome::Active { status, .. } | ValidateOutcome::NotActive(status),
+                Ok(Some(record)),
+            ) => is_ahead(record, status),
+            (ValidateOutcome::OtherVisit, Ok(Some(record))) => record.visit() == pass.visit,
+            (ValidateOutcome::NotFound(NotFound::Ended(end)), Err(error))
+                if end.fact().visit == pass.visit && end.fact().step <= Step::ReadyAgain =>
+            {
+                if validation.consumes {
+                    return Err(Problem::backup_unavailable(error).into());
+                }
+                tracing::warn!(
+                    event = "entry.pass_unconfirmed", queue = %snapshot.queue, entry = %id, %error,
+                    "accepted a pass although Redis shows a missed turn of its visit: the claim may be lost, and the \
+                     backup did not return the record"
+                );
+                return Ok(ValidationAnswer::Confirmed {
+                    status: EntryStatus::Active {
+                        visit: pass.visit,
+                        session_end_ms: pass.end_ms,
+                        now_ms: snapshot.now_ms(),
+                    },
+                    durable: false,
+                });
+            }
+            _ => false,
+        };
+        if needs_adoption && let Ok(record) = stored {
+            self.adopt_record_of_pass(snapshot, id, record).await?;
+        } else if !matches!(
+            answer,
+            ValidateOutcome::NotActive(_) | ValidateOutcome::NotFound(_)
+        ) {
+            return Ok(ValidationAnswer::Line(answer));
+        }
+        // The line lost what made the visit active. It takes the pass for proof.
+        let validation = Validation {
+            reactivate_until_ms: Some(pass.end_ms),
+            ..validation
+        };
+        self.query_validation(snapshot, id, validation).await
+    }
+
+    async fn read_record_of_pass(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+    ) -> Result<Option<EntryRecord>, BackupError> {
+        let partition = snapshot.partition();
+        let read = self.backup.read_entry(&partition, id);
+        timeout(READ_TIMEOUT, read).await.unwrap_or_else(|_| {
+            let reason = "the backup did not return the record of the entry in time";
+            Err(BackupError::Unavailable(reason.to_owned()))
+        })
+    }
+
+    /// Lets the line take over a record that is ahead of it.
+    async fn adopt_record_of_pass(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        record: Option<EntryRecord>,
+    ) -> Result<(), QueryError> {
+        let lookup = self.line.status(&snapshot.queue, id).await;
+        // A missing entry is resolved by the validation that follows.
+        if let EntryLookup::Found(status) = self.convert_line_error(snapshot, lookup).await? {
+            self.reconcile_status(snapshot, id, status, record).await?;
+        }
+        Ok(())
+    }
+}

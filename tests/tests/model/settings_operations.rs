@@ -1,0 +1,47 @@
+//! The changes of settings.
+
+use proptest::{prelude::*, strategy::Union};
+use vestibule_domain::settings::{Entrance, ReEntry, Settings};
+
+/// A change of settings.
+#[derive(Debug, Clone)]
+pub(crate) enum Setting {
+    Capacity(u32),
+    Batch(u32),
+    IntervalSeconds(u32),
+    ClaimSeconds(u32),
+    SessionSeconds(u32),
+    ReEntry(ReEntry),
+    Entrance(Entrance),
+    Paused(bool),
+}
+
+impl Setting {
+    pub(crate) fn apply(&self, settings: &mut Settings) {
+        match self {
+            Self::Capacity(capacity) => settings.capacity = *capacity,
+            Self::Batch(batch) => settings.batch = *batch,
+            Self::IntervalSeconds(seconds) => settings.interval_seconds = *seconds,
+            Self::ClaimSeconds(seconds) => settings.claim_seconds = *seconds,
+            Self::SessionSeconds(seconds) => settings.session_seconds = *seconds,
+            Self::ReEntry(re_entry) => settings.re_entry = *re_entry,
+            Self::Entrance(entrance) => settings.entrance = *entrance,
+            Self::Paused(paused) => settings.paused = *paused,
+        }
+    }
+}
+
+pub(crate) fn setting() -> impl Strategy<Value = Setting> {
+    prop_oneof![
+        1 => (1_u32..7).prop_map(Setting::Capacity),
+        1 => (1_u32..7).prop_map(Setting::Batch),
+        1 => (1_u32..30).prop_map(Setting::IntervalSeconds),
+        1 => (10_u32..60).prop_map(Setting::ClaimSeconds),
+        1 => (1_u32..120).prop_map(Setting::SessionSeconds),
+        1 => Union::new([ReEntry::Keep, ReEntry::Requeue].map(Just)).prop_map(Setting::ReEntry),
+        1 => Union::new([Entrance::Open, Entrance::Open, Entrance::Draining, Entrance::Closed].map(Just))
+            .prop_map(Setting::Entrance),
+        // Pauses end more often than they start, so that most operations find the queue moving.
+        4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
+    ]
+}
