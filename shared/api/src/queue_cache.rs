@@ -193,15 +193,28 @@ impl QueueCache {
 
     async fn lookup_error(&self, queue: &QueueId, error: LineError) -> QueueLookupError {
         match error {
-            LineError::QueueNotFound => match self.backup.read_queue(queue).await {
-                Ok(Some(_)) => QueueLookupError::Recovering,
-                Ok(None) => QueueLookupError::QueueNotFound,
-                Err(error) => QueueLookupError::BackupUnavailable(error.to_string()),
-            },
+            LineError::QueueNotFound => self.read_lost_queue(queue).await,
             LineError::Unavailable(cause) => QueueLookupError::LineUnavailable(cause),
             LineError::Protocol(cause) => QueueLookupError::Protocol(cause),
             // A read never adds to the journal, so this answer makes no sense.
             LineError::JournalFull => QueueLookupError::Protocol(error.to_string()),
+        }
+    }
+
+    /// Asks the backup why the line does not have a queue. While the queue is restored, the backup is asked once a
+    /// second at most. Only the request that holds the refresh lock asks, so the answers need no lock of their own.
+    async fn read_lost_queue(&self, queue: &QueueId) -> QueueLookupError {
+        let slot = self.slot(queue);
+        if slot.fallback.is_recovering() {
+            return QueueLookupError::Recovering;
+        }
+        match self.backup.read_queue(queue).await {
+            Ok(Some(_)) => {
+                slot.fallback.set_recovering();
+                QueueLookupError::Recovering
+            }
+            Ok(None) => QueueLookupError::QueueNotFound,
+            Err(error) => QueueLookupError::BackupUnavailable(error.to_string()),
         }
     }
 

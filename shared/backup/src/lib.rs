@@ -45,16 +45,26 @@ pub trait Backup: Send + Sync + 'static {
         change: &Change,
     ) -> Result<PutOutcome, BackupError>;
 
-    /// Writes changes of different entries, in any order, and returns one outcome for each. The number of concurrent
-    /// writes adapts to what the backup accepts: a [throttled](BackupError::Throttled) write is repeated after a pause.
-    /// No write begins after `until`.
+    /// Writes changes of one entry as if one after the other, and returns one outcome for each. Several changes are
+    /// stored by one write, so the backup gets the greatest fact, and the place and times that only the lesser ones
+    /// have.
+    async fn put_entry_changes(
+        &self,
+        partition: &EntryPartition,
+        changes: &[Change],
+    ) -> Result<Vec<PutOutcome>, BackupError>;
+
+    /// Writes changes, and returns one outcome for each. The changes of one entry are in their order, and are
+    /// [stored together](Self::put_entry_changes). The number of concurrent writes adapts to what the backup accepts:
+    /// a [throttled](BackupError::Throttled) write is repeated after a pause. No write begins after `until`.
     async fn put_changes(
         &self,
         partition: &EntryPartition,
         changes: &[Change],
         until: Instant,
     ) -> Vec<Result<PutOutcome, BackupError>> {
-        throttled_writes::write_throttled(changes, until, |change| self.put_change(partition, change)).await
+        let write = |changes: Vec<Change>| async move { self.put_entry_changes(partition, &changes).await };
+        throttled_writes::write_throttled(changes, until, write).await
     }
 
     /// Whether the backup accepts writes of entries at the moment. If it does, a write that it refuses is itself at

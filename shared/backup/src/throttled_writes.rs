@@ -1,9 +1,12 @@
 //! Writes many changes concurrently, never faster than the backup accepts them.
 
-use std::{collections::VecDeque, future::Future, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    time::Duration,
+};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout_at};
 use vestibule_domain::change::Change;
 
 use super::{BackupError, PutOutcome};
@@ -12,6 +15,9 @@ use super::{BackupError, PutOutcome};
 const CONCURRENT_WRITES_MAX: u32 = 32;
 /// A single write that takes longer is abandoned.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A write that takes longer than this after the deadline is abandoned. So a caller with little time can still
+/// acknowledge what was written.
+const WRITE_TIMEOUT_AFTER_DEADLINE: Duration = Duration::from_millis(200);
 /// The longest pause before a throttled write is tried again. It doubles, up to [`BACKOFF_MAX`],
 /// until a write succeeds.
 const BACKOFF_FIRST: Duration = Duration::from_millis(100);
@@ -51,17 +57,62 @@ impl AimdLimiter {
     }
 }
 
-/// Writes each change and returns one outcome for each. The number of concurrent writes adapts to
-/// what the backup accepts. A throttled write is tried again after a pause with jitter. If no write
-/// succeeds and 32 (`CONCURRENT_WRITES_MAX`) fail, no further write begins.
-pub async fn write_throttled<'a, W: Future<Output = Result<PutOutcome, BackupError>>>(
-    changes: &'a [Change],
+/// Writes the changes, those of one entry together and in their order, and returns one outcome for each change. The
+/// number of concurrent writes adapts to what the backup accepts. A throttled write is tried again after a pause with
+/// jitter. If no write succeeds and 32 (`CONCURRENT_WRITES_MAX`) fail, no further write begins.
+pub async fn write_throttled<W: Future<Output = Result<Vec<PutOutcome>, BackupError>>>(
+    changes: &[Change],
     until: Instant,
-    write: impl Fn(&'a Change) -> W,
+    write: impl Fn(Vec<Change>) -> W,
 ) -> Vec<Result<PutOutcome, BackupError>> {
+    let entries = group_by_entry(changes);
+    let results = write_entries(&entries, until, write).await;
+    let mut outcomes: Vec<_> = changes.iter().map(|_| None).collect();
+    for ((positions, _), result) in entries.iter().zip(results) {
+        for (nth, position) in positions.iter().enumerate() {
+            outcomes[*position] = Some(match &result {
+                Ok(of_entry) => of_entry.get(nth).cloned().ok_or_else(missing_outcome),
+                Err(error) => Err(error.clone()),
+            });
+        }
+    }
+    let outcomes = outcomes.into_iter();
+    outcomes
+        .map(|outcome| outcome.unwrap_or_else(|| Err(missing_outcome())))
+        .collect()
+}
+
+fn missing_outcome() -> BackupError {
+    BackupError::Unavailable("it did not tell what became of a change".to_owned())
+}
+
+/// The changes of one entry, with their positions among all changes.
+type EntryChanges = (Vec<usize>, Vec<Change>);
+
+/// Groups changes by entry, in the order in which the entries occur first.
+fn group_by_entry(changes: &[Change]) -> Vec<EntryChanges> {
+    let mut groups: Vec<EntryChanges> = Vec::new();
+    let mut group_by_id = HashMap::new();
+    for (position, change) in changes.iter().enumerate() {
+        let group = *group_by_id.entry(change.id).or_insert_with(|| {
+            groups.push((Vec::new(), Vec::new()));
+            groups.len() - 1
+        });
+        let (positions, of_entry) = &mut groups[group];
+        positions.push(position);
+        of_entry.push(*change);
+    }
+    groups
+}
+
+async fn write_entries<W: Future<Output = Result<Vec<PutOutcome>, BackupError>>>(
+    entries: &[EntryChanges],
+    until: Instant,
+    write: impl Fn(Vec<Change>) -> W,
+) -> Vec<Result<Vec<PutOutcome>, BackupError>> {
     let not_begun = || BackupError::Throttled("the write did not begin before the deadline".to_owned());
-    let mut outcomes: Vec<_> = changes.iter().map(|_| Err(not_begun())).collect();
-    let mut waiting: VecDeque<usize> = (0..changes.len()).collect();
+    let mut outcomes: Vec<_> = entries.iter().map(|_| Err(not_begun())).collect();
+    let mut waiting: VecDeque<usize> = (0..entries.len()).collect();
     let mut under_way = FuturesUnordered::new();
     let mut pressure = AimdLimiter {
         limit: f64::from(CONCURRENT_WRITES_MAX),
@@ -77,16 +128,23 @@ pub async fn write_throttled<'a, W: Future<Output = Result<PutOutcome, BackupErr
             && Instant::now() + pause < until
             && let Some(nth) = waiting.pop_front()
         {
-            let writing = write(&changes[nth]);
+            let writing = write(entries[nth].1.clone());
             under_way.push(async move {
                 sleep(pause).await;
                 let begun_at = Instant::now();
-                let late = |_| {
-                    Err(BackupError::Unavailable(format!(
-                        "it did not answer a write within {WRITE_TIMEOUT:?}"
-                    )))
-                };
-                let outcome = timeout(WRITE_TIMEOUT, writing).await.unwrap_or_else(late);
+                let deadline = until + WRITE_TIMEOUT_AFTER_DEADLINE;
+                let is_cut = deadline < begun_at + WRITE_TIMEOUT;
+                let end = deadline.min(begun_at + WRITE_TIMEOUT);
+                let outcome = timeout_at(end, writing).await.unwrap_or_else(|_| {
+                    Err(if is_cut {
+                        // The write is not at fault: the caller has no more time.
+                        BackupError::Throttled("it did not answer a write before the deadline".to_owned())
+                    } else {
+                        BackupError::Unavailable(format!(
+                            "it did not answer a write within {WRITE_TIMEOUT:?}"
+                        ))
+                    })
+                });
                 (nth, begun_at, outcome)
             });
         }

@@ -66,6 +66,15 @@ pub enum PutDecision {
     VisitContinues,
 }
 
+/// What writing several changes of one entry does to its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutsDecision {
+    /// The record after all changes; `None` if there is none.
+    pub record: Option<EntryRecord>,
+    /// The decision about each change, and the record after it.
+    pub decisions: Vec<(PutDecision, Option<EntryRecord>)>,
+}
+
 impl EntryRecord {
     /// The current or last visit.
     pub fn visit(&self) -> Visit {
@@ -139,6 +148,22 @@ impl EntryRecord {
         PutDecision::Store(base.advance(change, rules))
     }
 
+    /// Decides what writing several changes of one entry, one after the other, does to its record, or to no record.
+    pub fn decide_puts(current: Option<&Self>, changes: &[Change], rules: PutRules) -> PutsDecision {
+        let mut record = current.cloned();
+        let decisions = changes
+            .iter()
+            .map(|change| {
+                let decision = Self::decide_put(record.as_ref(), change, rules);
+                if let PutDecision::Store(after) | PutDecision::FillGaps(after) = &decision {
+                    record = Some(after.clone());
+                }
+                (decision, record.clone())
+            })
+            .collect();
+        PutsDecision { record, decisions }
+    }
+
     /// The record as it will be when the backup has this end: the record itself if it states the end or a greater fact.
     pub fn with_end(current: Option<&Self>, end: &Change, rules: PutRules) -> Self {
         match (Self::decide_put(current, end, rules), current) {
@@ -192,7 +217,7 @@ impl EntryRecord {
     }
 
     /// A change that arrives late does not affect the fact. But if it belongs to the same visit, it may
-    /// contain what the later change lacks: the place, and the time of the promotion.
+    /// contain what the later change lacks: the place, and the times of the promotion and the claim.
     fn fill_gaps(&self, change: &Change) -> Option<Self> {
         let is_of_this_turn = |turn: Turn| self.fact.turn().is_none_or(|own| own == turn);
         let promoted_at_ms = match change.event {
@@ -200,9 +225,15 @@ impl EntryRecord {
             Event::Promoted { turn, .. } if is_of_this_turn(turn) => Some(change.at_ms),
             _ => None,
         };
+        // Of a repeated claim that comes before the first one, the time is the best that is known.
+        let claimed_at_ms = match change.event {
+            Event::FastTracked { .. } | Event::Claimed { .. } => Some(change.at_ms),
+            _ => None,
+        };
         let filled = Self {
             score: self.score.or(change.event.place()),
             promoted_at_ms: self.promoted_at_ms.or(promoted_at_ms),
+            claimed_at_ms: self.claimed_at_ms.or(claimed_at_ms),
             ..self.clone()
         };
         (self.visit() == change.event.visit() && filled != *self).then_some(filled)

@@ -6,9 +6,7 @@ use vestibule_backup::{Backup, EntryPartition};
 use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError, RecoveryLine};
 
 use super::{
-    journal_batch::{
-        BATCH_START_WINDOW, BatchResult, FlushError, require_generation, split_into_batches, write_batch,
-    },
+    journal_batch::{BATCH_START_WINDOW, FlushError, JournalWrites, require_generation},
     resolve_conflict::resolve_conflict,
 };
 
@@ -76,24 +74,27 @@ pub async fn retry_dead_letters(
         remaining: records.len(),
     };
     records.retain(|record| record.parse_error.is_none());
-    for batch in split_into_batches(&records) {
-        let results = write_batch(backup, partition, batch, Instant::now() + BATCH_START_WINDOW).await;
-        for (change, record) in results.iter().flat_map(|result| &result.conflicting) {
+    let mut writes = JournalWrites::new(&records);
+    while let Some(batch) = writes
+        .write_next(backup, partition, Instant::now() + BATCH_START_WINDOW)
+        .await
+    {
+        for (change, record) in &batch.conflicting {
             resolve_conflict(line, backup, partition, change, record).await?;
         }
-        let completed = results.iter().filter(|result| result.is_complete());
-        let keys: Vec<_> = completed.map(|result| result.record.key.clone()).collect();
-        let ended: Vec<_> = results.iter().flat_map(BatchResult::endings).collect();
-        if !keys.is_empty() {
-            line.acknowledge(queue, &keys, &ended).await?;
+        let written = batch.completed.len();
+        if written > 0 {
+            line.acknowledge(queue, &batch.completed, &batch.ended).await?;
             tracing::info!(
-                event = "journal.dead_letters_written", %queue, records = keys.len(),
+                event = "journal.dead_letters_written", %queue, records = written,
                 "the backup accepted records that were dead letters; removed them from the dead letters"
             );
         }
-        retry.written += keys.len();
-        retry.remaining -= keys.len();
-        BatchResult::fail_if_postponed(results)?;
+        retry.written += written;
+        retry.remaining -= written;
+        if let Some(error) = batch.postponed {
+            return Err(error.into());
+        }
     }
     Ok(retry)
 }

@@ -9,7 +9,7 @@ use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError, R
 pub use super::journal_batch::FlushError;
 use super::{
     dead_letter,
-    journal_batch::{BatchResult, require_generation, split_into_batches, write_batch},
+    journal_batch::{JournalWrites, RecordResult, require_generation},
     resolve_conflict::resolve_conflict,
 };
 
@@ -44,8 +44,8 @@ pub struct FlushOutcome {
 /// may be repeated. A change that the backup already shows has no effect.
 ///
 /// A change that the backup refuses while it accepts others is tried again later, and becomes a
-/// dead letter after [`TRIES_MAX`] attempts. So it never blocks the changes behind it. No batch
-/// begins after `until`, except the first one.
+/// dead letter after [`TRIES_MAX`] attempts. So it never blocks the changes behind it. The changes of
+/// one entry in these records are one write. No batch begins after `until`, except the first one.
 ///
 /// # Errors
 /// [`FlushError`] if the line fails or the backup accepts no more changes. Changes that were not
@@ -73,22 +73,30 @@ pub async fn flush_journal(
             flushed.dead_lettered += 1;
         }
     }
-    for (nth, batch) in split_into_batches(&records).into_iter().enumerate() {
-        if nth > 0 && Instant::now() >= until {
+    let mut writes = JournalWrites::new(&records);
+    let mut postponed = None;
+    let mut is_first = true;
+    while postponed.is_none() && (is_first || Instant::now() < until) {
+        is_first = false;
+        let Some(batch) = writes.write_next(backup, partition, until).await else {
             break;
-        }
-        let results = write_batch(backup, partition, batch, until).await;
-        for (change, record) in results.iter().flat_map(|result| &result.conflicting) {
+        };
+        for (change, record) in &batch.conflicting {
             resolve_conflict(line, backup, partition, change, record).await?;
         }
-        acknowledge_written(line, partition, &results, &mut flushed).await?;
-        for result in &results {
-            requeue_unwritten(line, partition, result, &mut flushed).await?;
+        if !batch.completed.is_empty() || !batch.ended.is_empty() {
+            line.acknowledge(&partition.queue, &batch.completed, &batch.ended)
+                .await?;
         }
-        // The backup throttles or is unavailable: stop the flush and leave the rest in the journal.
-        BatchResult::fail_if_postponed(results)?;
+        flushed.records += batch.completed.len();
+        flushed.changes += batch.written;
+        postponed = batch.postponed;
     }
-    Ok(flushed)
+    for result in writes.results() {
+        requeue_unwritten(line, partition, result, &mut flushed).await?;
+    }
+    // The backup throttles or is unavailable: the rest stays in the journal.
+    postponed.map_or(Ok(flushed), |error| Err(error.into()))
 }
 
 /// Flushes repeatedly, until no record is due or `until` has passed.
@@ -107,29 +115,11 @@ pub async fn flush_journal_until(
             event = "journal.flushed", queue = %partition.queue, drained = ?flushed,
             "flushed journal records to the backup"
         );
-        if flushed.records < RECORDS_MAX || Instant::now() >= until {
+        // A read may return fewer records than asked for, because it is bounded in bytes.
+        if flushed.records == 0 || Instant::now() >= until {
             return Ok(());
         }
     }
-}
-
-/// Removes from the journal each record that the backup holds completely, and tells the line which
-/// ends the backup holds.
-async fn acknowledge_written(
-    line: &(impl JournalLine + ?Sized),
-    partition: &EntryPartition,
-    results: &[BatchResult<'_>],
-    flushed: &mut FlushOutcome,
-) -> Result<(), LineError> {
-    let completed = results.iter().filter(|result| result.is_complete());
-    let keys: Vec<_> = completed.map(|result| result.record.key.clone()).collect();
-    let ended: Vec<_> = results.iter().flat_map(BatchResult::endings).collect();
-    if !keys.is_empty() || !ended.is_empty() {
-        line.acknowledge(&partition.queue, &keys, &ended).await?;
-    }
-    flushed.records += keys.len();
-    flushed.changes += results.iter().map(|result| result.written.len()).sum::<usize>();
-    Ok(())
 }
 
 /// Replaces a journal record with the changes of it that the backup does not hold, or moves it to
@@ -137,10 +127,10 @@ async fn acknowledge_written(
 async fn requeue_unwritten(
     line: &(impl JournalLine + ?Sized),
     partition: &EntryPartition,
-    result: &BatchResult<'_>,
+    result: &RecordResult<'_>,
     flushed: &mut FlushOutcome,
 ) -> Result<(), LineError> {
-    let is_untouched = result.written.is_empty() && result.refused.is_empty();
+    let is_untouched = result.written == 0 && result.refused.is_empty();
     if result.is_complete() || is_untouched {
         return Ok(());
     }
@@ -173,7 +163,7 @@ async fn requeue_unwritten(
     Ok(())
 }
 
-fn backoff_order(record: &JournalRecord, result: &BatchResult<'_>, tries: u32) -> RequeueOrder {
+fn backoff_order(record: &JournalRecord, result: &RecordResult<'_>, tries: u32) -> RequeueOrder {
     let wait = BACKOFF_FIRST
         .saturating_mul(1 << (tries.clamp(1, TRIES_MAX) - 1))
         .min(BACKOFF_MAX);
@@ -181,7 +171,7 @@ fn backoff_order(record: &JournalRecord, result: &BatchResult<'_>, tries: u32) -
     let wait = wait.mul_f64(0.5 + rand::random::<f64>() / 2.0);
     RequeueOrder {
         key: record.key.clone(),
-        untried: result.postponed.iter().map(|(change, _)| *change).collect(),
+        untried: result.untried.clone(),
         rejected: result.refused.iter().map(|(change, _)| *change).collect(),
         attempts: tries,
         backoff_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),

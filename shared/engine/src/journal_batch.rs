@@ -1,7 +1,10 @@
-//! Writes journal records in concurrent batches, and reports for each record what the backup accepted. The flush, the
+//! Writes journal records in batches of entries, and keeps for each record what the backup accepted. The flush, the
 //! retry of dead letters and the restore share this step.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    time::Duration,
+};
 
 use tokio::time::{Instant, timeout};
 use vestibule_backup::{Backup, BackupError, EntryPartition, PutOutcome};
@@ -13,8 +16,8 @@ use vestibule_line::{JournalRecord, LineError, QueueLine};
 
 use super::agree::{conflicting_record, settled_end};
 
-/// The most changes in a batch, unless its first record alone has more.
-const CHANGES_MAX: usize = 1_000;
+/// The most entries in a batch.
+const ENTRIES_MAX: usize = 1_000;
 /// No write of a batch begins after this time. Writes that finished until then count.
 pub(super) const BATCH_START_WINDOW: Duration = Duration::from_secs(10);
 /// Every batch begins writes for at least this long, so that a flush always makes progress.
@@ -35,37 +38,6 @@ pub enum FlushError {
     Backup(#[from] BackupError),
 }
 
-/// The outcome of writing one journal record.
-pub(super) struct BatchResult<'a> {
-    pub(super) record: &'a JournalRecord,
-    /// Changes that need no further write: the backup holds them, or its record supersedes them.
-    pub(super) written: Vec<Change>,
-    /// Those of `written` that do not count, each with the record that states more than the line knew.
-    pub(super) conflicting: Vec<(Change, EntryRecord)>,
-    /// Changes that the backup refused although it accepts others.
-    pub(super) refused: Vec<(Change, BackupError)>,
-    /// Changes that the batch did not reach, or that the backup could not accept at the moment.
-    pub(super) postponed: Vec<(Change, BackupError)>,
-}
-
-impl BatchResult<'_> {
-    /// Whether no change of the record needs a further write.
-    pub(super) fn is_complete(&self) -> bool {
-        self.refused.is_empty() && self.postponed.is_empty()
-    }
-
-    /// Fails with the reason of the first change that was postponed, if there is one.
-    pub(super) fn fail_if_postponed(results: Vec<Self>) -> Result<(), BackupError> {
-        let mut postponed = results.into_iter().flat_map(|result| result.postponed);
-        postponed.next().map_or(Ok(()), |(_, error)| Err(error))
-    }
-
-    /// The ends that the line need not keep for the backup any more.
-    pub(super) fn endings(&self) -> impl Iterator<Item = VisitEnd> {
-        self.written.iter().filter_map(settled_end)
-    }
-}
-
 /// Succeeds if the partition is of the queue's current generation. Without this check, a flush after a reset would
 /// write records of the new generation into the old partition.
 ///
@@ -83,44 +55,158 @@ pub(super) async fn require_generation(
     }
 }
 
-/// Splits records into batches. Within a batch the order of writes does not matter, because no entry occurs in two of
-/// its records.
-pub(super) fn split_into_batches(records: &[JournalRecord]) -> Vec<&[JournalRecord]> {
-    let mut batches = Vec::new();
-    let (mut from, mut ids) = (0, HashSet::new());
-    for (nth, record) in records.iter().enumerate() {
-        let is_full = ids.len() + record.changes.len() > CHANGES_MAX;
-        if nth > from && (is_full || record.changes.iter().any(|change| ids.contains(&change.id))) {
-            batches.push(&records[from..nth]);
-            from = nth;
-            ids.clear();
-        }
-        ids.extend(record.changes.iter().map(|change| change.id));
-    }
-    if from < records.len() {
-        batches.push(&records[from..]);
-    }
-    batches
+/// What became of one journal record.
+pub(super) struct RecordResult<'a> {
+    pub(super) record: &'a JournalRecord,
+    /// How many of its changes need no further write: the backup holds them, or its record supersedes them.
+    pub(super) written: usize,
+    /// Changes that the backup refused although it accepts others.
+    pub(super) refused: Vec<(Change, BackupError)>,
+    /// Changes that no batch reached, or that the backup could not accept at the moment.
+    pub(super) untried: Vec<Change>,
 }
 
-/// Writes as many changes of these records as it can. If writes failed, it then asks whether the backup accepts writes
-/// at all. If so, the failed changes themselves are at fault and count as refused. In an outage no change counts as
-/// refused.
-/// No write begins after `until`. So a caller with little time can still acknowledge what was written.
-pub(super) async fn write_batch<'a>(
+impl RecordResult<'_> {
+    /// Whether no change of the record needs a further write.
+    pub(super) fn is_complete(&self) -> bool {
+        self.refused.is_empty() && self.untried.is_empty()
+    }
+}
+
+/// What one batch did.
+#[derive(Default)]
+pub(super) struct BatchOutcome {
+    /// The keys of records that are complete since this batch.
+    pub(super) completed: Vec<String>,
+    /// The ends that the line need not keep for the backup any more.
+    pub(super) ended: Vec<VisitEnd>,
+    /// How many changes need no further write since this batch.
+    pub(super) written: usize,
+    /// Changes that do not count, each with the record that states more than the line knew.
+    pub(super) conflicting: Vec<(Change, EntryRecord)>,
+    /// Why the backup did not take a change at the moment, if there is one.
+    pub(super) postponed: Option<BackupError>,
+}
+
+/// A change, and the position of its record.
+type ChangeOfRecord = (usize, Change);
+
+/// Journal records that are being written. The changes of one entry, which are in several records, are written together,
+/// so the backup gets the greatest fact of each entry once.
+pub(super) struct JournalWrites<'a> {
+    results: Vec<RecordResult<'a>>,
+    /// The changes of each entry that are not tried yet, oldest first.
+    entries: VecDeque<Vec<ChangeOfRecord>>,
+}
+
+impl<'a> JournalWrites<'a> {
+    pub(super) fn new(records: &'a [JournalRecord]) -> Self {
+        let mut entries: VecDeque<Vec<ChangeOfRecord>> = VecDeque::new();
+        let mut entry_by_id = HashMap::new();
+        for (nth, record) in records.iter().enumerate() {
+            for change in &record.changes {
+                let entry = *entry_by_id.entry(change.id).or_insert_with(|| {
+                    entries.push_back(Vec::new());
+                    entries.len() - 1
+                });
+                entries[entry].push((nth, *change));
+            }
+        }
+        let new_result = |record: &'a JournalRecord| RecordResult {
+            record,
+            written: 0,
+            refused: Vec::new(),
+            untried: record.changes.clone(),
+        };
+        Self {
+            results: records.iter().map(new_result).collect(),
+            entries,
+        }
+    }
+
+    /// What became of the records so far.
+    pub(super) fn results(&self) -> &[RecordResult<'a>] {
+        &self.results
+    }
+
+    /// Writes as many changes of the next entries as it can. Returns `None` if no entry is left. If writes failed, it
+    /// then asks whether the backup accepts writes at all. If so, the failed changes themselves are at fault and count as
+    /// refused. In an outage no change counts as refused.
+    /// No write begins after `until`. So a caller with little time can still acknowledge what was written.
+    pub(super) async fn write_next(
+        &mut self,
+        backup: &dyn Backup,
+        partition: &EntryPartition,
+        until: Instant,
+    ) -> Option<BatchOutcome> {
+        let count = self.entries.len().min(ENTRIES_MAX);
+        let batch: Vec<_> = self.entries.drain(..count).flatten().collect();
+        if batch.is_empty() {
+            return None;
+        }
+        let changes: Vec<_> = batch.iter().map(|(_, change)| *change).collect();
+        let outcomes = put_changes(backup, partition, &changes, until).await;
+        let takes_writes = outcomes.iter().any(is_failure)
+            && matches!(
+                timeout(PROBE_TIMEOUT, backup.probe_writes(partition)).await,
+                Ok(Ok(()))
+            );
+        let mut done = BatchOutcome::default();
+        for ((nth, change), outcome) in batch.into_iter().zip(outcomes) {
+            self.record_outcome(nth, change, outcome, takes_writes, &mut done);
+        }
+        Some(done)
+    }
+
+    fn record_outcome(
+        &mut self,
+        nth: usize,
+        change: Change,
+        outcome: Result<PutOutcome, BackupError>,
+        takes_writes: bool,
+        done: &mut BatchOutcome,
+    ) {
+        let result = &mut self.results[nth];
+        match outcome {
+            Ok(written) => {
+                result.untried.retain(|untried| untried.id != change.id);
+                result.written += 1;
+                done.written += 1;
+                done.ended.extend(settled_end(&change));
+                if let Some(record) = conflicting_record(&written, &change) {
+                    done.conflicting.push((change, record));
+                }
+                if result.is_complete() {
+                    done.completed.push(result.record.key.clone());
+                }
+            }
+            Err(error) if takes_writes && !matches!(error, BackupError::Throttled(_)) => {
+                result.untried.retain(|untried| untried.id != change.id);
+                result.refused.push((change, error));
+            }
+            Err(error) => {
+                done.postponed.get_or_insert(error);
+            }
+        }
+    }
+}
+
+fn is_failure(outcome: &Result<PutOutcome, BackupError>) -> bool {
+    outcome
+        .as_ref()
+        .is_err_and(|error| !matches!(error, BackupError::Throttled(_)))
+}
+
+async fn put_changes(
     backup: &dyn Backup,
     partition: &EntryPartition,
-    batch: &'a [JournalRecord],
+    changes: &[Change],
     until: Instant,
-) -> Vec<BatchResult<'a>> {
-    let changes: Vec<_> = batch
-        .iter()
-        .flat_map(|record| record.changes.iter().copied())
-        .collect();
+) -> Vec<Result<PutOutcome, BackupError>> {
     let now = Instant::now();
     let until = until.clamp(now + BATCH_START_WINDOW_MIN, now + BATCH_START_WINDOW);
-    let writes = backup.put_changes(partition, &changes, until);
-    let outcomes = timeout(BATCH_TIMEOUT, writes).await.unwrap_or_else(|_| {
+    let writes = backup.put_changes(partition, changes, until);
+    timeout(BATCH_TIMEOUT, writes).await.unwrap_or_else(|_| {
         // A timeout does not tell which change is at fault, so each counts as throttled.
         let timed_out = || {
             BackupError::Throttled(format!(
@@ -128,42 +214,5 @@ pub(super) async fn write_batch<'a>(
             ))
         };
         changes.iter().map(|_| Err(timed_out())).collect()
-    });
-    let is_failure = |outcome: &Result<PutOutcome, BackupError>| {
-        outcome
-            .as_ref()
-            .is_err_and(|error| !matches!(error, BackupError::Throttled(_)))
-    };
-    let takes_writes = outcomes.iter().any(is_failure)
-        && matches!(
-            timeout(PROBE_TIMEOUT, backup.probe_writes(partition)).await,
-            Ok(Ok(()))
-        );
-    let mut outcomes = outcomes.into_iter();
-    batch
-        .iter()
-        .map(|record| {
-            let mut result = BatchResult {
-                record,
-                written: Vec::new(),
-                conflicting: Vec::new(),
-                refused: Vec::new(),
-                postponed: Vec::new(),
-            };
-            for (change, outcome) in record.changes.iter().zip(outcomes.by_ref()) {
-                match outcome {
-                    Ok(written) => {
-                        result.written.push(*change);
-                        if let Some(record) = conflicting_record(&written, change) {
-                            result.conflicting.push((*change, record));
-                        }
-                    }
-                    Err(error @ BackupError::Throttled(_)) => result.postponed.push((*change, error)),
-                    Err(error) if takes_writes => result.refused.push((*change, error)),
-                    Err(error) => result.postponed.push((*change, error)),
-                }
-            }
-            result
-        })
-        .collect()
+    })
 }

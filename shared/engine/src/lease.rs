@@ -9,7 +9,11 @@
 //! The lease only keeps two processes from doing the same work. If their clocks differ by more than
 //! the lease lasts, both work, and the later epoch still wins.
 
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
@@ -34,6 +38,43 @@ pub(super) enum LeaseError {
     EpochChanged,
 }
 
+/// The leases whose restores were cut off. A lease is released by a request to the backup, and a future that is dropped
+/// sends none, so whoever dropped it sends the request: see [`release_abandoned_lease`].
+static ABANDONED: Mutex<Vec<AbandonedLease>> = Mutex::new(Vec::new());
+
+/// A lease of a restore that was cut off.
+struct AbandonedLease {
+    queue: QueueId,
+    epoch: u32,
+    holder: Uuid,
+}
+
+/// Releases the lease of a queue if this process held it for a restore that was cut off. So the next restore does not
+/// wait until the lease expires.
+pub async fn release_abandoned_lease(backup: &dyn Backup, queue: &QueueId) {
+    let mut abandoned = Vec::new();
+    {
+        let mut all = ABANDONED.lock().unwrap_or_else(PoisonError::into_inner);
+        for nth in (0..all.len()).rev() {
+            if all[nth].queue == *queue {
+                abandoned.push(all.swap_remove(nth));
+            }
+        }
+    }
+    for lease in abandoned {
+        release(backup, queue, lease.epoch, lease.holder).await;
+    }
+}
+
+async fn release(backup: &dyn Backup, queue: &QueueId, epoch: u32, holder: Uuid) {
+    if let Err(error) = backup.release_lease(queue, epoch, holder).await {
+        tracing::warn!(
+            event = "queue.restore_lease_release_failed", %queue, %error,
+            "could not release the restore lease; it expires by itself within 10 seconds"
+        );
+    }
+}
+
 /// A lease that this process holds.
 pub(super) struct HeldLease<'a> {
     backup: &'a dyn Backup,
@@ -41,6 +82,7 @@ pub(super) struct HeldLease<'a> {
     /// The queue's metadata, with the epoch that taking the lease set.
     pub(super) metadata: QueueMetadata,
     holder: Uuid,
+    is_released: bool,
 }
 
 impl<'a> HeldLease<'a> {
@@ -57,6 +99,7 @@ impl<'a> HeldLease<'a> {
                 queue,
                 metadata: part,
                 holder: lease.holder,
+                is_released: false,
             }),
             LeaseOutcome::Held(_) => Err(LeaseError::Held),
             LeaseOutcome::EpochChanged => Err(LeaseError::EpochChanged),
@@ -99,16 +142,21 @@ impl<'a> HeldLease<'a> {
     }
 
     /// Releases the lease, so that the next restore does not have to wait until it expires.
-    pub(super) async fn release(self) {
-        if let Err(error) = self
-            .backup
-            .release_lease(self.queue, self.metadata.epoch, self.holder)
-            .await
-        {
-            tracing::warn!(
-                event = "queue.restore_lease_release_failed", queue = %self.queue, %error,
-                "could not release the restore lease; it expires by itself within 10 seconds"
-            );
+    pub(super) async fn release(mut self) {
+        release(self.backup, self.queue, self.metadata.epoch, self.holder).await;
+        self.is_released = true;
+    }
+}
+
+impl Drop for HeldLease<'_> {
+    fn drop(&mut self) {
+        if !self.is_released {
+            let mut abandoned = ABANDONED.lock().unwrap_or_else(PoisonError::into_inner);
+            abandoned.push(AbandonedLease {
+                queue: self.queue.clone(),
+                epoch: self.metadata.epoch,
+                holder: self.holder,
+            });
         }
     }
 }

@@ -25,8 +25,9 @@ use vestibule_line::{
     ConfigureOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RestoredEntries,
 };
 
+pub use super::lease::release_abandoned_lease;
 use super::{
-    journal_batch::{BATCH_START_WINDOW, BatchResult, split_into_batches, write_batch},
+    journal_batch::{BATCH_START_WINDOW, JournalWrites},
     lease::{HeldLease, LeaseError},
 };
 
@@ -162,19 +163,19 @@ async fn salvage_changes(
         records.retain(|record| record.parse_error.is_none());
         records.extend(unflushed.ends.into_iter().map(to_journal_record));
         let before = flushed_changes;
-        for batch in split_into_batches(&records) {
-            let results = write_batch(backup, &partition, batch, Instant::now() + BATCH_START_WINDOW).await;
-            let completed = results.iter().filter(|result| result.is_complete());
-            let keys: Vec<_> = completed.map(|result| result.record.key.clone()).collect();
-            let ended: Vec<_> = results.iter().flat_map(BatchResult::endings).collect();
-            line.acknowledge(&partition.queue, &keys, &ended).await?;
-            flushed_changes += results
-                .iter()
-                .filter(|result| result.is_complete())
-                .map(|result| result.written.len())
-                .sum::<usize>();
-            BatchResult::fail_if_postponed(results)?;
+        let mut writes = JournalWrites::new(&records);
+        while let Some(batch) = writes
+            .write_next(backup, &partition, Instant::now() + BATCH_START_WINDOW)
+            .await
+        {
+            line.acknowledge(&partition.queue, &batch.completed, &batch.ended)
+                .await?;
+            if let Some(error) = batch.postponed {
+                return Err(error.into());
+            }
         }
+        let completed = writes.results().iter().filter(|result| result.is_complete());
+        flushed_changes += completed.map(|result| result.written).sum::<usize>();
         if flushed_changes == before {
             return Ok(flushed_changes);
         }

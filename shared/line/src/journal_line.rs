@@ -11,7 +11,8 @@ use super::{DeadLetterOutcome, JournalRecord, LineError, QueueLine, RequeueOrder
 /// The journal, its dead letters, and the acknowledgement of what the backup has.
 #[async_trait]
 pub trait JournalLine: QueueLine {
-    /// Returns the oldest journal records that are due, oldest first, at most `records_max`.
+    /// Returns the oldest journal records that are due, oldest first, at most `records_max`. A line may return fewer, but
+    /// at least one if there is one, so that the answer stays within about a megabyte.
     async fn due_journal_records(
         &self,
         queue: &QueueId,
@@ -26,7 +27,9 @@ pub trait JournalLine: QueueLine {
         records_max: usize,
     ) -> Result<Vec<JournalRecord>, LineError>;
 
-    /// Appends a change to the journal after the backup failed to take it.
+    /// Appends a change to the journal after the backup failed to take it. The journal has at most one record of each
+    /// entry and kind of change: the change replaces a lesser fact of its kind, and is dropped if the journal has a
+    /// greater one.
     ///
     /// # Errors
     /// [`LineError::JournalFull`] if the journal is at its overall limit.

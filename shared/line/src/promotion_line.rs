@@ -16,7 +16,7 @@ pub trait PromotionLine: QueueLine {
     ///
     /// Any number of callers may call this at any moment, because the amount depends only on stored
     /// time and state. Two cases promote and drop nothing and only record the heartbeat: the
-    /// journal is at its limit for new entries, or the clocks of the server and the caller are
+    /// journal is at its overall limit, or the clocks of the server and the caller are
     /// apart.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
 

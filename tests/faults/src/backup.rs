@@ -104,7 +104,23 @@ decorate! {
         outcome
     }
 
-    /// Writes each change through [`put_change`](Backup::put_change), so that its faults count here too.
+    /// Has the faults of [`put_change`](Backup::put_change), once for all changes.
+    async fn put_entry_changes(
+        &self,
+        partition: &EntryPartition,
+        changes: &[Change],
+    ) -> Result<Vec<PutOutcome>, BackupError> {
+        let call = self.faults.begin("put_change", Some(&partition.queue)).await.map_err(backup_error)?;
+        if let Some(change) = changes.first() {
+            self.faults.decide_write(change.id).map_err(backup_error)?;
+        }
+        let outcome = self.backup.put_entry_changes(partition, changes).await;
+        call.end().await.map_err(backup_error)?;
+        outcome
+    }
+
+    /// Writes the changes of each entry through [`put_entry_changes`](Backup::put_entry_changes), so that its faults
+    /// count here too.
     async fn put_changes(
         &self,
         partition: &EntryPartition,
@@ -119,7 +135,8 @@ decorate! {
             let pretend = |change| PutOutcome::Stored(EntryRecord::of_change(change, partition.put_rules()));
             return changes.iter().map(|change| Ok(pretend(change))).collect();
         }
-        let outcomes = write_throttled(changes, until, |change| self.put_change(partition, change)).await;
+        let write = |changes: Vec<Change>| async move { self.put_entry_changes(partition, &changes).await };
+        let outcomes = write_throttled(changes, until, write).await;
         if let Err(fault) = call.end().await {
             return changes.iter().map(|_| Err(backup_error(fault))).collect();
         }

@@ -18,7 +18,7 @@ use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::Salt;
-use vestibule_faults::{Faults, FaultyLine};
+use vestibule_faults::{Faults, FaultyBackup, FaultyLine};
 use vestibule_line::{JournalLimits, Promotion, PromotionLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
@@ -36,6 +36,8 @@ pub struct InProcessApi {
     pub line: MemoryLine,
     /// What goes wrong between the API and the line. Until a test grants fallback ticks, requests run none.
     pub faults: Faults,
+    /// What goes wrong between the API and the backup, unless the test chose another one.
+    pub backup_faults: Faults,
     /// The backup. The API uses another one if the test chose so.
     pub backup: Arc<FileBackup>,
     /// The routes.
@@ -146,9 +148,12 @@ impl InProcessApi {
         let written = CapturedOutput::default();
         let faults = Faults::default();
         faults.refuse_fallback_ticks();
+        let backup_faults = Faults::default();
         let state = ApiState::with_metrics(
             FaultyLine::new(Arc::new(line.clone()), faults.clone()),
-            choices.other_backup.unwrap_or_else(|| backup.clone()),
+            choices
+                .other_backup
+                .unwrap_or_else(|| FaultyBackup::new(backup.clone(), backup_faults.clone())),
             keys(),
             choices.config,
             shutdown_receiver,
@@ -157,6 +162,7 @@ impl InProcessApi {
         let api = Self {
             line,
             faults,
+            backup_faults,
             backup,
             router: router(state),
             written,

@@ -19,11 +19,12 @@ use axum::{
 use tokio::{net::TcpListener, time::Instant};
 use vestibule_backup::{Backup, BackupError};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
-use vestibule_domain::{change::Event, state::EntryState};
+use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
 use vestibule_engine::flush::{FlushError, flush_journal};
-use vestibule_line::JournalLimits;
+use vestibule_line::{ClaimOutcome, EntryLine, ExtendOutcome, JournalLimits, JournalLine, SessionExtension};
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_partition, place},
+    lines::enter_without_backup,
     servers,
 };
 
@@ -37,6 +38,7 @@ struct ThrottlingProxy {
     /// The number of tokens, and when it was computed. Each write takes one token.
     tokens: Mutex<(f64, Instant)>,
     throttled_count: AtomicUsize,
+    write_count: AtomicUsize,
 }
 
 impl ThrottlingProxy {
@@ -67,6 +69,9 @@ async fn forward_or_throttle(
         let body = format!("{{\"__type\":\"{code}\",\"message\":\"slow down\"}}");
         return (StatusCode::BAD_REQUEST, body).into_response();
     }
+    if writes {
+        proxy.write_count.fetch_add(1, Ordering::SeqCst);
+    }
     let mut request = proxy.client.post(servers::dynamodb_url()).body(body);
     for name in ["x-amz-target", "content-type", "authorization", "x-amz-date"] {
         request = request.header(name, &headers[name]);
@@ -88,6 +93,7 @@ async fn start_throttled_backup() -> (DynamoDbBackup, Arc<ThrottlingProxy>) {
         client: reqwest::Client::new(),
         tokens: Mutex::new((0.0, Instant::now())),
         throttled_count: AtomicUsize::new(0),
+        write_count: AtomicUsize::new(0),
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -136,6 +142,57 @@ async fn large_journal_record_reaches_a_throttled_table() {
         let record = backup.read_entry(&scene.partition, id).await.expect("an answer");
         assert_eq!(record.expect("written").state, EntryState::Ready);
     }
+}
+
+/// Journals a promotion, a claim and three extensions of one entry, with the place of its visit.
+async fn journal_a_whole_turn(scene: &FaultyScene) -> EntryId {
+    let line = &scene.line;
+    let entered = enter_without_backup(line, &scene.queue, fresh_id()).await;
+    let append = async |change| {
+        line.append_to_journal(&scene.queue, &change)
+            .await
+            .expect("journaled");
+    };
+    append(entered).await;
+    scene.promote().await;
+    let id = entered.id;
+    match line.claim(&scene.queue, id).await.expect("an answer") {
+        ClaimOutcome::Active { change, .. } => append(change).await,
+        other => panic!("{other:?}"),
+    }
+    for seconds in [400, 500, 600] {
+        let extension = SessionExtension {
+            visit: None,
+            seconds,
+            latest_end_ms: u64::MAX,
+        };
+        match line.extend(&scene.queue, id, extension).await.expect("an answer") {
+            ExtendOutcome::Active { change, .. } => append(change).await,
+            other => panic!("{other:?}"),
+        }
+    }
+    id
+}
+
+#[tokio::test]
+async fn flush_writes_an_entry_once_with_its_place_and_times() {
+    let (backup, proxy) = start_throttled_backup().await;
+    proxy.tokens.lock().expect("the mutex is not poisoned").0 = 1_000.0;
+    let scene = FaultyScene::new(JournalLimits::default()).await;
+    let id = journal_a_whole_turn(&scene).await;
+    let until = Instant::now() + Duration::from_mins(1);
+    let flushed = flush_journal(&scene.line, &backup, &scene.partition, 100, until).await;
+    assert!(flushed.is_ok(), "{flushed:?}");
+    assert_eq!(scene.view().await.journal_len, 0);
+    assert_eq!(proxy.write_count.load(Ordering::SeqCst), 1);
+    let record = backup.read_entry(&scene.partition, id).await.expect("an answer");
+    let record = record.expect("written");
+    let now_ms = scene.clock.now_ms();
+    assert_eq!(record.state, EntryState::Active);
+    assert!(record.score.is_some());
+    assert_eq!(record.promoted_at_ms, Some(now_ms));
+    assert_eq!(record.claimed_at_ms, Some(now_ms));
+    assert_eq!(record.expires_at_ms, Some(now_ms + 600_000));
 }
 
 #[tokio::test]

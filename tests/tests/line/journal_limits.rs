@@ -1,6 +1,7 @@
 //! A journal at its limit: the queue accepts no new entries, and every existing entry keeps its place.
 
 use vestibule_domain::{
+    change::Change,
     entry_status::EntryStatus,
     pace::LimitedBy,
     settings::{ReEntry, Settings},
@@ -100,9 +101,37 @@ pub(crate) async fn a_full_journal_still_allows_requeueing(subject: Subject) {
     assert_eq!(subject.position(visitor(3)).await, 2);
 }
 
-pub(crate) async fn a_full_journal_stops_promotion_and_expiry(subject: Subject) {
+/// Adds ends of visitors that the queue does not know, until the journal has as many records as it may have.
+async fn fill(subject: &Subject) {
+    let left = subject.leave(visitor(1), LeaveReason::Leave).await;
+    for number in 100.. {
+        let id = visitor(number);
+        let change = Change { id, ..left };
+        match subject.line.append_to_journal(&subject.queue, &change).await {
+            Ok(()) => {}
+            Err(LineError::JournalFull) => break,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(subject.view().await.journal_len, LIMITS.all_changes);
+}
+
+pub(crate) async fn at_the_limit_for_newcomers_promotion_goes_on(subject: Subject) {
     let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
     subject.leave(visitor(1), LeaveReason::Complete).await;
+    subject.advance_seconds(1);
+    assert_eq!(
+        try_enter(&subject, 5).await,
+        EnterOutcome::Refused(Refusal::JournalFull)
+    );
+    assert_eq!(subject.tick().await.promoted, 1);
+    assert_eq!(subject.state(visitor(3)).await, EntryState::Ready);
+    assert_eq!(subject.view().await.journal_len, LIMITS.new_entries + 1);
+}
+
+pub(crate) async fn a_full_journal_stops_promotion_and_expiry(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
+    fill(&subject).await;
     subject.advance_seconds(1);
     let promotion = subject.tick().await;
     assert_eq!(
@@ -111,7 +140,7 @@ pub(crate) async fn a_full_journal_stops_promotion_and_expiry(subject: Subject) 
     );
     assert_eq!((promotion.waiting, promotion.ready, promotion.active), (2, 0, 1));
     let view = subject.view().await;
-    assert_eq!(view.journal_len, LIMITS.new_entries, "the tick adds no record");
+    assert_eq!(view.journal_len, LIMITS.all_changes, "the tick adds no record");
     assert_eq!(
         view.heartbeat_ms,
         subject.clock.now_ms(),
@@ -133,23 +162,17 @@ pub(crate) async fn a_full_journal_stops_promotion_and_expiry(subject: Subject) 
 
 pub(crate) async fn changes_of_existing_entries_have_a_journal_reserve(subject: Subject) {
     let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
-    let left = subject.leave(visitor(1), LeaveReason::Leave).await;
-    for _ in LIMITS.new_entries..LIMITS.all_changes {
-        subject
-            .line
-            .append_to_journal(&subject.queue, &left)
-            .await
-            .expect("the reserve accepts the change");
-    }
-    let full = subject.line.append_to_journal(&subject.queue, &left).await;
+    fill(&subject).await;
+    let append = async |change| subject.line.append_to_journal(&subject.queue, change).await;
+    let left = subject.leave(visitor(4), LeaveReason::Leave).await;
+    let full = append(&left).await;
     assert!(matches!(full, Err(LineError::JournalFull)), "{full:?}");
-    assert_eq!(subject.view().await.journal_len, LIMITS.all_changes);
     // The end is not lost: the line keeps it until the backup has it.
-    assert_eq!(subject.unsettled_ends().await, [left]);
+    assert!(subject.unsettled_ends().await.contains(&left));
+    // A change that replaces a record needs no room.
+    let later = subject.enter(visitor(3)).await.change.expect("a repeated place");
+    append(&later).await.expect("it adds no record");
+    assert_eq!(subject.view().await.journal_len, LIMITS.all_changes);
     subject.acknowledge_journal(&[]).await;
-    subject
-        .line
-        .append_to_journal(&subject.queue, &left)
-        .await
-        .expect("the journal has room again");
+    append(&left).await.expect("the journal has room again");
 }

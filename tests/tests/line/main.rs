@@ -18,6 +18,7 @@ mod fallback_ticks;
 mod held_polls;
 mod journal;
 mod journal_limits;
+mod journal_slots;
 mod load_reports;
 mod loss;
 mod missing;
@@ -176,8 +177,19 @@ on_every_line! {
         a_full_journal_refuses_new_entries
         a_full_journal_refuses_entering_after_an_expired_session
         a_full_journal_still_allows_requeueing
+        at_the_limit_for_newcomers_promotion_goes_on
         a_full_journal_stops_promotion_and_expiry
         changes_of_existing_entries_have_a_journal_reserve
+    }
+    journal_slots {
+        repeated_places_and_ends_keep_two_records
+        the_time_of_the_first_claim_stays
+        a_lower_fact_replaces_only_a_dropped_visit
+        a_repeated_place_keeps_the_visit_that_is_over
+        a_refused_change_that_is_replaced_stays_in_backoff
+        many_deferred_records_hide_no_due_one
+        deferred_records_outlive_the_dropped_queue
+        changes_of_a_tick_stay_beside_single_ones
     }
     reports {
         a_report_counts_events_since_the_last_report

@@ -68,17 +68,40 @@ impl CacheSlot {
     }
 }
 
+/// How long the answer stays that the backup has a queue which the line lost. The time is drawn, so that processes which
+/// noticed the loss together do not ask together for the whole restore.
+const RECOVERING_AGE_MIN: Duration = Duration::from_secs(1);
+const RECOVERING_AGE_MAX: Duration = Duration::from_millis(1_500);
+
 /// What the cache keeps of a queue for an outage of the line.
 #[derive(Default)]
 pub(super) struct FallbackCache {
     /// The last snapshot, however old it is.
     last_snapshot: Mutex<Option<Arc<QueueSnapshot>>>,
+    /// Until this time, a queue that the line does not have counts as recovering, because the backup had it.
+    recovering_until: Mutex<Option<Instant>>,
     /// The last answer of the backup and its time. The inner value is `None` if the backup has no such
     /// queue. The request that holds the lock asks the backup.
     pub(super) stored: tokio::sync::Mutex<Option<(Instant, Option<Arc<DegradedQueue>>)>>,
 }
 
 impl FallbackCache {
+    pub(super) fn is_recovering(&self) -> bool {
+        let until = *self
+            .recovering_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    pub(super) fn set_recovering(&self) {
+        let age = rand::random_range(RECOVERING_AGE_MIN..RECOVERING_AGE_MAX);
+        *self
+            .recovering_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + age);
+    }
+
     pub(super) fn store_snapshot(&self, snapshot: &Arc<QueueSnapshot>) {
         *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot.clone());
     }

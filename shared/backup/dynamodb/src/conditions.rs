@@ -96,6 +96,14 @@ pub(super) fn same_visit(change: &Change) -> Expression {
     }
 }
 
+/// The table has no item.
+pub(super) fn absent() -> Expression {
+    Expression {
+        text: "attribute_not_exists(#entry)".to_owned(),
+        values: Item::new(),
+    }
+}
+
 /// Both conditions hold.
 pub(super) fn both(one: Expression, other: Expression) -> Expression {
     let mut values = one.values;

@@ -33,17 +33,17 @@ pub(super) const SHARD: &str = "shard";
 pub(super) const ENTRY: &str = "entry";
 pub(super) const DELETE_AT_SECONDS: &str = "delete_at_seconds";
 const STATUS: &str = "status";
-const VISIT: &str = "visit";
-const STEP: &str = "step";
-const STEP_MS: &str = "step_ms";
-const OVER: &str = "over";
-const EPOCH: &str = "epoch";
-const V: &str = "v";
-const SCORE: &str = "score";
+pub(super) const VISIT: &str = "visit";
+pub(super) const STEP: &str = "step";
+pub(super) const STEP_MS: &str = "step_ms";
+pub(super) const OVER: &str = "over";
+pub(super) const EPOCH: &str = "epoch";
+pub(super) const V: &str = "v";
+pub(super) const SCORE: &str = "score";
 const LANE: &str = "lane";
 const JOINED_AT_MS: &str = "joined_at_ms";
-const PROMOTED_AT_MS: &str = "promoted_at_ms";
-const CLAIMED_AT_MS: &str = "claimed_at_ms";
+pub(super) const PROMOTED_AT_MS: &str = "promoted_at_ms";
+pub(super) const CLAIMED_AT_MS: &str = "claimed_at_ms";
 const EXPIRES_AT_MS: &str = "expires_at_ms";
 const ENDED_AT_MS: &str = "ended_at_ms";
 const USE_ID: &str = "use_id";
@@ -107,7 +107,9 @@ pub(super) fn assignments(change: &Change, rules: PutRules, sets_version: bool) 
 /// Adds the attributes that a late change determines and the item still lacks.
 pub(super) fn additions(filled: &EntryRecord) -> Expression {
     let mut additions = attributes(filled);
-    additions.retain(|name, _| [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS].contains(&name.as_str()));
+    additions.retain(|name, _| {
+        [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS, CLAIMED_AT_MS].contains(&name.as_str())
+    });
     let texts: Vec<_> = additions
         .keys()
         .map(|name| format!("#{name} = if_not_exists(#{name}, :{name})"))
@@ -118,7 +120,8 @@ pub(super) fn additions(filled: &EntryRecord) -> Expression {
     }
 }
 
-fn to_placeholders(attributes: Item) -> Item {
+/// The attributes as values of the placeholders of their names.
+pub(super) fn to_placeholders(attributes: Item) -> Item {
     attributes
         .into_iter()
         .map(|(name, value)| (format!(":{name}"), value))
@@ -170,7 +173,8 @@ pub(super) fn to_item(partition: &EntryPartition, record: &EntryRecord) -> Item 
     item
 }
 
-fn attributes(record: &EntryRecord) -> Item {
+/// The attributes of a record, without its key.
+pub(super) fn attributes(record: &EntryRecord) -> Item {
     let status = AttributeValue::S(record.state.table_name().to_owned());
     let use_id = record.use_id.map(|use_id| AttributeValue::S(use_id.to_string()));
     let numbers = [

@@ -26,7 +26,7 @@ use super::{
 const ATTEMPTS_MAX: usize = 4;
 
 /// The outcome of a conditional write.
-enum Attempt {
+pub(super) enum Attempt {
     /// The condition held. This is the record after the write.
     Stored(EntryRecord),
     /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item does not exist.
@@ -129,7 +129,7 @@ impl DynamoDbBackup {
     }
 
     /// Replaces the item if the condition holds.
-    async fn put_item_if(
+    pub(super) async fn put_item_if(
         &self,
         partition: &EntryPartition,
         record: EntryRecord,
@@ -154,7 +154,7 @@ impl DynamoDbBackup {
     }
 
     /// Updates the item if the condition holds.
-    async fn update_item_if(
+    pub(super) async fn update_item_if(
         &self,
         partition: &EntryPartition,
         change: &Change,

@@ -10,6 +10,7 @@ mod conditions;
 mod connection;
 mod entry_items;
 mod entry_writes;
+mod folded_writes;
 mod metadata_writes;
 mod queue_items;
 mod queue_writes;
@@ -101,15 +102,23 @@ impl Backup for DynamoDbBackup {
         self.write_change(partition, change).await
     }
 
+    async fn put_entry_changes(
+        &self,
+        partition: &EntryPartition,
+        changes: &[Change],
+    ) -> Result<Vec<PutOutcome>, BackupError> {
+        self.write_changes(partition, changes).await
+    }
+
     async fn put_changes(
         &self,
         partition: &EntryPartition,
         changes: &[Change],
         until: Instant,
     ) -> Vec<Result<PutOutcome, BackupError>> {
-        let write = async |change| {
+        let write = |changes: Vec<Change>| async move {
             let _permit = self.journal_writes.acquire().await;
-            self.write_change(partition, change).await
+            self.write_changes(partition, &changes).await
         };
         write_throttled(changes, until, write).await
     }

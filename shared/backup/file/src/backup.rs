@@ -33,6 +33,20 @@ impl Backup for FileBackup {
             .await
     }
 
+    /// Writes the changes in one transaction. Each sees what the one before stored.
+    async fn put_entry_changes(
+        &self,
+        partition: &EntryPartition,
+        changes: &[Change],
+    ) -> Result<Vec<PutOutcome>, BackupError> {
+        let (partition, written) = (partition.clone(), changes.to_vec());
+        let write = move |tables: &mut Tables<'_>| {
+            let write = |change| tables.put_change(&partition, change);
+            written.iter().map(write).collect()
+        };
+        self.writer.commit(write).await
+    }
+
     /// Writes all changes in one transaction, so they wait for the disk once. The file never throttles.
     async fn put_changes(
         &self,

@@ -80,7 +80,7 @@ async fn flush_before_read(
         if flush_journal(line, backup, partition, FLUSH_RECORDS_MAX, until)
             .await?
             .records
-            < FLUSH_RECORDS_MAX
+            == 0
         {
             return Ok(());
         }

@@ -105,7 +105,7 @@ impl Repairer<'_> {
             .map(|record| record.fact)
             .filter(|fact| fact.is_live());
         let start = Start::Compare(id, record, basis);
-        let summary = self.settle(id, observation, lookup, live_fact, start).await?;
+        let summary = self.make_agree(id, observation, lookup, live_fact, start).await?;
         Ok(summary.filter(|summary| summary.repaired_count() > 0))
     }
 
@@ -144,12 +144,12 @@ impl Repairer<'_> {
             }
             EntryLookup::NotFound(NotFound::Unknown { .. }) => return Ok(CheckSummary::default()),
         };
-        let summary = self.settle(id, observation, lookup, live_fact, start).await?;
+        let summary = self.make_agree(id, observation, lookup, live_fact, start).await?;
         Ok(summary.unwrap_or(skipped))
     }
 
     /// Makes the line and the backup agree about one entry. Returns `None` if that is left to the next check.
-    async fn settle(
+    async fn make_agree(
         &self,
         id: EntryId,
         observation: EntryObservation,

@@ -15,7 +15,7 @@ use vestibule_line::{EnterOutcome, JoinKind, Refusal};
 use super::{account::Account, queue::Queue};
 
 impl Queue {
-    /// Gives the visitor a place. If the journal has `journal_max` records, a visitor without a place gets none.
+    /// Gives the visitor a place. If the journal has `journal_max` due records, a visitor without a place gets none.
     pub(super) fn enter(&mut self, time: LineTime, id: EntryId, journal_max: u64) -> EnterOutcome {
         let now_us = time.us;
         if time.clocks.apart {
@@ -28,7 +28,7 @@ impl Queue {
             return self.re_enter(now_us, id, &entry);
         }
         match self.settings().entrance {
-            Entrance::Open if self.journal.is_full(journal_max) => {
+            Entrance::Open if self.journal.due_len() >= journal_max => {
                 EnterOutcome::Refused(Refusal::JournalFull)
             }
             Entrance::Open => self.begin_visit(time, id, account),

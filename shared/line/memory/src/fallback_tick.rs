@@ -26,7 +26,7 @@ impl Queue {
 
     pub(super) fn park_idle_promoter(&mut self) -> bool {
         let is_empty = self.waiting.len() + self.ready.len() + self.active.len() == 0;
-        let can_park = is_empty && self.journal.records.is_empty();
+        let can_park = is_empty && self.journal.len() == 0;
         if can_park {
             self.heartbeat_ms = 0;
         }

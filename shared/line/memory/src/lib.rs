@@ -5,6 +5,7 @@
 
 mod account;
 mod adopt;
+mod change_kind;
 mod check;
 mod check_progress;
 mod clock;

@@ -102,7 +102,7 @@ impl EntryLine for MemoryLine {
 #[async_trait]
 impl PromotionLine for MemoryLine {
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
-        let limit = self.journal_limits.new_entries;
+        let limit = self.journal_limits.all_changes;
         let is_lost = |queue: &Queue, fence: MinWatermark| {
             queue.configuration.epoch != fence.epoch || queue.watermark < fence.watermark
         };
@@ -156,17 +156,17 @@ impl JournalLine for MemoryLine {
         queue: &QueueId,
         records_max: usize,
     ) -> Result<Vec<JournalRecord>, LineError> {
-        self.with_queue(queue, |queue, _| queue.due_journal_records(u64::MAX, records_max))
+        self.with_queue(queue, |queue, _| queue.journal_records(records_max))
     }
 
     async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         let limit = self.journal_limits.all_changes;
         self.with_queue(queue, |queue, _| {
-            if queue.journal.is_full(limit) {
-                return Err(LineError::JournalFull);
+            if queue.journal.add(*change, Some(limit), None) {
+                Ok(())
+            } else {
+                Err(LineError::JournalFull)
             }
-            queue.append_to_journal(vec![*change]);
-            Ok(())
         })?
     }
 

@@ -26,7 +26,7 @@ impl Queue {
     ) -> (Promotion, Option<Tick>) {
         let (now_ms, is_apart) = (time.ms(), time.clocks.apart);
         let loss_sign = self.look_for_loss(now_ms, order.history);
-        let is_full = self.journal.is_full(journal_max);
+        let is_full = self.journal.len() >= journal_max;
         let mut events = Vec::new();
         // Nothing is dropped or promoted while line time is uncertain, or while the journal has no room for the
         // changes.
@@ -183,7 +183,7 @@ impl Queue {
         for end in changes.iter().filter(|change| change.visit_end().is_some()) {
             self.ended.add_unsettled(*end);
         }
-        self.append_to_journal(changes);
+        self.journal.add_tick(changes);
         highest.map(|through| Tick {
             through,
             version,

@@ -20,7 +20,7 @@ impl Queue {
         }
         let happened = count_events_since(&self.totals, &self.unreported.reported_totals);
         let is_empty = self.waiting.len() + self.ready.len() + self.active.len() == 0;
-        let has_no_events = happened == QueueEvents::default() && self.journal.records.is_empty();
+        let has_no_events = happened == QueueEvents::default() && self.journal.len() == 0;
         if is_empty && has_no_events && passed_ms < order.idle_ms {
             let due_in_ms = order.every_ms.min(order.idle_ms - passed_ms);
             return ReportOutcome::NotDue { due_in_ms };
@@ -39,11 +39,11 @@ impl Queue {
         } else {
             0
         };
-        let oldest = self
-            .journal
-            .records
-            .front()
-            .and_then(|record| record.changes.first());
+        let firsts = self.journal.firsts();
+        let oldest_at_ms = firsts
+            .filter_map(|record| record.changes.first())
+            .map(|change| change.at_ms)
+            .min();
         ReportOutcome::Due(Box::new(Report {
             now_ms,
             waiting: self.waiting.len(),
@@ -51,7 +51,7 @@ impl Queue {
             active: self.active.len(),
             journal_len: self.journal.len(),
             dead_letters: self.journal.dead_letters.len() as u64,
-            backup_lag_ms: oldest.map_or(0, |change| since_ms(change.at_ms)),
+            backup_lag_ms: oldest_at_ms.map_or(0, since_ms),
             head: self.waiting.first(),
             tail: self.waiting.last(),
             tick_age_ms: taken.tick_gap_ms.max(beat_age_ms),

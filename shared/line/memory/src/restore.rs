@@ -30,7 +30,7 @@ impl MemoryLine {
         let lost = queues.dropped.get(queue).ok_or(LineError::QueueNotFound)?;
         Ok(UnflushedChanges {
             generation: lost.generation,
-            records: lost.journal.records.iter().take(records_max).cloned().collect(),
+            records: lost.journal.all().take(records_max).cloned().collect(),
             ends: lost.ended.unsettled().take(records_max).copied().collect(),
         })
     }

@@ -3,11 +3,13 @@
 -- settled. If an entry came again and ended again since, its later end stays unsettled. A settled end is deleted some
 -- seconds later. A queue that was dropped for a restore is acknowledged, too.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock fields end facts settled
--- KEYS: ended settled journal dead_letters config state lost
+-- include: clock fields end facts settled scores words journal
+-- KEYS: ended settled journal journaled deferred dead_letters config state lost
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   journal: stream, changes that the backup does not have yet
+--   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred
+--   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -17,12 +19,12 @@
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   settled_kept_ms: how long an end stays after the backup has it, in milliseconds
 --   record_count: how many of the following arguments are stream ids of records
---   ...: the stream ids, with `dead-letter:` before that of a dead letter; then five arguments for each end: the entry,
---     visit, step, step_ms, and 1 if the time of the step ran out, else 0
+--   ...: the stream ids, with `dead-letter:` before that of a dead letter, or `deferred:entry kind`; then five arguments for
+--     each end: the entry, visit, step, step_ms, and 1 if the time of the step ran out, else 0
 -- Output: {'no-queue'}: Redis does not have the queue, and no restore of it is under way
 --         {'acknowledged'}: the records are deleted, and the ends are settled
-local ended, settled, journal, dead_letters = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local config, state, lost = KEYS[5], KEYS[6], KEYS[7]
+local ended, settled, journal, journaled, deferred = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local dead_letters, config, state, lost = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local given_us, witness_ms, settled_kept_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local record_count = tonumber(ARGV[4])
 
@@ -32,10 +34,17 @@ local VALUES_PER_END = 5
 if redis.call('EXISTS', config, lost) == 0 then
   return { 'no-queue' }
 end
+local keys = { journal = journal, journaled = journaled, deferred = deferred }
 local first_end = FIRST_RECORD + record_count
 for i = FIRST_RECORD, first_end - 1 do
-  local dead_letter_key = string.match(ARGV[i], '^dead%-letter:(.+)$')
-  redis.call('XDEL', dead_letter_key and dead_letters or journal, dead_letter_key or ARGV[i])
+  local place, key = string.match(ARGV[i], '^(%a[%a%-]*):(.+)$')
+  if place == 'dead-letter' then
+    redis.call('XDEL', dead_letters, key)
+  elseif place == 'deferred' then
+    remove_deferred_record(keys, key)
+  else
+    remove_journal_record(keys, ARGV[i])
+  end
 end
 
 -- A queue that was dropped has no state any more.

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Drops a queue that is about to be restored, so that every script answers that Redis does not have it. Stores the
--- epoch of the restore in `lost`, so that a restore of an earlier epoch comes too late. `journal`, `dead_letters`,
--- `ended` and `settled` stay, because the backup may lack what they hold, and `lost` keeps their generation.
+-- epoch of the restore in `lost`, so that a restore of an earlier epoch comes too late. `journal`, `journaled`,
+-- `deferred`, `dead_letters`, `ended` and `settled` stay, because the backup may lack what they hold, and `lost` keeps
+-- their generation.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- KEYS: waiting ready active visits load config state lost
 --   waiting: sorted set, entry -> place; the lowest place is promoted first

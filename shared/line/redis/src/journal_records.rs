@@ -4,27 +4,31 @@
 use vestibule_domain::id::QueueId;
 use vestibule_line::{JournalRecord, LineError};
 
-use super::{RedisLine, journal::read_records};
-
-/// The number of records in one read. Redis serves no other command during a read, so this bounds
-/// the wait of other callers.
-const PAGE_RECORDS: usize = 1_000;
+use super::{
+    RedisLine,
+    connect::Request,
+    journal::{DEAD_LETTER_LIMITS, JOURNAL_LIMITS, read_deferred, read_records},
+    keys::Keys,
+};
 
 pub(super) async fn read_journal_records(
     line: &RedisLine,
     queue: &QueueId,
     records_max: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
-    let (mut records, mut from) = (Vec::new(), "-".to_owned());
-    while records.len() < records_max {
-        let count = PAGE_RECORDS.min(records_max - records.len());
-        let page = read_records(line, queue, "journal", &from, count).await?;
-        let Some(last) = page.last() else {
-            break;
-        };
-        from = format!("({}", last.key);
-        records.extend(page);
-    }
+    require_queue(line, queue).await?;
+    read_all_records(line, queue, records_max).await
+}
+
+/// Reads the records of the stream, and then those that are deferred. The queue may have been dropped.
+pub(super) async fn read_all_records(
+    line: &RedisLine,
+    queue: &QueueId,
+    records_max: usize,
+) -> Result<Vec<JournalRecord>, LineError> {
+    let mut records = read_records(line, queue, "journal", records_max, &JOURNAL_LIMITS).await?;
+    let deferred = read_deferred(line, queue, records_max - records.len()).await?;
+    records.extend(deferred);
     Ok(records)
 }
 
@@ -35,9 +39,19 @@ pub(super) async fn read_dead_letters(
     queue: &QueueId,
     records_max: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
-    let mut records = read_records(line, queue, "dead_letters", "-", records_max).await?;
+    require_queue(line, queue).await?;
+    let mut records = read_records(line, queue, "dead_letters", records_max, &DEAD_LETTER_LIMITS).await?;
     for record in &mut records {
         record.key.insert_str(0, "dead-letter:");
     }
     Ok(records)
+}
+
+/// Fails with [`LineError::QueueNotFound`] if Redis does not have the queue.
+async fn require_queue(line: &RedisLine, queue: &QueueId) -> Result<(), LineError> {
+    let config = Keys::new(queue).key("config");
+    let mut find = redis::cmd("EXISTS");
+    find.arg(&config);
+    let exists: bool = line.connection.send(Request::Command(&find)).await?;
+    exists.then_some(()).ok_or(LineError::QueueNotFound)
 }

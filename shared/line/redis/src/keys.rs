@@ -30,8 +30,8 @@ impl<'a> Keys<'a> {
     ///
     /// | type | names |
     /// | --- | --- |
-    /// | sorted set | `waiting`, `ready`, `active`, `settled` |
-    /// | hash | `visits`, `ended`, `config`, `state`, `load`, `lost` |
+    /// | sorted set | `waiting`, `ready`, `active`, `settled`, `deferred` |
+    /// | hash | `visits`, `ended`, `journaled`, `config`, `state`, `load`, `lost` |
     /// | stream | `journal`, `dead_letters` |
     /// | channel | `changes` |
     ///
@@ -43,6 +43,7 @@ impl<'a> Keys<'a> {
     /// | `visits` | `visit step` if it is ready, active or waiting again; or its place alone if it has its first turn |
     /// | `ended` | its end: see `end.rs` |
     /// | `settled` | the line time, in Unix milliseconds, since which the backup has the end in `ended` |
+    /// | `journaled`, `deferred` | its single changes in the journal, by `entry kind`: see `include/journal.lua` |
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }

@@ -30,6 +30,7 @@ mod park_idle_promoter;
 mod promote;
 mod queue_view;
 mod raise_watermark;
+mod read_due_records;
 mod read_page;
 mod record_check_progress;
 mod record_load;

@@ -20,10 +20,10 @@ use vestibule_line::{
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, claim, configure,
-    connect::Request, dead_letter, drop_queue, enter, eviction_policy, hold, journal, journal_records, leave,
-    park_idle_promoter, promote, queue_view, raise_watermark, read_page, record_check_progress, record_load,
-    requeue_with_backoff, restore, status, status_many, take_check, take_fallback_tick, take_report,
-    unflushed, validate,
+    connect::Request, dead_letter, drop_queue, enter, eviction_policy, hold, journal_records, leave,
+    park_idle_promoter, promote, queue_view, raise_watermark, read_due_records, read_page,
+    record_check_progress, record_load, requeue_with_backoff, restore, status, status_many, take_check,
+    take_fallback_tick, take_report, unflushed, validate,
 };
 
 #[async_trait]
@@ -130,7 +130,7 @@ impl JournalLine for RedisLine {
         queue: &QueueId,
         records_max: usize,
     ) -> Result<Vec<JournalRecord>, LineError> {
-        journal::read_due_records(self, queue, records_max).await
+        read_due_records::read_due_records(self, queue, records_max).await
     }
 
     async fn journal_records(

@@ -6,7 +6,7 @@
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: clock scores claim_clock visits pace settled imbalance averages
--- KEYS: waiting ready active visits ended settled config state journal changes
+-- KEYS: waiting ready active visits ended settled config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -16,6 +16,7 @@
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
+--   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   changes: channel, one message for each tick that promotes entries
 -- ARGV: given_us witness_ms requested chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms seen_epoch seen_ticks seen_at_ms has_changed_server
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
@@ -47,7 +48,7 @@
 --           loss_sign: what shows that Redis has lost changes: 'lost-tick', 'changed-server' or 'imbalance'; else ''
 --           is_check_due: 1 if a consistency check is due because this call or an earlier one noticed a loss; else 0
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local config, state, journal, changes = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local config, state, journal, deferred, changes = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, journal_max, fence_epoch, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
 local short_ms, long_ms, silent_ms = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -139,7 +140,7 @@ local function remove_timed_out(set, clock_ms, limit, how, total)
   redis.call('HINCRBY', state, total, count)
   return count, table.concat(list, ' ')
 end
-local is_journal_full = redis.call('XLEN', journal) >= journal_max
+local is_journal_full = redis.call('XLEN', journal) + redis.call('ZCARD', deferred) >= journal_max
 local remove_limit = is_journal_full and 0 or chunk
 local no_shows, no_show_list = remove_timed_out(ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
 local expired, expired_list = remove_timed_out(active, now_ms, remove_limit - no_shows, 'expired', 'expired')

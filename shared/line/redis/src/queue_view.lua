@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Returns a snapshot of a queue.
 -- include: clock
--- KEYS: waiting ready active ended settled config state journal dead_letters load
+-- KEYS: waiting ready active ended settled config state journal deferred dead_letters load
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -10,6 +10,7 @@
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
+--   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   load: hash, the protected service's last load report
 -- ARGV: given_us witness_ms
@@ -26,7 +27,7 @@
 --           session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one at
 --             each twentieth of all sessions by their end, and the last one; empty if no entry is active
 local waiting, ready, active, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local config, state, journal, dead_letters, load = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local config, state, journal, deferred, dead_letters, load = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 
 local SESSION_QUANTILES = 20
@@ -48,6 +49,6 @@ if active_count > 0 then
   end
 end
 return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
-  redis.call('HLEN', ended) - redis.call('ZCARD', settled), redis.call('XLEN', journal),
-  redis.call('XLEN', dead_letters), config_fields,
+  redis.call('HLEN', ended) - redis.call('ZCARD', settled),
+  redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
   redis.call('HGETALL', state), redis.call('HGETALL', load), clocks_apart and 1 or 0, ahead_ms, session_ends_in_ms }

@@ -195,7 +195,7 @@ impl ScriptReply {
         WaitScore::from_raw(raw).ok_or_else(|| self.protocol_error("a valid score"))
     }
 
-    fn next_value(&mut self) -> Result<Value, LineError> {
+    pub(super) fn next_value(&mut self) -> Result<Value, LineError> {
         self.values
             .next()
             .ok_or_else(|| self.protocol_error("a further value"))

@@ -3,9 +3,9 @@
 -- Redis does not have the queue.
 -- The restore of the highest epoch wins, however late the others are: this script replaces a queue of a lower epoch,
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
--- `journal`, `dead_letters`, `ended` and `settled` stay, unless they are of another generation.
+-- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another generation.
 -- include: new_state fields imbalance
--- KEYS: waiting ready active visits ended settled journal dead_letters load config state lost staged_waiting staged_ready staged_active staged_visits
+-- KEYS: waiting ready active visits ended settled journal journaled deferred dead_letters load config state lost staged_waiting staged_ready staged_active staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -13,6 +13,8 @@
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   journal: stream, changes that the backup does not have yet
+--   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred
+--   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   load: hash, the protected service's last load report
 --   config: hash, the queue's configuration; without it Redis does not have the queue
@@ -31,8 +33,9 @@
 --         {'older'}: Redis has the queue with a later epoch, or a restore of a later epoch is under way
 --         {'incomplete'}: a staged key expired because the server's clock jumped forward; nothing changed
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local journal, dead_letters, load, config, state, lost = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-local staged_waiting, staged_ready, staged_active, staged_visits = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local journal, journaled, deferred, dead_letters, load = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local config, state, lost = KEYS[12], KEYS[13], KEYS[14]
+local staged_waiting, staged_ready, staged_active, staged_visits = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), ARGV[2], ARGV[3], tonumber(ARGV[4])
 
 local new, new_fields = read_configuration(5)
@@ -57,7 +60,7 @@ if found_count ~= staged_count then
 end
 local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
-  redis.call('UNLINK', journal, dead_letters, ended, settled)
+  redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
 redis.call('UNLINK', waiting, ready, active, visits, load, config, lost)
 for _, move in ipairs(moves) do

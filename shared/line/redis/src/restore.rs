@@ -25,7 +25,7 @@ pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 12] = [
+const LIVE_KEYS: [&str; 14] = [
     "waiting",
     "ready",
     "active",
@@ -33,6 +33,8 @@ const LIVE_KEYS: [&str; 12] = [
     "ended",
     "settled",
     "journal",
+    "journaled",
+    "deferred",
     "dead_letters",
     "load",
     "config",

@@ -16,7 +16,7 @@ use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply};
 
-const INCLUDES: [(&str, &str); 14] = [
+const INCLUDES: [(&str, &str); 16] = [
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
     ("clock", include_str!("include/clock.lua")),
@@ -31,6 +31,8 @@ const INCLUDES: [(&str, &str); 14] = [
     ("facts", include_str!("include/facts.lua")),
     ("settled", include_str!("include/settled.lua")),
     ("imbalance", include_str!("include/imbalance.lua")),
+    ("words", include_str!("include/words.lua")),
+    ("journal", include_str!("include/journal.lua")),
 ];
 
 /// The size of `EVALSHA`, a hash and a count.
@@ -209,6 +211,7 @@ mod tests {
         include_str!("status_many.lua"),
         include_str!("raise_watermark.lua"),
         include_str!("read_page.lua"),
+        include_str!("read_due_records.lua"),
         include_str!("promote.lua"),
         include_str!("append_to_journal.lua"),
         include_str!("append_to_line.lua"),

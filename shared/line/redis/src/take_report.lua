@@ -2,14 +2,16 @@
 -- Returns what happened in a queue since the last report, and its state. Only one caller gets a report each interval.
 -- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory. At that
 -- time an operator needs the report most.
--- include: clock fields
--- KEYS: waiting ready active config state journal dead_letters
+-- include: clock fields words
+-- KEYS: waiting ready active config state journal journaled deferred dead_letters
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
+--   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred
+--   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
 -- ARGV: given_us witness_ms interval_ms idle_interval_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
@@ -30,7 +32,7 @@
 --           generation: of the queue
 --           check_age_ms: the time since the last consistency check ended, in milliseconds
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local dead_letters = KEYS[7]
+local journaled, deferred, dead_letters = KEYS[7], KEYS[8], KEYS[9]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 local interval_ms, idle_interval_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
@@ -54,7 +56,8 @@ local counts = redis.call('HMGET', state, unpack(totals))
 local reported = redis.call('HMGET', state, 'reported_entered', 'reported_promoted', 'reported_completed',
   'reported_left', 'reported_expired', 'reported_no_shows')
 local waiting_count, ready_count = redis.call('ZCARD', waiting), redis.call('ZCARD', ready)
-local active_count, record_count = redis.call('ZCARD', active), redis.call('XLEN', journal)
+local active_count = redis.call('ZCARD', active)
+local record_count = redis.call('XLEN', journal) + redis.call('ZCARD', deferred)
 local activity = waiting_count + ready_count + active_count + record_count
 local updates = { 'reported_at_ms', now_ms, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0 }
 local since_report = {}
@@ -70,15 +73,23 @@ if is_time_certain and activity == 0 and passed_ms < idle_interval_ms then
 end
 redis.call('HSET', state, unpack(updates))
 
-local oldest_at_ms = 0
-local oldest = redis.call('XRANGE', journal, '-', '+', 'COUNT', 1)[1]
-if oldest then
-  local _, values = unpack(oldest) -- a stream id, and a list of field, value, field, value
+-- When the change in a record happened; `values` is a list of field, value, field, value. nil if it does not say.
+local function read_change_time_ms(values)
   for i = 1, #values, 2 do
     if values[i] == 'at_ms' then
-      oldest_at_ms = tonumber(values[i + 1])
+      return tonumber(values[i + 1])
     end
   end
+end
+local oldest_at_ms
+local oldest = redis.call('XRANGE', journal, '-', '+', 'COUNT', 1)[1]
+if oldest then
+  oldest_at_ms = read_change_time_ms(oldest[2])
+end
+local first_deferred = redis.call('ZRANGE', deferred, 0, 0)[1]
+if first_deferred then
+  local at_ms = read_change_time_ms(split_words(redis.call('HGET', journaled, first_deferred) or ''))
+  oldest_at_ms = at_ms and math.min(at_ms, oldest_at_ms or at_ms) or oldest_at_ms
 end
 local _, head = unpack(redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES'))
 local _, tail = unpack(redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES'))
@@ -86,6 +97,6 @@ local heartbeat_age_ms = stored.heartbeat_ms > 0 and now_ms - stored.heartbeat_m
 local tick_age_ms = math.max(heartbeat_age_ms, stored.tick_gap_ms or 0)
 local check_age_ms = math.max(now_ms - (stored.checked_at_ms or now_ms), 0)
 return { 'report', now_ms, waiting_count, ready_count, active_count, record_count, redis.call('XLEN', dead_letters),
-  oldest_at_ms, tonumber(head or 0), tonumber(tail or 0), tick_age_ms, stored.waited_ms or 0, stored.waited_max_ms or 0,
+  oldest_at_ms or 0, tonumber(head or 0), tonumber(tail or 0), tick_age_ms, stored.waited_ms or 0, stored.waited_max_ms or 0,
   since_report.entered, since_report.promoted, since_report.completed, since_report.left, since_report.expired,
   since_report.no_shows, tonumber(generation), check_age_ms }

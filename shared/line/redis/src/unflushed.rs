@@ -1,11 +1,12 @@
 //! Reads the unflushed changes of a dropped queue. Nothing adds to them any more, so plain commands are
 //! enough.
 
-use redis::streams::StreamRangeReply;
 use vestibule_domain::{change::Change, id::QueueId};
 use vestibule_line::{LineError, UnflushedChanges};
 
-use super::{RedisLine, connect::Request, end, journal, keys::Keys, reply::parse_entry_id};
+use super::{
+    RedisLine, connect::Request, end, journal_records::read_all_records, keys::Keys, reply::parse_entry_id,
+};
 
 /// The number of ends in one read. Redis serves no other command during a read, so this bounds the wait of
 /// other callers.
@@ -17,27 +18,16 @@ pub(super) async fn unflushed(
     records_max: usize,
 ) -> Result<UnflushedChanges, LineError> {
     let keys = Keys::new(queue);
-    let mut pipeline = redis::pipe();
-    pipeline
-        .cmd("HMGET")
-        .arg(keys.key("lost"))
-        .arg(&["epoch", "generation"])
-        .cmd("XRANGE")
-        .arg(keys.key("journal"))
-        .arg(&["-", "+", "COUNT"])
-        .arg(records_max);
-    let ((epoch, generation), records): ((Option<u32>, Option<u32>), StreamRangeReply) =
-        line.connection.send(Request::Pipeline(&pipeline)).await?;
+    let mut find = redis::cmd("HMGET");
+    find.arg(keys.key("lost")).arg(&["epoch", "generation"]);
+    let (epoch, generation): (Option<u32>, Option<u32>) =
+        line.connection.send(Request::Command(&find)).await?;
     if epoch.is_none() {
         return Err(LineError::QueueNotFound);
     }
-    let records = records.ids.into_iter();
-    let records = records
-        .map(|record| journal::parse_record(record.id, record.map))
-        .collect();
     Ok(UnflushedChanges {
         generation,
-        records,
+        records: read_all_records(line, queue, records_max).await?,
         ends: read_unsettled_ends(line, &keys, records_max).await?,
     })
 }

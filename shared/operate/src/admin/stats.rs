@@ -3,7 +3,7 @@
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use vestibule_domain::id::QueueId;
-use vestibule_line::QueueView;
+use vestibule_line::{JournalLimits, QueueView};
 
 use super::{Admin, Problem};
 
@@ -50,6 +50,7 @@ impl Admin {
 fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
     let settings = &view.configuration.settings;
     let (pace, forecast) = (settings.pace(), view.forecast());
+    let limits = JournalLimits::default();
     let age_ms = |at_ms: u64| (at_ms > 0).then(|| view.now_ms.saturating_sub(at_ms));
     json!({
         "queue": queue.as_str(),
@@ -60,6 +61,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
         "capacity": settings.capacity,
         "unsettled_ends": view.unsettled_ends,
         "journal": view.journal_len,
+        "journal_limits": { "newcomers": limits.new_entries, "promotions": limits.all_changes },
         "dead_lettered": view.dead_letters,
         "heartbeat_age_ms": age_ms(view.heartbeat_ms),
         "fallback_tick_age_ms": age_ms(view.fallback_ticked_at_ms),

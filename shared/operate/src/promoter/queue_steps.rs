@@ -9,6 +9,7 @@ use vestibule_domain::id::QueueId;
 use vestibule_engine::{
     dead_letter,
     flush::flush_journal_until,
+    restore::release_abandoned_lease,
     sync::{SyncError, SyncOutcome, sync_settings},
     tick::tick,
 };
@@ -62,14 +63,16 @@ impl Promoter {
     pub(super) async fn sync_queue(&self, queue: &QueueId) {
         let _permit = self.steps.syncs.acquire().await;
         let work = sync_settings(&*self.line, &*self.backup, queue, self.policy);
-        match timeout(SYNC_TIMEOUT, work).await {
-            Ok(outcome) => self.record_sync_outcome(queue, &outcome),
-            Err(_) => self.registry.log_step_outcome(
-                queue,
-                "sync",
-                Err("the step took too long, so the promoter aborted it".to_owned()),
-            ),
+        if let Ok(outcome) = timeout(SYNC_TIMEOUT, work).await {
+            self.record_sync_outcome(queue, &outcome);
+            return;
         }
+        release_abandoned_lease(&*self.backup, queue).await;
+        self.registry.log_step_outcome(
+            queue,
+            "sync",
+            Err("the step took too long, so the promoter aborted it".to_owned()),
+        );
     }
 
     pub(super) fn record_sync_outcome(&self, queue: &QueueId, outcome: &Result<SyncOutcome, SyncError>) {

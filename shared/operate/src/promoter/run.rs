@@ -7,9 +7,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use futures_util::future::join_all;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use vestibule_backup::Backup;
-use vestibule_engine::{sync::SettingsPolicy, tick_history::TickHistory};
+use vestibule_engine::{restore::release_abandoned_lease, sync::SettingsPolicy, tick_history::TickHistory};
 use vestibule_line::Line;
 use vestibule_telemetry::emf::Metrics;
 
@@ -27,7 +28,9 @@ const ROUND_INTERVAL: Duration = Duration::from_secs(1);
 /// The promoter lists the queues and syncs their settings once in this many rounds.
 const SYNC_ROUNDS: u64 = 3;
 /// At the end of a run, the steps that are still running get this time to finish.
-const FINISH_TIMEOUT: Duration = Duration::from_millis(1_500);
+const FINISH_TIMEOUT: Duration = Duration::from_millis(1_200);
+/// After that, the leases of restores that were cut off are released within this time.
+const RELEASE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A function stops starting steps this long before its deadline.
 const DEADLINE_RESERVE: Duration = Duration::from_secs(2);
@@ -89,7 +92,7 @@ impl Promoter {
         }
     }
 
-    /// Runs until `until` completes. Then it waits at most 1.5 s for the steps that are still running.
+    /// Runs until `until` completes. Then it waits at most 1.2 s for the steps that are still running.
     pub async fn run(self: &Arc<Self>, until: impl Future<Output = ()>) {
         self.run_rounds(pin!(until), false).await;
     }
@@ -123,6 +126,16 @@ impl Promoter {
             }
         }
         self.steps.finish(FINISH_TIMEOUT).await;
+        let queues = self.registry.queues();
+        let releases = queues
+            .iter()
+            .map(|queue| release_abandoned_lease(&*self.backup, queue));
+        if timeout(RELEASE_TIMEOUT, join_all(releases)).await.is_err() {
+            tracing::warn!(
+                event = "queue.restore_lease_release_timed_out",
+                "the backup did not release the lease of a restore in time; the lease expires within 10 seconds"
+            );
+        }
     }
 
     pub(super) fn start_step(self: &Arc<Self>, step: Step) {

@@ -5,6 +5,7 @@
 //! emulator of its own. The emulator is a process in Python, and the half that reads the table is as fast as it
 //! is.
 
+mod process;
 mod table;
 
 use std::{
@@ -70,6 +71,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     table::fill_table(&table_url, &partition, entries).await?;
     eprintln!("{entries} entries are in the table");
 
+    process::limit_cpu()?;
     let since = Instant::now();
     let found = read_restored_entries(&backup, &partition).await?;
     println!("table_read_1m_s={:.2}", since.elapsed().as_secs_f64());
@@ -84,8 +86,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("redis_restore_1m_s={:.2}", since.elapsed().as_secs_f64());
     assert_eq!(configured, ConfigureOutcome::Created);
 
+    process::reset_peak_rss()?;
+    let cpu_before = process::cpu_seconds()?;
     let restore_seconds = measure_restore(&redis_url, &line, backup, &queue).await?;
     println!("flush_to_first_promotion_s={restore_seconds:.2}");
+    println!("restore_cpu_s={:.2}", process::cpu_seconds()? - cpu_before);
+    println!("restore_peak_rss_mb={:.0}", process::peak_rss_mb()?);
     Ok(())
 }
 

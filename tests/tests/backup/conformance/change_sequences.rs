@@ -11,6 +11,7 @@ use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
     fact::{Fact, Turn},
     id::EntryId,
+    record::EntryRecord,
     score::WaitScore,
 };
 use vestibule_tests::{
@@ -115,6 +116,23 @@ impl DrawnChange {
     }
 }
 
+/// Writes the first change alone and the others together. The record is the same as after one write for each.
+async fn check_joint_write(
+    backup: &dyn Backup,
+    changes: &[Change],
+    expected: Option<EntryRecord>,
+) -> Result<(), TestCaseError> {
+    let (partition, id) = (fresh_partition(), changes[0].id);
+    let fail = |error: vestibule_backup::BackupError| TestCaseError::fail(error.to_string());
+    for part in [&changes[..1], &changes[1..]] {
+        let outcomes = backup.put_entry_changes(&partition, part).await.map_err(fail)?;
+        prop_assert_eq!(outcomes.len(), part.len());
+    }
+    let read = backup.read_entry(&partition, id).await.map_err(fail)?;
+    prop_assert_eq!(read, expected, "written together: {:?}", changes);
+    Ok(())
+}
+
 fn check_any_sequence(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
     let began_ms = hour_ago_ms();
     let config = Config {
@@ -131,17 +149,19 @@ fn check_any_sequence(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
         // Use a new visitor each time, also while proptest shrinks a failing sequence.
         let (partition, id) = (fresh_partition(), fresh_id());
         let fail = |error: vestibule_backup::BackupError| TestCaseError::fail(error.to_string());
+        let drawn = sequence.into_iter();
+        let changes: Vec<_> = drawn.map(|drawn| drawn.to_change(id, began_ms)).collect();
         runtime.block_on(async {
             let mut before = None;
-            for change in sequence.into_iter().map(|drawn| drawn.to_change(id, began_ms)) {
-                let expected = decided_outcome(before.as_ref(), &change, partition.put_rules());
-                let outcome = backup.put_change(&partition, &change).await.map_err(fail)?;
+            for change in &changes {
+                let expected = decided_outcome(before.as_ref(), change, partition.put_rules());
+                let outcome = backup.put_change(&partition, change).await.map_err(fail)?;
                 prop_assert_eq!(&outcome, &expected, "on {:?}", change);
                 before = Some(outcome.record().clone());
             }
             let read = backup.read_entry(&partition, id).await.map_err(fail)?;
-            prop_assert_eq!(read, before);
-            Ok(())
+            prop_assert_eq!(&read, &before);
+            check_joint_write(backup, &changes, before).await
         })
     });
     result.unwrap_or_else(|failure| panic!("{failure}"));

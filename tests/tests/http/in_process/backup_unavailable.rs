@@ -19,6 +19,7 @@ super::cases![
     without_the_backup_changes_are_not_durable,
     a_full_journal_refuses_new_visitors_and_serves_the_others,
     without_journal_reserve_no_change_is_acknowledged,
+    a_visitor_who_repeats_requests_does_not_fill_the_journal,
 ];
 
 /// Starts without a backup. The queue lets two visitors in at once.
@@ -87,18 +88,17 @@ async fn a_full_journal_refuses_new_visitors_and_serves_the_others() {
     api.advance_seconds(1);
     assert_eq!(
         api.promote().await.promoted,
-        0,
-        "the journal has no room for a promotion"
+        1,
+        "the limit for newcomers does not stop a promotion"
     );
 
     flush(&api).await;
     for (guest, state) in guests
         .iter()
-        .zip([EntryState::Completed, EntryState::Active, EntryState::Waiting])
+        .zip([EntryState::Completed, EntryState::Active, EntryState::Ready])
     {
         assert_eq!(stored_state(&api, guest).await, Some(state));
     }
-    assert_eq!(api.promote().await.promoted, 1);
     api.send(ApiRequest::enter().visitor(&newcomer))
         .await
         .expect_status(201);
@@ -141,6 +141,37 @@ async fn without_journal_reserve_no_change_is_acknowledged() {
     let checked = check_queue(&api.line, &*api.backup, &api.partition(), 0, config).await;
     assert_eq!(checked.expect("checked").ended, 1);
     assert_eq!(stored_state(&api, &active).await, Some(EntryState::Completed));
+}
+
+async fn a_visitor_who_repeats_requests_does_not_fill_the_journal() {
+    let api = start_with_limits(100, 200).await;
+    let (active, _) = enter_and_expect_created(&api).await;
+    enter_and_expect_created(&api).await;
+    let (waiting, _) = enter_and_expect_created(&api).await;
+    assert_eq!(journal_len(&api).await, 3);
+    for _ in 0..1_000 {
+        let again = api.send(enter_again(&waiting)).await;
+        assert_eq!(again.expect_status(200).text("state"), "waiting");
+    }
+    assert_eq!(
+        journal_len(&api).await,
+        3,
+        "the journal has the place of each visitor once"
+    );
+    // Each of these visits is new.
+    for _ in 0..20 {
+        api.send(leave_request(&waiting)).await.expect_status(204);
+        api.send(enter_again(&waiting)).await.expect_status(201);
+        api.send(enter_again(&active)).await.expect_status(200);
+    }
+    let records = journal_len(&api).await;
+    assert!(
+        records <= 5,
+        "a place and an end of one, a place and a session of another: {records}"
+    );
+    flush(&api).await;
+    assert_eq!(stored_state(&api, &waiting).await, Some(EntryState::Waiting));
+    assert_eq!(stored_state(&api, &active).await, Some(EntryState::Active));
 }
 
 async fn without_the_backup_changes_are_not_durable() {

@@ -1,7 +1,10 @@
 //! The line is unavailable: what the routes answer from the backup, and what they refuse.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use serde_json::{Map, json};
+use tokio::time::{Instant, sleep};
 use vestibule_backup::{Backup, StoredQueue};
 use vestibule_faults::Fault;
 use vestibule_line::JournalLine;
@@ -15,6 +18,7 @@ use super::{enter_and_expect_created, leave_request, new_visitor_id, start_full_
 
 super::cases![
     a_queue_that_the_line_lost_is_recovering,
+    during_recovery_the_backup_is_asked_once_a_second,
     a_waiting_visitor_gets_a_status_without_position,
     an_active_visitor_and_no_other_gets_a_pass,
     an_expired_session_gets_no_pass,
@@ -213,4 +217,24 @@ async fn a_queue_that_the_line_lost_is_recovering() {
         let retry_after = response.expect_problem(503, "recovering").header("retry-after");
         assert!(retry_after.parse::<u64>().expect("seconds") >= 1);
     }
+}
+
+async fn during_recovery_the_backup_is_asked_once_a_second() {
+    let api = InProcessApi::start(json!({})).await;
+    let stored = api.backup.read_queue(&queue_id()).await.expect("a response");
+    let id = "lost".parse().expect("a queue id");
+    let stored = stored.expect("the queue exists");
+    assert!(api.backup.create_queue(&id, &stored).await.expect("stored"));
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(2_500) {
+        let request = || api.send(ApiRequest::get("/queues/lost"));
+        let responses = join_all((0..20).map(|_| request())).await;
+        for response in responses {
+            response.expect_problem(503, "recovering");
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    let seconds = begun.elapsed().as_secs() + 1;
+    let reads = api.backup_faults.calls("read_queue");
+    assert!((2..=seconds).contains(&reads), "{reads} reads in {seconds} s");
 }

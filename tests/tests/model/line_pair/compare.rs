@@ -5,6 +5,7 @@ use std::{
     fmt::Debug,
 };
 
+use redis::streams::StreamRangeReply;
 use vestibule_domain::{change::Change, id::EntryId, score::WaitScore};
 use vestibule_line::{JournalLine, JournalRecord};
 use vestibule_line_memory::QueueDump;
@@ -34,6 +35,15 @@ impl LinePair {
         )?;
         let [in_memory, in_redis] = self
             .lines()
+            .map(|line| line.journal_records(&self.queue, JOURNAL_RECORDS_MAX));
+        require_equal(
+            "whole journals",
+            &normalize_journal(in_memory.await.expect("read"))?,
+            &normalize_journal(in_redis.await.map_err(to_text)?)?,
+        )?;
+        self.require_consistent_slots().await?;
+        let [in_memory, in_redis] = self
+            .lines()
             .map(|line| line.dead_lettered(&self.queue, JOURNAL_RECORDS_MAX));
         require_equal(
             "dead letters",
@@ -55,6 +65,34 @@ impl LinePair {
             "statuses of all visitors",
             &in_memory.await.map_err(to_text)?,
             &in_redis.await.map_err(to_text)?,
+        )
+    }
+
+    /// The hash `journaled` points at records that exist, and each record of a single change is in it.
+    async fn require_consistent_slots(&self) -> Result<(), String> {
+        let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
+        let mut pipe = redis::pipe();
+        pipe.hgetall(key("journaled"))
+            .zrange(key("deferred"), 0, -1)
+            .xrange_all(key("journal"));
+        let answer = pipe.query_async(&mut self.link.clone()).await;
+        let (slots, deferred, stream): (BTreeMap<String, String>, Vec<String>, StreamRangeReply) =
+            answer.expect("Redis answers");
+        let singles = stream
+            .ids
+            .iter()
+            .filter(|record| record.map.contains_key("member"));
+        let mut ids: Vec<_> = singles.map(|record| record.id.clone()).collect();
+        let (in_stream, texts): (Vec<_>, Vec<_>) = slots.iter().partition(|(_, text)| !text.contains(' '));
+        let mut in_stream: Vec<_> = in_stream.into_iter().map(|(_, id)| id.clone()).collect();
+        ids.sort();
+        in_stream.sort();
+        require_equal("single changes and their slots", &ids, &in_stream)?;
+        let texts: BTreeSet<_> = texts.into_iter().map(|(slot, _)| slot.clone()).collect();
+        require_equal(
+            "deferred changes and their slots",
+            &deferred.into_iter().collect(),
+            &texts,
         )
     }
 

@@ -219,6 +219,10 @@ async fn stats_show_the_numbers_of_a_queue() {
         (&json!(1), &json!(0))
     );
     assert_eq!(
+        stats["journal_limits"],
+        json!({ "newcomers": 100_000, "promotions": 200_000 })
+    );
+    assert_eq!(
         (&stats["heartbeat_age_ms"], &stats["served_per_second"]),
         (&Value::Null, &Value::Null)
     );

@@ -109,9 +109,9 @@ async fn slow_record_is_written_and_flushes_never_overlap() {
 async fn flush_ends_only_between_batches() {
     let scene = Fixture::new(paced_line());
     let (queue, partition) = scene.create_queue("q", json!({})).await;
-    let change = scene.enter_unwritten(&queue, "a").await;
-    // All records belong to one entry, so no two of them may be in the same batch.
-    for _ in 0..4 {
+    // A batch has 1,000 entries, so there are four.
+    for visitor in 0..3_500 {
+        let change = scene.enter_unwritten(&queue, &visitor.to_string()).await;
         scene
             .line
             .append_to_journal(&queue, &change)
@@ -122,12 +122,19 @@ async fn flush_ends_only_between_batches() {
     let slow = slow_backup(&scene, Duration::from_secs(5));
     let flush = async |time: u64| {
         let until = Instant::now() + Duration::from_secs(time);
-        flush_journal(&*scene.line, &*slow, &partition, 100, until).await
+        flush_journal(&*scene.line, &*slow, &partition, 10_000, until).await
     };
-    assert_eq!(flush(0).await.expect("flushed").records, 1, "always the first");
-    assert_eq!(flush(7).await.expect("flushed").records, 2);
+    assert_eq!(
+        flush(0).await.expect("flushed").records,
+        1_000,
+        "always the first"
+    );
+    assert_eq!(flush(7).await.expect("flushed").records, 2_000);
     let hangs = slow_backup(&scene, Duration::from_hours(1));
-    let error = flush_journal(&*scene.line, &*hangs, &partition, 100, Instant::now()).await;
+    let error = flush_journal(&*scene.line, &*hangs, &partition, 10_000, Instant::now()).await;
     assert!(error.expect_err("given up").to_string().contains("30s"));
-    assert_eq!(scene.line.queue_view(&queue).await.expect("seen").journal_len, 1);
+    assert_eq!(
+        scene.line.queue_view(&queue).await.expect("seen").journal_len,
+        500
+    );
 }

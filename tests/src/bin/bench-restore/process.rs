@@ -1,0 +1,38 @@
+//! What this process uses, as Linux tells it, and the limit of its CPU time.
+
+use std::{env, fs, io, process};
+
+/// The clock ticks of a second in `/proc`, which is 100 on every common Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// The CPU time of this process, in seconds.
+pub(crate) fn cpu_seconds() -> io::Result<f64> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    // The name of the program, which may contain spaces, ends with the last parenthesis. The 12th and 13th field
+    // behind it are the times in user mode and in the kernel.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    Ok(ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND)
+}
+
+/// The most memory that this process had since [`reset_peak_rss`], in MB.
+pub(crate) fn peak_rss_mb() -> io::Result<f64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    Ok(kilobytes.unwrap_or_default() / 1_024.0)
+}
+
+/// Starts the measurement of [`peak_rss_mb`] anew.
+pub(crate) fn reset_peak_rss() -> io::Result<()> {
+    fs::write("/proc/self/clear_refs", "5")
+}
+
+/// Moves this process into the control group of `CPU_GROUP`, if it is set. `infra/bench-restore.sh` makes it with the
+/// share of a CPU that a function gets.
+pub(crate) fn limit_cpu() -> io::Result<()> {
+    match env::var("CPU_GROUP") {
+        Ok(group) => fs::write(format!("{group}/cgroup.procs"), process::id().to_string()),
+        Err(_) => Ok(()),
+    }
+}
