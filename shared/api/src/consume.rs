@@ -1,5 +1,5 @@
-//! Repeats of a validation that consumed a visit. The request that names the same use gets the same answer, as long as the
-//! line or the backup knows how the visit ended.
+//! Repeats of a validation that consumed a visit. The request that names the same use gets the same
+//! answer, as long as the line or the backup knows how the visit ended.
 
 use vestibule_domain::{
     change::{Change, Event},
@@ -8,7 +8,7 @@ use vestibule_domain::{
     id::EntryId,
     score::Visit,
 };
-use vestibule_engine::reconcile_entry::MissingEntryOutcome;
+use vestibule_engine::missing_entry::MissingEntryOutcome;
 use vestibule_line::{EntryLookup, NotFound, ValidateOutcome, Validation};
 
 use super::{
@@ -20,8 +20,9 @@ use super::{
 };
 
 impl ApiState {
-    /// Runs a validation in the line. If the line lost the entry, this restores it and validates again. If the visit
-    /// was consumed by the same use, this answers as then. Otherwise an ended entry is a problem that says how it ended.
+    /// Runs a validation in the line. If the line lost the entry, this restores it and validates
+    /// again. If the visit was consumed by the same use, this answers as then. Otherwise an ended
+    /// entry is a problem that says how it ended.
     pub(super) async fn query_validation(
         &self,
         snapshot: &QueueSnapshot,
@@ -43,7 +44,8 @@ impl ApiState {
         }
     }
 
-    /// Answers a repeat whose pass has expired since. It consumes nothing, so any other request gets `problem`.
+    /// Answers a repeat whose pass has expired since. It consumes nothing, so any other request
+    /// gets `problem`.
     pub(super) async fn repeat_use(
         &self,
         snapshot: &QueueSnapshot,
@@ -59,8 +61,8 @@ impl ApiState {
         found.map_err(|_| problem.into())
     }
 
-    /// Finds out whether the visit of an entry that the line does not have was consumed by this use. Otherwise returns
-    /// what became of the entry.
+    /// Finds out whether the visit of an entry that the line does not have was consumed by this
+    /// use. Otherwise returns what became of the entry.
     async fn find_repeated_use(
         &self,
         snapshot: &QueueSnapshot,
@@ -73,7 +75,8 @@ impl ApiState {
             session_end_ms,
             now_ms: snapshot.now_ms(),
         };
-        // The request that consumed the visit may have been killed before it wrote the end, so the repeat writes it.
+        // The request that consumed the visit may have been killed before it wrote the end, so the
+        // repeat writes it.
         if let NotFound::Ended(end) = missing
             && let Some(session_end_ms) = match_use(validation, end.event.visit(), find_consumption(&end))
         {
@@ -105,8 +108,8 @@ fn find_consumption(end: &Change) -> Option<Consumption> {
     }
 }
 
-/// The end of the session, in Unix milliseconds, if the visit is the one that the validation names and was consumed by
-/// the same use.
+/// The end of the session, in Unix milliseconds, if the visit is the one that the validation names
+/// and was consumed by the same use.
 fn match_use(validation: Validation, visit: Visit, consumption: Option<Consumption>) -> Option<u64> {
     let consumption = consumption?;
     let is_same =

@@ -1,7 +1,7 @@
 //! Reconciles an entry that the line lists with the record that a request read anyway.
 //!
-//! The line can lose changes, for example in a failover. A request that reads the record then believes the greater fact.
-//! See `docs/adr/0016-one-order-of-truth.md`.
+//! The line can lose changes, for example in a failover. A request that reads the record then
+//! believes the greater fact. See `docs/adr/0016-one-order-of-truth.md`.
 
 use vestibule_domain::{change::Change, entry_status::EntryStatus, id::EntryId, record::EntryRecord};
 use vestibule_engine::{reconcile_entry::ReconciledEntry, write_through::WriteOutcome};
@@ -9,8 +9,8 @@ use vestibule_engine::{reconcile_entry::ReconciledEntry, write_through::WriteOut
 use super::{ApiState, missing_entry::outcome_problem, problem::Problem, queue_cache::QueueSnapshot};
 
 impl ApiState {
-    /// Returns the status and the record of the entry after line and backup agree about it. If the entry has no place
-    /// any more, returns the problem that says why.
+    /// Returns the status and the record of the entry after line and backup agree about it. If the
+    /// entry has no place any more, returns the problem that says why.
     pub(super) async fn reconcile_status(
         &self,
         snapshot: &QueueSnapshot,

@@ -15,8 +15,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_engine::{
-    persist_entry::persist_entry,
-    reconcile_entry::{MissingEntryOutcome, ReconciledEntry},
+    missing_entry::MissingEntryOutcome, persist_entry::persist_entry, reconcile_entry::ReconciledEntry,
 };
 use vestibule_line::{EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
 
@@ -55,8 +54,8 @@ async fn answer(
     let id = snapshot.ids.entry_id(&visitor);
     let mut entered = state.enter_line(&snapshot, id).await?;
     if entered.is_none() {
-        // The line still listed a visit that had ended, because it had lost the end. That visit is removed
-        // now, so this call begins a new one.
+        // The line still listed a visit that had ended, because it had lost the end. That visit is
+        // removed now, so this call begins a new one.
         entered = state.enter_line(&snapshot, id).await?;
     }
     let (kind, place) =
@@ -93,15 +92,15 @@ struct EntryPlace {
     status: EntryStatus,
     record: Option<EntryRecord>,
     durable: Option<bool>,
-    /// The visitor had this place before. Either the line had lost it, or the visitor missed the turn and
-    /// came back within the grace.
+    /// The visitor had this place before. Either the line had lost it, or the visitor missed the
+    /// turn and came back within the grace.
     is_restored: bool,
 }
 
 impl ApiState {
-    /// Gives the visitor a place, or returns the place that the visitor already has. Returns `None` if the
-    /// line listed a visit that had ended, or if the line and the backup disagree. The caller may then try
-    /// again.
+    /// Gives the visitor a place, or returns the place that the visitor already has. Returns `None`
+    /// if the line listed a visit that had ended, or if the line and the backup disagree. The
+    /// caller may then try again.
     async fn enter_line(
         &self,
         snapshot: &QueueSnapshot,
@@ -124,8 +123,8 @@ impl ApiState {
         Ok(place.map(|place| (kind, place)))
     }
 
-    /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because the token
-    /// belongs to the earlier generation. The place is given back.
+    /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because
+    /// the token belongs to the earlier generation. The place is given back.
     async fn refuse_earlier_generation(&self, snapshot: &QueueSnapshot, id: EntryId) -> Result<(), Problem> {
         self.queue_cache.invalidate(&snapshot.queue);
         let newer_snapshot = self.snapshot(&snapshot.queue).await?;
@@ -144,8 +143,8 @@ impl ApiState {
         ))
     }
 
-    /// Writes the place that the line gave to the backup, or returns the place that the visitor had before.
-    /// Returns `None` in the cases of [`enter_line`](Self::enter_line).
+    /// Writes the place that the line gave to the backup, or returns the place that the visitor had
+    /// before. Returns `None` in the cases of [`enter_line`](Self::enter_line).
     async fn persist_place(
         &self,
         snapshot: &QueueSnapshot,
@@ -180,8 +179,8 @@ impl ApiState {
         }
     }
 
-    /// Returns the place that a visitor keeps, after line and backup agree about it. Returns `None` if the visit has
-    /// ended.
+    /// Returns the place that a visitor keeps, after line and backup agree about it. Returns `None`
+    /// if the visit has ended.
     async fn confirm_place(
         &self,
         snapshot: &QueueSnapshot,
@@ -207,9 +206,9 @@ impl ApiState {
         }
     }
 
-    /// Returns the visitor who enters, and whether the server generated the visitor's id. A visitor who
-    /// joined anonymously and then logged in keeps the anonymous place. That place counts only while it is
-    /// live or can be entered again within the grace.
+    /// Returns the visitor who enters, and whether the server generated the visitor's id. A visitor
+    /// who joined anonymously and then logged in keeps the anonymous place. That place counts only
+    /// while it is live or can be entered again within the grace.
     async fn select_visitor(
         &self,
         snapshot: &QueueSnapshot,
@@ -220,8 +219,8 @@ impl ApiState {
                 let id = snapshot.ids.entry_id(anonymous);
                 let holds_place = match self.line.status(&snapshot.queue, id).await {
                     Ok(EntryLookup::Found(_)) => true,
-                    // The line may have lost the entry, or the visitor missed the turn and is back within
-                    // the grace.
+                    // The line may have lost the entry, or the visitor missed the turn and is back
+                    // within the grace.
                     Ok(EntryLookup::NotFound(missing)) => {
                         let outcome = self.resolve_missing_entry(snapshot, id, missing).await?;
                         matches!(outcome, MissingEntryOutcome::Restored(_))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
 use vestibule_domain::{id::EntryId, score::Visit};
-use vestibule_engine::reconcile_entry::MissingEntryOutcome;
+use vestibule_engine::missing_entry::MissingEntryOutcome;
 use vestibule_line::{LeaveOutcome, LeaveReason};
 
 use super::{

@@ -2,7 +2,10 @@
 
 use vestibule_backup::EntryPartition;
 use vestibule_domain::id::EntryId;
-use vestibule_engine::reconcile_entry::{EntryContext, MissingEntryError, MissingEntryOutcome};
+use vestibule_engine::{
+    entry_context::EntryContext,
+    missing_entry::{MissingEntryError, MissingEntryOutcome},
+};
 use vestibule_line::{ClaimOutcome, EntryLookup, ExtendOutcome, LineError, NotFound, ValidateOutcome};
 
 use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};

@@ -1,10 +1,10 @@
 //! Passes: signed proof that the queue admitted an entry. Any service can verify a pass offline with the
 //! published keys.
 //!
-//! A pass is a JWT (RFC 7519) signed with Ed25519 (`EdDSA`, RFC 8037). Its header contains `typ: pass+jwt`,
-//! so that no other token signed with the same key is accepted as a pass (explicit typing: RFC 8725, section
-//! 3.11). Its `kid` is the thumbprint of the public key (RFC 7638). All times are line time; this module
-//! never reads the clock of the process.
+//! A pass is a JWT (RFC 7519) signed with Ed25519 (`EdDSA`, RFC 8037). Its header contains `typ:
+//! pass+jwt`, so that no other token signed with the same key is accepted as a pass (explicit
+//! typing: RFC 8725, section 3.11). Its `kid` is the thumbprint of the public key (RFC 7638). All
+//! times are line time; this module never reads the clock of the process.
 
 use std::fmt;
 
@@ -70,8 +70,8 @@ pub enum PassError {
     Expired,
 }
 
-/// A signed pass. The protected service admits every caller that shows it, so it must not be logged: `Debug`
-/// prints `***`.
+/// A signed pass. The protected service admits every caller that shows it, so it must not be
+/// logged: `Debug` prints `***`.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Pass(String);
@@ -98,7 +98,8 @@ pub struct PassClaims {
     pub aud: String,
     /// The id of the entry.
     pub sub: String,
-    /// The number of the visit. It distinguishes a pass of an earlier visit from a pass of the current one.
+    /// The number of the visit. It distinguishes a pass of an earlier visit from a pass of the
+    /// current one.
     pub visit: u64,
     /// A random id that distinguishes two passes of the same visit.
     pub jti: Uuid,
@@ -149,8 +150,8 @@ impl fmt::Debug for PassSigner {
 }
 
 impl PassSigner {
-    /// Reads an Ed25519 private key in PKCS#8, encoded as PEM. `openssl genpkey -algorithm ed25519` creates
-    /// one.
+    /// Reads an Ed25519 private key in PKCS#8, encoded as PEM. `openssl genpkey -algorithm ed25519`
+    /// creates one.
     ///
     /// # Errors
     /// [`PassError::InvalidSigningKey`] if `pem` is anything else.
@@ -201,8 +202,8 @@ impl PassSigner {
             .map_err(|_| PassError::Signing)
     }
 
-    /// Verifies a pass and returns its claims. The pass must come from this deployment, belong to this queue
-    /// and entry, and be valid at `now_ms` (line time).
+    /// Verifies a pass and returns its claims. The pass must come from this deployment, belong to
+    /// this queue and entry, and be valid at `now_ms` (line time).
     ///
     /// # Errors
     /// The first reason of [`PassError`] for which the pass is refused.
@@ -224,8 +225,8 @@ impl PassSigner {
         Ok(claims)
     }
 
-    /// Verifies a pass as [`verify`](Self::verify) does, without its times: a pass that has expired or is not
-    /// valid yet is accepted.
+    /// Verifies a pass as [`verify`](Self::verify) does, without its times: a pass that has expired
+    /// or is not valid yet is accepted.
     ///
     /// # Errors
     /// As [`verify`](Self::verify), except [`PassError::TooEarly`] and [`PassError::Expired`].
@@ -260,16 +261,16 @@ impl PassSigner {
         expected.set_issuer(&[&self.issuer]);
         expected.set_audience(&[queue.as_str()]);
         expected.sub = Some(entry.to_string());
-        // The library compares these with the clock of the process. `verify` compares them with line time
-        // instead.
+        // The library compares these with the clock of the process. `verify` compares them with
+        // line time instead.
         expected.validate_exp = false;
         expected.validate_nbf = false;
         expected
     }
 }
 
-/// Builds a signing key as PEM from 32 random bytes. It serves a single process on a developer's machine, and
-/// tests. The bytes must come from a secure source of randomness.
+/// Builds a signing key as PEM from 32 random bytes. It serves a single process on a developer's
+/// machine, and tests. The bytes must come from a secure source of randomness.
 pub fn new_key_pem(seed: [u8; 32]) -> String {
     let der = [&PKCS8_PREFIX[..], &seed[..]].concat();
     // 48 bytes are 64 characters of base64, which is exactly one line of PEM (RFC 7468, section 2).

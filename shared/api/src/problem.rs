@@ -1,9 +1,9 @@
 //! Turns every failure into an HTTP answer: problem details by RFC 9457, each with a stable `code`. No
 //! other module does so.
 //!
-//! A handler returns a [`Problem`]. The [request context](super::request_context) writes the body, because only
-//! that module knows the request id, and logs the problem once. A client never sees the cause, which goes
-//! to the log only.
+//! A handler returns a [`Problem`]. The [request context](super::request_context) writes the body,
+//! because only that module knows the request id, and logs the problem once. A client never sees
+//! the cause, which goes to the log only.
 
 mod conversions;
 
@@ -20,8 +20,8 @@ use vestibule_line::LineError;
 
 use super::code::{Code, http_status};
 
-/// How long a client should wait before it retries a request that failed because a store was unavailable,
-/// in seconds.
+/// How long a client should wait before it retries a request that failed because a store was
+/// unavailable, in seconds.
 const RETRY_AFTER_SECONDS: u64 = 2;
 /// The same if the backup has to catch up first, in seconds.
 const RETRY_BEHIND_AFTER_SECONDS: u64 = 10;
@@ -146,8 +146,8 @@ impl Problem {
         )
     }
 
-    /// An entry that ended, as its record shows it. Until `grace_until_ms` (Unix milliseconds) the visitor
-    /// may enter again at the old place.
+    /// An entry that ended, as its record shows it. Until `grace_until_ms` (Unix milliseconds) the
+    /// visitor may enter again at the old place.
     pub(crate) fn ended(record: &EntryRecord, grace_until_ms: Option<u64>) -> Self {
         Self::ended_with(LastState {
             state: record.state,

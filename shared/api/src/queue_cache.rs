@@ -201,8 +201,9 @@ impl QueueCache {
         }
     }
 
-    /// Asks the backup why the line does not have a queue. While the queue is restored, the backup is asked once a
-    /// second at most. Only the request that holds the refresh lock asks, so the answers need no lock of their own.
+    /// Asks the backup why the line does not have a queue. While the queue is restored, the backup
+    /// is asked once a second at most. Only the request that holds the refresh lock asks, so the
+    /// answers need no lock of their own.
     async fn read_lost_queue(&self, queue: &QueueId) -> QueueLookupError {
         let slot = self.slot(queue);
         if slot.fallback.is_recovering() {

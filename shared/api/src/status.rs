@@ -1,5 +1,5 @@
-//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a while if
-//! the client asks for that and the turn is near.
+//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a
+//! while if the client asks for that and the turn is near.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     record::EntryRecord,
 };
-use vestibule_engine::reconcile_entry::{MissingEntryError, ReconciledEntry};
+use vestibule_engine::{missing_entry::MissingEntryError, reconcile_entry::ReconciledEntry};
 use vestibule_line::{EntryLookup, LineError};
 
 use super::{
@@ -153,8 +153,8 @@ impl ApiState {
         self.entry_context(&partition).read_record(id).await
     }
 
-    /// Restores an entry that the line lost, and returns its status. Fails with the problem that says what became of an
-    /// entry that has no place any more.
+    /// Restores an entry that the line lost, and returns its status. Fails with the problem that
+    /// says what became of an entry that has no place any more.
     async fn restore_lost_entry(
         &self,
         snapshot: &QueueSnapshot,
@@ -175,8 +175,8 @@ impl ApiState {
         }
     }
 
-    /// Makes the line and the backup agree about the entry, and returns it as it is then. Nothing else in a status
-    /// request writes to the backup.
+    /// Makes the line and the backup agree about the entry, and returns it as it is then. Nothing
+    /// else in a status request writes to the backup.
     async fn reconcile_lookup(
         &self,
         snapshot: &QueueSnapshot,
@@ -193,7 +193,8 @@ impl ApiState {
     }
 }
 
-/// How long the client offers to be held: `?wait=20`, otherwise `Prefer: wait=20` (RFC 7240, section 4.3).
+/// How long the client offers to be held: `?wait=20`, otherwise `Prefer: wait=20` (RFC 7240,
+/// section 4.3).
 pub(super) struct WaitOffer {
     offered: Duration,
     preferred: bool,
@@ -209,8 +210,8 @@ impl FromRequestParts<Arc<ApiState>> for WaitOffer {
             None => (parse_wait_preference(&parts.headers), true),
         };
         let seconds = text.map_or(Ok(0), |text| {
-            // Only digits are accepted. The parser would accept a plus sign too, which a query decodes to a
-            // space anyway.
+            // Only digits are accepted. The parser would accept a plus sign too, which a query
+            // decodes to a space anyway.
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
             text.parse()
                 .ok()

@@ -118,8 +118,8 @@ impl ApiState {
         }
     }
 
-    /// Returns the status of the entry that may act, and whether the change that let it in or consumed it is durable.
-    /// Writes that change.
+    /// Returns the status of the entry that may act, and whether the change that let it in or
+    /// consumed it is durable. Writes that change.
     async fn confirm_validation(
         &self,
         snapshot: &QueueSnapshot,

@@ -1,5 +1,6 @@
-//! Validates a visitor by a pass. The pass proves that the visit was active, also if the line has lost that, for example
-//! in a failover. So the record of the entry is read first: `docs/adr/0017-a-line-that-went-back.md` has the table.
+//! Validates a visitor by a pass. The pass proves that the visit was active, also if the line has
+//! lost that, for example in a failover. So the record of the entry is read first:
+//! `docs/adr/0017-a-line-that-went-back.md` has the table.
 
 use tokio::time::timeout;
 use vestibule_backup::BackupError;

@@ -1,6 +1,7 @@
-//! The port to the durable backup: the record of every entry and the settings of every queue. Vestibule ships two
-//! implementations of the trait [`Backup`]: `vestibule-backup-dynamodb` for every deployment, and `vestibule-backup-file`
-//! for one process on a laptop. One conformance suite tests both.
+//! The port to the durable backup: the record of every entry and the settings of every queue.
+//! Vestibule ships two implementations of the trait [`Backup`]: `vestibule-backup-dynamodb` for
+//! every deployment, and `vestibule-backup-file` for one process on a laptop. One conformance suite
+//! tests both.
 //!
 //! The backup never receives a visitor id: it knows an entry by its token alone.
 
@@ -33,8 +34,8 @@ pub use self::{
     stored_settings::{StoredSettings, json_fingerprint, settings_revision},
 };
 
-/// The durable record of every entry and queue. An implementation acknowledges a write only once the write survives a
-/// crash.
+/// The durable record of every entry and queue. An implementation acknowledges a write only once
+/// the write survives a crash.
 #[async_trait]
 pub trait Backup: Send + Sync + 'static {
     /// Writes one change if its fact is greater than that of the record, as
@@ -45,18 +46,19 @@ pub trait Backup: Send + Sync + 'static {
         change: &Change,
     ) -> Result<PutOutcome, BackupError>;
 
-    /// Writes changes of one entry as if one after the other, and returns one outcome for each. Several changes are
-    /// stored by one write, so the backup gets the greatest fact, and the place and times that only the lesser ones
-    /// have.
+    /// Writes changes of one entry as if one after the other, and returns one outcome for each.
+    /// Several changes are stored by one write, so the backup gets the greatest fact, and the place
+    /// and times that only the lesser ones have.
     async fn put_entry_changes(
         &self,
         partition: &EntryPartition,
         changes: &[Change],
     ) -> Result<Vec<PutOutcome>, BackupError>;
 
-    /// Writes changes, and returns one outcome for each. The changes of one entry are in their order, and are
-    /// [stored together](Self::put_entry_changes). The number of concurrent writes adapts to what the backup accepts:
-    /// a [throttled](BackupError::Throttled) write is repeated after a pause. No write begins after `until`.
+    /// Writes changes, and returns one outcome for each. The changes of one entry are in their
+    /// order, and are [stored together](Self::put_entry_changes). The number of concurrent writes
+    /// adapts to what the backup accepts: a [throttled](BackupError::Throttled) write is repeated
+    /// after a pause. No write begins after `until`.
     async fn put_changes(
         &self,
         partition: &EntryPartition,
@@ -67,8 +69,8 @@ pub trait Backup: Send + Sync + 'static {
         throttled_writes::write_throttled(changes, until, write).await
     }
 
-    /// Whether the backup accepts writes of entries at the moment. If it does, a write that it refuses is itself at
-    /// fault.
+    /// Whether the backup accepts writes of entries at the moment. If it does, a write that it
+    /// refuses is itself at fault.
     async fn probe_writes(&self, _shelf: &EntryPartition) -> Result<(), BackupError> {
         self.ping().await
     }
@@ -80,8 +82,9 @@ pub trait Backup: Send + Sync + 'static {
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError>;
 
-    /// The live entries of one of the [`SHARD_COUNT`](vestibule_domain::id::SHARD_COUNT), as of the last acknowledged write. An
-    /// implementation may skip a record that it cannot read, and then logs it.
+    /// The live entries of one of the [`SHARD_COUNT`](vestibule_domain::id::SHARD_COUNT), as of the
+    /// last acknowledged write. An implementation may skip a record that it cannot read, and then
+    /// logs it.
     async fn read_live_entries(
         &self,
         partition: &EntryPartition,
@@ -97,10 +100,11 @@ pub trait Backup: Send + Sync + 'static {
     /// Adds a queue. Returns `false`, and writes nothing, if a queue of that id exists.
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError>;
 
-    /// Replaces the settings of a queue if they still are `expected` (compare-and-swap), and returns their order
-    /// number, one more than before. Returns `None`, and writes nothing, if they are not `expected` any more. If they
-    /// already are `settings`, the call returns the order number that they have. So it is idempotent: an attempt whose
-    /// answer was lost may be repeated.
+    /// Replaces the settings of a queue if they still are `expected` (compare-and-swap), and
+    /// returns their order number, one more than before. Returns `None`, and writes nothing, if
+    /// they are not `expected` any more. If they already are `settings`, the call returns the order
+    /// number that they have. So it is idempotent: an attempt whose answer was lost may be
+    /// repeated.
     async fn replace_settings(
         &self,
         queue: &QueueId,
@@ -108,9 +112,9 @@ pub trait Backup: Send + Sync + 'static {
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError>;
 
-    /// Takes the restore lease of a queue of this epoch, and raises the epoch by one. The backup refuses while another
-    /// lease lasts past `now_ms`, in Unix milliseconds. The call is idempotent: repeated with the same lease it returns
-    /// the same answer.
+    /// Takes the restore lease of a queue of this epoch, and raises the epoch by one. The backup
+    /// refuses while another lease lasts past `now_ms`, in Unix milliseconds. The call is
+    /// idempotent: repeated with the same lease it returns the same answer.
     async fn take_lease(
         &self,
         queue: &QueueId,
@@ -125,13 +129,14 @@ pub trait Backup: Send + Sync + 'static {
     /// Releases a lease of this epoch if `holder` holds it.
     async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError>;
 
-    /// Raises the stored watermark of a queue of this epoch. A value that is not higher than the stored one changes
-    /// nothing.
+    /// Raises the stored watermark of a queue of this epoch. A value that is not higher than the
+    /// stored one changes nothing.
     async fn raise_watermark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError>;
 
-    /// Begins a new generation of a queue of this epoch: a new salt, and the next epoch, which is the first whose
-    /// passes are valid. Any lease ends. Returns `None`, and changes nothing, if the epoch is a different one. The call
-    /// is idempotent: repeated with the same salt it returns the same answer.
+    /// Begins a new generation of a queue of this epoch: a new salt, and the next epoch, which is
+    /// the first whose passes are valid. Any lease ends. Returns `None`, and changes nothing, if
+    /// the epoch is a different one. The call is idempotent: repeated with the same salt it returns
+    /// the same answer.
     async fn begin_generation(
         &self,
         queue: &QueueId,

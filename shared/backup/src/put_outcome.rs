@@ -10,17 +10,18 @@ use vestibule_domain::{
 pub enum PutOutcome {
     /// The backup stored the change. This is the record after the write.
     Stored(EntryRecord),
-    /// The record states the fact of the change or a greater one already. This is the record after the backup added
-    /// what it lacked.
+    /// The record states the fact of the change or a greater one already. This is the record after
+    /// the backup added what it lacked.
     Superseded(EntryRecord),
-    /// The backup wrote nothing: the change gives a provisional place, and the visit of this record goes on, or the
-    /// visitor missed the turn and came back within the grace.
+    /// The backup wrote nothing: the change gives a provisional place, and the visit of this record
+    /// goes on, or the visitor missed the turn and came back within the grace.
     VisitContinues(EntryRecord),
 }
 
 impl PutOutcome {
-    /// The outcomes of several changes of one entry that were decided together and are stored now. A place that was
-    /// refused because an earlier visit went on counts as superseded if a later change ended that visit.
+    /// The outcomes of several changes of one entry that were decided together and are stored now.
+    /// A place that was refused because an earlier visit went on counts as superseded if a later
+    /// change ended that visit.
     pub fn from_decisions(changes: &[Change], decided: &PutsDecision) -> Vec<Self> {
         let outcome = |change: &Change, (decision, after): &(PutDecision, Option<EntryRecord>)| {
             let after = || {

@@ -15,8 +15,8 @@ use super::{BackupError, PutOutcome};
 const CONCURRENT_WRITES_MAX: u32 = 32;
 /// A single write that takes longer is abandoned.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A write that takes longer than this after the deadline is abandoned. So a caller with little time can still
-/// acknowledge what was written.
+/// A write that takes longer than this after the deadline is abandoned. So a caller with little
+/// time can still acknowledge what was written.
 const WRITE_TIMEOUT_AFTER_DEADLINE: Duration = Duration::from_millis(200);
 /// The longest pause before a throttled write is tried again. It doubles, up to [`BACKOFF_MAX`],
 /// until a write succeeds.
@@ -57,9 +57,10 @@ impl AimdLimiter {
     }
 }
 
-/// Writes the changes, those of one entry together and in their order, and returns one outcome for each change. The
-/// number of concurrent writes adapts to what the backup accepts. A throttled write is tried again after a pause with
-/// jitter. If no write succeeds and 32 (`CONCURRENT_WRITES_MAX`) fail, no further write begins.
+/// Writes the changes, those of one entry together and in their order, and returns one outcome for
+/// each change. The number of concurrent writes adapts to what the backup accepts. A throttled
+/// write is tried again after a pause with jitter. If no write succeeds and 32
+/// (`CONCURRENT_WRITES_MAX`) fail, no further write begins.
 pub async fn write_throttled<W: Future<Output = Result<Vec<PutOutcome>, BackupError>>>(
     changes: &[Change],
     until: Instant,

@@ -1,18 +1,18 @@
-//! The changes of an entry. A change states a new [fact](crate::fact), and says how it came about. Visitors' changes are
-//! written to the backup at once. The promoter's changes go through the journal.
+//! The changes of an entry. A change states a new [fact](crate::fact), and says how it came about.
+//! Visitors' changes are written to the backup at once. The promoter's changes go through the
+//! journal.
 
-use std::borrow::Cow;
-
+pub use super::end_reason::EndReason;
 use super::{
-    consumption::Consumption,
     fact::{Fact, Turn},
     score::{Visit, WaitScore},
     state::EntryState,
 };
 use crate::id::EntryId;
 
-/// The position of a change among all changes of a queue. It orders what one line did. A line that lost its history
-/// goes on with later versions, so only the [fact](Change::fact) decides which change of an entry counts.
+/// The position of a change among all changes of a queue. It orders what one line did. A line that
+/// lost its history goes on with later versions, so only the [fact](Change::fact) decides which
+/// change of an entry counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Version {
     /// The epoch of the queue, which goes up at each restore.
@@ -62,16 +62,17 @@ impl Change {
 /// What can happen to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The entry took a place at the back of the line: a new visit. The place is provisional until the backup has it.
+    /// The entry took a place at the back of the line: a new visit. The place is provisional until
+    /// the backup has it.
     Entered {
         /// The place in line.
         place: WaitScore,
-        /// The latest visit of this entry that the line knows to be over, not counting a missed turn whose visitor may
-        /// come back.
+        /// The latest visit of this entry that the line knows to be over, not counting a missed
+        /// turn whose visitor may come back.
         after: Option<Visit>,
     },
-    /// The entry was admitted at once, because a slot was free and no entry was waiting: a new visit, provisional as in
-    /// `Entered`.
+    /// The entry was admitted at once, because a slot was free and no entry was waiting: a new
+    /// visit, provisional as in `Entered`.
     FastTracked {
         /// The place that the entry would have had. It contains the visit and the join time.
         place: WaitScore,
@@ -119,28 +120,12 @@ pub enum Event {
     },
     /// The visit ended.
     Ended {
-        /// The fact of the end. Its step says in which way the visit can have ended: see [`EndReason::fits`].
+        /// The fact of the end. Its step says in which way the visit can have ended: see
+        /// [`EndReason::fits`].
         fact: Fact,
         /// How the visit ended.
         how: EndReason,
     },
-}
-
-/// The ways in which a visit ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndReason {
-    /// The visit was completed.
-    Completed,
-    /// The visit was completed by a validation that consumed it under an id. The state of the entry is completed.
-    Consumed(Consumption),
-    /// The visitor left.
-    Left,
-    /// An operator removed the entry.
-    Evicted,
-    /// The visitor did not claim in time after the promotion. The state of the entry is expired.
-    NoShow,
-    /// The session ran out.
-    Expired,
 }
 
 impl Event {
@@ -149,8 +134,8 @@ impl Event {
         matches!(self, Self::Entered { .. } | Self::FastTracked { .. })
     }
 
-    /// The grace that counts for this event, in seconds, in a queue whose grace is `grace_seconds`. A visitor whom the
-    /// fast track admits at once needs no old place.
+    /// The grace that counts for this event, in seconds, in a queue whose grace is `grace_seconds`.
+    /// A visitor whom the fast track admits at once needs no old place.
     pub fn grace_seconds(&self, grace_seconds: u32) -> u32 {
         match self {
             Self::FastTracked { .. } => 0,
@@ -203,8 +188,8 @@ impl Event {
         }
     }
 
-    /// The event that repeats a live fact, for a writer that knows nothing but the fact and perhaps the place. `None`
-    /// for a fact that is not live.
+    /// The event that repeats a live fact, for a writer that knows nothing but the fact and perhaps
+    /// the place. `None` for a fact that is not live.
     pub fn repeat(fact: Fact, place: Option<WaitScore>) -> Option<Self> {
         let state = fact.live_state()?;
         let visit = fact.visit;
@@ -236,63 +221,6 @@ impl Event {
             Self::Promoted { .. } | Self::StillReady { .. } => EntryState::Ready,
             Self::FastTracked { .. } | Self::Claimed { .. } | Self::Extended { .. } => EntryState::Active,
             Self::Ended { how, .. } => how.state(),
-        }
-    }
-}
-
-impl EndReason {
-    /// All ways in which a visit ends, except those that contain a consumption.
-    pub const ALL: [Self; 5] = [
-        Self::Completed,
-        Self::Left,
-        Self::Evicted,
-        Self::NoShow,
-        Self::Expired,
-    ];
-
-    /// The name of the end in the line: one word without spaces.
-    pub fn name(self) -> Cow<'static, str> {
-        match self {
-            Self::NoShow => "no-show".into(),
-            Self::Consumed(consumption) => consumption.to_string().into(),
-            Self::Completed | Self::Left | Self::Evicted | Self::Expired => self.state().name().into(),
-        }
-    }
-
-    /// Parses the output of [`EndReason::name`]; `None` for any other text.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let consumed = Consumption::from_word(name).map(Self::Consumed);
-        consumed.or_else(|| Self::ALL.into_iter().find(|how| how.name() == name))
-    }
-
-    /// How the visit was consumed; `None` if it ended in another way.
-    pub fn consumption(self) -> Option<Consumption> {
-        match self {
-            Self::Consumed(consumption) => Some(consumption),
-            Self::Completed | Self::Left | Self::Evicted | Self::NoShow | Self::Expired => None,
-        }
-    }
-
-    /// The state of an entry that ended in this way.
-    pub fn state(self) -> EntryState {
-        match self {
-            Self::Completed | Self::Consumed(_) => EntryState::Completed,
-            Self::Left => EntryState::Left,
-            Self::Evicted => EntryState::Evicted,
-            Self::NoShow | Self::Expired => EntryState::Expired,
-        }
-    }
-
-    /// Whether a visit can have ended in this way with this fact: a no-show is a turn that ran out, an expired session
-    /// one that ran out, and every other end is the last step.
-    pub fn fits(self, fact: Fact) -> bool {
-        use super::fact::Step;
-        match self {
-            Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
-            Self::Expired => fact.is_over && fact.step == Step::Active,
-            Self::Completed | Self::Consumed(_) | Self::Left | Self::Evicted => {
-                fact == Fact::ended(fact.visit)
-            }
         }
     }
 }

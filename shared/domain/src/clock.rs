@@ -6,8 +6,9 @@
 //! - The *witness* is the clock of the caller.
 //! - The *last line time* is the time that the line recorded when the other two agreed.
 //!
-//! If the server's clock and the witness differ too much, neither is trusted alone. If they agree that the last line time
-//! is in the future, both were wrong when the line recorded it. See `docs/adr/0003-clocks-and-pace.md`.
+//! If the server's clock and the witness differ too much, neither is trusted alone. If they agree
+//! that the last line time is in the future, both were wrong when the line recorded it. See
+//! `docs/adr/0003-clocks-and-pace.md`.
 
 /// The server's clock and a witness may differ by this much, in milliseconds. The difference
 /// between clocks kept by NTP, together with the duration of a call, is far below it.
@@ -17,8 +18,8 @@ pub const CLOCK_NOISE_MS: u64 = 1_000;
 /// The last line time supports a witness that is ahead of it by at most this, in milliseconds.
 /// While a queue is ticked, the line records its time every second.
 pub const LAST_TIME_AGE_MAX_MS: u64 = 60_000;
-/// A record whose visit began later than both clocks show by more than this is not believed, in milliseconds. A clock was
-/// wrong, or someone edited the record.
+/// A record whose visit began later than both clocks show by more than this is not believed, in
+/// milliseconds. A clock was wrong, or someone edited the record.
 pub const FUTURE_MAX_MS: u64 = 60_000;
 
 /// Line time as one call reads it.
@@ -77,9 +78,10 @@ impl LineTime {
         self.us / 1_000
     }
 
-    /// The time at which a restored queue begins, in Unix microseconds. `last_us` is the highest version in the backup. If the
-    /// two clocks differ, it tells which of them is right. It never moves line time beyond both: a version from the future
-    /// comes from a clock that was wrong, or from an edit by hand.
+    /// The time at which a restored queue begins, in Unix microseconds. `last_us` is the highest
+    /// version in the backup. If the two clocks differ, it tells which of them is right. It never
+    /// moves line time beyond both: a version from the future comes from a clock that was wrong, or
+    /// from an edit by hand.
     pub fn with_last_version(self, last_us: u64) -> u64 {
         let latest_us = self.later_clock_ms() * 1_000;
         if last_us > latest_us + CLOCK_DIFFERENCE_MAX_MS * 1_000 {
@@ -88,8 +90,8 @@ impl LineTime {
         self.us.max(last_us.min(latest_us))
     }
 
-    /// The latest time, in Unix milliseconds, at which a visit can have begun. One of the two clocks may be slow, so the
-    /// later one counts.
+    /// The latest time, in Unix milliseconds, at which a visit can have begun. One of the two
+    /// clocks may be slow, so the later one counts.
     pub fn latest_visit_ms(self) -> u64 {
         self.later_clock_ms() + FUTURE_MAX_MS
     }
@@ -101,8 +103,9 @@ impl LineTime {
 }
 
 impl ClockDifference {
-    /// Whether the server's clock and the caller's differ by more than [`CLOCK_DIFFERENCE_MAX_MS`]. If they do not and are
-    /// [apart](Self::apart) all the same, the last line time is ahead of both.
+    /// Whether the server's clock and the caller's differ by more than [`CLOCK_DIFFERENCE_MAX_MS`].
+    /// If they do not and are [apart](Self::apart) all the same, the last line time is ahead of
+    /// both.
     pub fn is_server_off(self) -> bool {
         self.ahead_ms.unsigned_abs() > CLOCK_DIFFERENCE_MAX_MS
     }
@@ -180,7 +183,8 @@ mod tests {
             prop_assert_eq!(time.clocks.apart, off_ms.unsigned_abs() > CLOCK_DIFFERENCE_MAX_MS);
         }
 
-        /// A last line time that is further ahead than both clocks may differ was recorded by wrong clocks.
+        /// A last line time that is further ahead than both clocks may differ was recorded by wrong
+        /// clocks.
         #[test]
         fn a_last_time_ahead_of_both_clocks_is_noticed(
             server_ms in -5_000_i64..5_000,

@@ -1,10 +1,12 @@
-//! A visit that the protected service consumed: completed by a validation, under an id that makes the request repeatable.
+//! A visit that the protected service consumed: completed by a validation, under an id that makes
+//! the request repeatable.
 
 use std::{fmt, str::FromStr};
 
 use uuid::Uuid;
 
-/// The id that the protected service gives one use of a visit. The same request with the same id is a repeat.
+/// The id that the protected service gives one use of a visit. The same request with the same id is
+/// a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UseId(Uuid);
 

@@ -21,7 +21,8 @@ pub enum EntryStatus {
     Ready {
         /// The current visit.
         visit: Visit,
-        /// The entry must be claimed by this time, in Unix milliseconds. It moves while the queue is paused.
+        /// The entry must be claimed by this time, in Unix milliseconds. It moves while the queue
+        /// is paused.
         claim_by_ms: u64,
         /// Line time of the answer, in Unix milliseconds.
         now_ms: u64,
@@ -66,7 +67,8 @@ pub struct StoredEntry {
 }
 
 impl StoredEntry {
-    /// Whether the record says the same of the entry. The place needs no comparison: it follows from the visit.
+    /// Whether the record says the same of the entry. The place needs no comparison: it follows
+    /// from the visit.
     pub fn agrees_with(&self, record: &EntryRecord) -> bool {
         self.fact.agrees_with(record.fact)
     }

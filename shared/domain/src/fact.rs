@@ -1,10 +1,10 @@
-//! The order of truth: a fact is what is known of an entry at one moment, and of two facts the greater one is
-//! the later one. `docs/adr/0016-one-order-of-truth.md` has the reasons.
+//! The order of truth: a fact is what is known of an entry at one moment, and of two facts the
+//! greater one is the later one. `docs/adr/0016-one-order-of-truth.md` has the reasons.
 
 use super::{score::Visit, state::EntryState};
 
-/// Which turn of a visit a step belongs to. A visitor who missed the first turn may come back to the old place
-/// once, within the grace, and then gets a second one.
+/// Which turn of a visit a step belongs to. A visitor who missed the first turn may come back to
+/// the old place once, within the grace, and then gets a second one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Turn {
     /// The turn that every visit gets.
@@ -45,7 +45,8 @@ pub enum Step {
     ReadyAgain,
     /// Admitted.
     Active,
-    /// The visitor left or was evicted, and a pass of the visit can still be shown, so the slot is taken.
+    /// The visitor left or was evicted, and a pass of the visit can still be shown, so the slot is
+    /// taken.
     Held,
     /// The visit ended.
     Ended,
@@ -89,17 +90,18 @@ impl Step {
     }
 }
 
-/// What is known of an entry. The fields are compared in their order, so the greater of two facts is the later
-/// one.
+/// What is known of an entry. The fields are compared in their order, so the greater of two facts
+/// is the later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fact {
     /// The visit.
     pub visit: Visit,
     /// The step of the visit.
     pub step: Step,
-    /// The time that belongs to the step, in Unix milliseconds: the line time of the last move to another lane
-    /// while waiting (0 if there was none), the claim deadline, the end of the session, the time at which a held
-    /// slot becomes free, or 0 for an ended visit, so that the first end stands.
+    /// The time that belongs to the step, in Unix milliseconds: the line time of the last move to
+    /// another lane while waiting (0 if there was none), the claim deadline, the end of the
+    /// session, the time at which a held slot becomes free, or 0 for an ended visit, so that the
+    /// first end stands.
     pub step_ms: u64,
     /// Whether the time of the step ran out.
     pub is_over: bool,
@@ -182,27 +184,29 @@ impl Fact {
         }
     }
 
-    /// The claim deadline of a ready entry or the session end of an active one, in Unix milliseconds, also after
-    /// it ran out; `None` for any other step.
+    /// The claim deadline of a ready entry or the session end of an active one, in Unix
+    /// milliseconds, also after it ran out; `None` for any other step.
     pub fn deadline_ms(self) -> Option<u64> {
         let has_deadline = matches!(self.step, Step::Ready | Step::ReadyAgain | Step::Active);
         has_deadline.then_some(self.step_ms)
     }
 
-    /// Whether the visitor missed the first turn, and so may come back to the old place within the grace.
+    /// Whether the visitor missed the first turn, and so may come back to the old place within the
+    /// grace.
     pub fn is_missed_turn(self) -> bool {
         self.is_over && self.step == Step::Ready
     }
 
-    /// The time, in Unix milliseconds, until which a visitor who misses or missed the first turn may enter again
-    /// at the old place. For a ready entry it is the time that applies if the turn runs out at its deadline.
+    /// The time, in Unix milliseconds, until which a visitor who misses or missed the first turn
+    /// may enter again at the old place. For a ready entry it is the time that applies if the turn
+    /// runs out at its deadline.
     pub fn grace_until_ms(self, grace_seconds: u32) -> Option<u64> {
         let has_grace = grace_seconds > 0 && self.step == Step::Ready;
         has_grace.then(|| self.step_ms + u64::from(grace_seconds) * 1_000)
     }
 
-    /// Whether two accounts of an entry say the same. The deadline of a ready entry is ignored, because it moves
-    /// while the queue is paused, and starts again when the entry is restored.
+    /// Whether two accounts of an entry say the same. The deadline of a ready entry is ignored,
+    /// because it moves while the queue is paused, and starts again when the entry is restored.
     pub fn agrees_with(self, other: Self) -> bool {
         let is_ready = |fact: Self| fact.live_state() == Some(EntryState::Ready);
         let ignores_time = is_ready(self) && is_ready(other);

@@ -5,6 +5,7 @@ pub mod change;
 pub mod clock;
 pub mod configuration;
 pub mod consumption;
+pub mod end_reason;
 pub mod entry_status;
 pub mod estimate;
 pub mod fact;

@@ -1,5 +1,5 @@
-//! How two accounts of one entry are reconciled: the line's and the backup's. All code that finds them different decides
-//! by this table.
+//! How two accounts of one entry are reconciled: the line's and the backup's. All code that finds
+//! them different decides by this table.
 
 use super::{
     fact::Fact,
@@ -17,8 +17,9 @@ pub enum Verdict {
     Write,
 }
 
-/// Compares what the line knows of an entry (`None`: nothing) with the fact of its record (`None`: no record). The
-/// greater fact wins. An end that only the backup has needs no action, because the line keeps ends for a short time.
+/// Compares what the line knows of an entry (`None`: nothing) with the fact of its record (`None`:
+/// no record). The greater fact wins. An end that only the backup has needs no action, because the
+/// line keeps ends for a short time.
 pub fn reconcile(line: Option<Fact>, record: Option<Fact>) -> Verdict {
     match (line, record) {
         (None, Some(record)) if record.is_live() => Verdict::Adopt,
@@ -36,18 +37,19 @@ pub enum Provisional {
     Stands,
     /// An earlier visit is still live, and replaces the provisional one.
     Continues(Fact),
-    /// The visitor missed the first turn of an earlier visit and came back within the grace. The fact of waiting again
-    /// replaces the provisional visit.
+    /// The visitor missed the first turn of an earlier visit and came back within the grace. The
+    /// fact of waiting again replaces the provisional visit.
     ComesBack(Fact),
-    /// The known fact is of the same visit, or of a later one that goes on. The greater fact wins, as always.
+    /// The known fact is of the same visit, or of a later one that goes on. The greater fact wins,
+    /// as always.
     Compared,
-    /// A later visit of the entry is over. Its number shows how far the order had advanced before the line lost that. The
-    /// visitor has to be given a new place.
+    /// A later visit of the entry is over. Its number shows how far the order had advanced before
+    /// the line lost that. The visitor has to be given a new place.
     Outdated(Fact),
 }
 
-/// Decides about a provisional place from the greatest known fact of the entry before it (`None`: there is none).
-/// `after` is the latest visit that the line knows to be over.
+/// Decides about a provisional place from the greatest known fact of the entry before it (`None`:
+/// there is none). `after` is the latest visit that the line knows to be over.
 pub fn resolve_provisional(
     place: WaitScore,
     after: Option<Visit>,

@@ -10,8 +10,8 @@ use super::{
     state::EntryState,
 };
 
-/// How long the record of a live entry is kept after its last change, in milliseconds. It is far longer than
-/// any visitor waits.
+/// How long the record of a live entry is kept after its last change, in milliseconds. It is far
+/// longer than any visitor waits.
 pub const LIVE_RETAIN_MS: u64 = 30 * 24 * 3_600_000;
 
 /// One entry as the backup stores it. Times are Unix milliseconds.
@@ -35,8 +35,8 @@ pub struct EntryRecord {
     pub expires_at_ms: Option<u64>,
     /// When the visit ended.
     pub ended_at_ms: Option<u64>,
-    /// The id of the use, if the protected service consumed the visit under one. `expires_at_ms` is then the end of the
-    /// session.
+    /// The id of the use, if the protected service consumed the visit under one. `expires_at_ms` is
+    /// then the end of the session.
     pub use_id: Option<UseId>,
     /// When the record may be deleted. It is a whole second, because the table's time to live has a
     /// resolution of seconds.
@@ -57,12 +57,13 @@ pub struct PutRules {
 pub enum PutDecision {
     /// The backup stores this record.
     Store(EntryRecord),
-    /// The record already states this fact or a greater one, but lacks times or the place that the change contains. The
-    /// backup stores this record, whose fact is the same as before.
+    /// The record already states this fact or a greater one, but lacks times or the place that the
+    /// change contains. The backup stores this record, whose fact is the same as before.
     FillGaps(EntryRecord),
     /// The record already states this fact or a greater one. The backup writes nothing.
     Superseded,
-    /// The change gives a provisional place, and the visit of the record goes on or may go on. The backup writes nothing.
+    /// The change gives a provisional place, and the visit of the record goes on or may go on. The
+    /// backup writes nothing.
     VisitContinues,
 }
 
@@ -115,11 +116,11 @@ impl EntryRecord {
         self.fact.deadline_ms().is_some_and(|at_ms| at_ms <= now_ms)
     }
 
-    /// Decides what writing the change does to the record, or to no record. Repeated and late changes have no effect, so
-    /// applying changes is idempotent.
+    /// Decides what writing the change does to the record, or to no record. Repeated and late
+    /// changes have no effect, so applying changes is idempotent.
     ///
-    /// A change that gives a [provisional](Event::Entered) place is only stored if the visit of the record is over for
-    /// good.
+    /// A change that gives a [provisional](Event::Entered) place is only stored if the visit of the
+    /// record is over for good.
     pub fn decide_put(current: Option<&Self>, change: &Change, rules: PutRules) -> PutDecision {
         let Some(record) = current else {
             return PutDecision::Store(Self::new(change).advance(change, rules));
@@ -148,7 +149,8 @@ impl EntryRecord {
         PutDecision::Store(base.advance(change, rules))
     }
 
-    /// Decides what writing several changes of one entry, one after the other, does to its record, or to no record.
+    /// Decides what writing several changes of one entry, one after the other, does to its record,
+    /// or to no record.
     pub fn decide_puts(current: Option<&Self>, changes: &[Change], rules: PutRules) -> PutsDecision {
         let mut record = current.cloned();
         let decisions = changes
@@ -164,7 +166,8 @@ impl EntryRecord {
         PutsDecision { record, decisions }
     }
 
-    /// The record as it will be when the backup has this end: the record itself if it states the end or a greater fact.
+    /// The record as it will be when the backup has this end: the record itself if it states the
+    /// end or a greater fact.
     pub fn with_end(current: Option<&Self>, end: &Change, rules: PutRules) -> Self {
         match (Self::decide_put(current, end, rules), current) {
             (PutDecision::Store(record) | PutDecision::FillGaps(record), _) => record,
@@ -206,8 +209,8 @@ impl EntryRecord {
                     self.expires_at_ms = Some(consumption.session_end_ms);
                 }
                 if how == EndReason::Expired {
-                    // If no change reported the claim, the session end is the latest time at which it can
-                    // have happened.
+                    // If no change reported the claim, the session end is the latest time at which
+                    // it can have happened.
                     self.claimed_at_ms = self.claimed_at_ms.or(Some(at_ms));
                 }
                 self.delete_at_ms = round_up_to_second_ms(at_ms + u64::from(rules.retain_hours) * 3_600_000);

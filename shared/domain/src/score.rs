@@ -7,19 +7,20 @@
 //! ready, active:  a deadline in Unix milliseconds
 //! ```
 
-/// 2025-01-01T00:00:00Z in Unix milliseconds. Orders count from this moment; 41 bits of milliseconds last
-/// until 2094.
+/// 2025-01-01T00:00:00Z in Unix milliseconds. Orders count from this moment; 41 bits of
+/// milliseconds last until 2094.
 pub const ERA_MS: u64 = 1_735_689_600_000;
-/// The number of arrivals within one millisecond that get an order of their own. Further arrivals carry over
-/// into the next millisecond.
+/// The number of arrivals within one millisecond that get an order of their own. Further arrivals
+/// carry over into the next millisecond.
 pub const ARRIVALS_PER_MS: u64 = 256;
 
 const ORDER_BITS: u32 = 49;
 const PHASE_OPEN: u64 = 1 << ORDER_BITS;
 const SCORE_END: u64 = 1 << 53;
 
-/// The number of one visit: one stay in a queue, from entering to its end. It is the order that the visitor
-/// got at entering, so it never repeats within a queue, and of two visits the later one has the higher number.
+/// The number of one visit: one stay in a queue, from entering to its end. It is the order that the
+/// visitor got at entering, so it never repeats within a queue, and of two visits the later one has
+/// the higher number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Visit(u64);
 
@@ -46,15 +47,15 @@ impl Visit {
     }
 }
 
-/// The place of a waiting entry. The lower place is served first. The score contains the join time, so the
-/// line stores nothing else about a waiting entry.
+/// The place of a waiting entry. The lower place is served first. The score contains the join time,
+/// so the line stores nothing else about a waiting entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WaitScore(u64);
 
 impl WaitScore {
-    /// The score of the next arrival at an open queue. The order is strictly first come, first served.
-    /// `last_order` is the order of the previous arrival, or 0. The order never goes back, even if the clock
-    /// does.
+    /// The score of the next arrival at an open queue. The order is strictly first come, first
+    /// served. `last_order` is the order of the previous arrival, or 0. The order never goes back,
+    /// even if the clock does.
     pub fn next(last_order: u64, now_ms: u64) -> Self {
         Self(PHASE_OPEN | (last_order + 1).max(now_ms.saturating_sub(ERA_MS) * ARRIVALS_PER_MS))
     }
@@ -79,13 +80,14 @@ impl WaitScore {
         self.0 >> (ORDER_BITS + 1)
     }
 
-    /// Whether the queue was open when it gave this place. Only then does the order tell when the entry joined.
+    /// Whether the queue was open when it gave this place. Only then does the order tell when the
+    /// entry joined.
     pub fn is_after_opening(self) -> bool {
         self.0 & PHASE_OPEN != 0
     }
 
-    /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one millisecond,
-    /// this is late by as many milliseconds as the overflow needed.
+    /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one
+    /// millisecond, this is late by as many milliseconds as the overflow needed.
     pub fn joined_at_ms(self) -> u64 {
         self.order() / ARRIVALS_PER_MS + ERA_MS
     }

@@ -1,5 +1,6 @@
-//! Makes the line and the backup agree about one entry: writes a change, and if the record states a greater fact, lets
-//! the line take it over. `docs/adr/0016-one-order-of-truth.md` has the rule and its reasons.
+//! Makes the line and the backup agree about one entry: writes a change, and if the record states a
+//! greater fact, lets the line take it over. `docs/adr/0016-one-order-of-truth.md` has the rule and
+//! its reasons.
 
 use tokio::time::{Instant, timeout_at};
 use vestibule_backup::{Backup, BackupError, EntryPartition, PutOutcome};
@@ -13,8 +14,8 @@ use vestibule_domain::{
 };
 use vestibule_line::{AdoptBasis, AdoptOrder, AdoptOutcome, JournalLine, LineError, RecoveryLine};
 
-/// The most steps until line and backup agree. A step more than three means that other requests change the entry at
-/// the same time.
+/// The most steps until line and backup agree. A step more than three means that other requests
+/// change the entry at the same time.
 const STEPS_MAX: usize = 6;
 
 /// Where the agreement begins.
@@ -33,9 +34,11 @@ pub(super) enum Agreement {
     Reached(Agreed),
     /// The backup did not accept this change.
     Unwritten(Agreed, Change, BackupError),
-    /// The line dropped the provisional place of a visitor who entered. The visitor has to be given a new one.
+    /// The line dropped the provisional place of a visitor who entered. The visitor has to be given
+    /// a new one.
     EnterAgain,
-    /// The line refused to take the record over, or other requests kept changing the entry. The caller may try again.
+    /// The line refused to take the record over, or other requests kept changing the entry. The
+    /// caller may try again.
     Undecided,
 }
 
@@ -66,7 +69,8 @@ pub(super) enum Place {
     Ended,
 }
 
-/// Whether nothing is left to do after this write: the backup has the change, or the record shows an end as well.
+/// Whether nothing is left to do after this write: the backup has the change, or the record shows
+/// an end as well.
 fn is_settled(outcome: &PutOutcome, change: &Change) -> bool {
     match outcome {
         PutOutcome::Stored(_) => true,
@@ -78,19 +82,20 @@ fn is_settled(outcome: &PutOutcome, change: &Change) -> bool {
     }
 }
 
-/// Finds the record with which the line has to be compared after a flush wrote one of its changes; `None` if there is
-/// nothing to compare.
+/// Finds the record with which the line has to be compared after a flush wrote one of its changes;
+/// `None` if there is nothing to compare.
 ///
-/// A greater fact with a later version comes from a later change of the same line, which was written first. This is common
-/// among the changes of the journal, so it is believed, although the line may have lost that change and have a clock that
-/// is behind. The requests about the entry find that out.
+/// A greater fact with a later version comes from a later change of the same line, which was
+/// written first. This is common among the changes of the journal, so it is believed, although the
+/// line may have lost that change and have a clock that is behind. The requests about the entry
+/// find that out.
 pub(super) fn conflicting_record(outcome: &PutOutcome, change: &Change) -> Option<EntryRecord> {
     let is_overtaken = matches!(outcome, PutOutcome::Superseded(record) if record.version > change.version);
     (!is_settled(outcome, change) && !is_overtaken).then(|| outcome.record().clone())
 }
 
-/// The end that the line need not keep for the backup once the backup has this change: the end that the change reports,
-/// or that of the visit before the one that it begins.
+/// The end that the line need not keep for the backup once the backup has this change: the end that
+/// the change reports, or that of the visit before the one that it begins.
 pub(super) fn settled_end(change: &Change) -> Option<VisitEnd> {
     match change.event {
         Event::Entered { after, .. } | Event::FastTracked { after, .. } => after.map(|visit| VisitEnd {
@@ -215,8 +220,8 @@ fn follow(mut change: Change, known: Option<Visit>) -> Change {
     change
 }
 
-/// Tells the line that the backup need not get an end any more. A failure is harmless: the line only remembers the end
-/// longer than it needs to.
+/// Tells the line that the backup need not get an end any more. A failure is harmless: the line
+/// only remembers the end longer than it needs to.
 pub(super) async fn acknowledge_end(
     line: &(impl JournalLine + ?Sized),
     partition: &EntryPartition,

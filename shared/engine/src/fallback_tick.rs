@@ -52,7 +52,8 @@ pub enum FallbackTickError {
 ///
 /// It reads the fence from the backup each time and raises it as the promoter does. A line with
 /// data older than the fence is therefore never ticked by a request. If the line goes stale later,
-/// the fence shows it by the work of the requests. `history` is what the process remembers of the ticks, as for [`tick`](crate::tick::tick).
+/// the fence shows it by the work of the requests. `history` is what the process remembers of the
+/// ticks, as for [`tick`](crate::tick::tick).
 ///
 /// # Errors
 /// [`FallbackTickError`]. The call is idempotent: a fallback tick that was cut off may be repeated.

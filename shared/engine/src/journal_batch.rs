@@ -1,5 +1,5 @@
-//! Writes journal records in batches of entries, and keeps for each record what the backup accepted. The flush, the
-//! retry of dead letters and the restore share this step.
+//! Writes journal records in batches of entries, and keeps for each record what the backup
+//! accepted. The flush, the retry of dead letters and the restore share this step.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -38,11 +38,12 @@ pub enum FlushError {
     Backup(#[from] BackupError),
 }
 
-/// Succeeds if the partition is of the queue's current generation. Without this check, a flush after a reset would
-/// write records of the new generation into the old partition.
+/// Succeeds if the partition is of the queue's current generation. Without this check, a flush
+/// after a reset would write records of the new generation into the old partition.
 ///
 /// # Errors
-/// [`LineError::QueueNotFound`] if the generation differs: the queue that the caller knew no longer exists.
+/// [`LineError::QueueNotFound`] if the generation differs: the queue that the caller knew no longer
+/// exists.
 pub(super) async fn require_generation(
     line: &(impl QueueLine + ?Sized),
     partition: &EntryPartition,
@@ -58,7 +59,8 @@ pub(super) async fn require_generation(
 /// What became of one journal record.
 pub(super) struct RecordResult<'a> {
     pub(super) record: &'a JournalRecord,
-    /// How many of its changes need no further write: the backup holds them, or its record supersedes them.
+    /// How many of its changes need no further write: the backup holds them, or its record
+    /// supersedes them.
     pub(super) written: usize,
     /// Changes that the backup refused although it accepts others.
     pub(super) refused: Vec<(Change, BackupError)>,
@@ -91,8 +93,8 @@ pub(super) struct BatchOutcome {
 /// A change, and the position of its record.
 type ChangeOfRecord = (usize, Change);
 
-/// Journal records that are being written. The changes of one entry, which are in several records, are written together,
-/// so the backup gets the greatest fact of each entry once.
+/// Journal records that are being written. The changes of one entry, which are in several records,
+/// are written together, so the backup gets the greatest fact of each entry once.
 pub(super) struct JournalWrites<'a> {
     results: Vec<RecordResult<'a>>,
     /// The changes of each entry that are not tried yet, oldest first.
@@ -129,10 +131,11 @@ impl<'a> JournalWrites<'a> {
         &self.results
     }
 
-    /// Writes as many changes of the next entries as it can. Returns `None` if no entry is left. If writes failed, it
-    /// then asks whether the backup accepts writes at all. If so, the failed changes themselves are at fault and count as
-    /// refused. In an outage no change counts as refused.
-    /// No write begins after `until`. So a caller with little time can still acknowledge what was written.
+    /// Writes as many changes of the next entries as it can. Returns `None` if no entry is left. If
+    /// writes failed, it then asks whether the backup accepts writes at all. If so, the failed
+    /// changes themselves are at fault and count as refused. In an outage no change counts as
+    /// refused. No write begins after `until`. So a caller with little time can still acknowledge
+    /// what was written.
     pub(super) async fn write_next(
         &mut self,
         backup: &dyn Backup,

@@ -38,8 +38,9 @@ pub(super) enum LeaseError {
     EpochChanged,
 }
 
-/// The leases whose restores were cut off. A lease is released by a request to the backup, and a future that is dropped
-/// sends none, so whoever dropped it sends the request: see [`release_abandoned_lease`].
+/// The leases whose restores were cut off. A lease is released by a request to the backup, and a
+/// future that is dropped sends none, so whoever dropped it sends the request: see
+/// [`release_abandoned_lease`].
 static ABANDONED: Mutex<Vec<AbandonedLease>> = Mutex::new(Vec::new());
 
 /// A lease of a restore that was cut off.
@@ -49,8 +50,8 @@ struct AbandonedLease {
     holder: Uuid,
 }
 
-/// Releases the lease of a queue if this process held it for a restore that was cut off. So the next restore does not
-/// wait until the lease expires.
+/// Releases the lease of a queue if this process held it for a restore that was cut off. So the
+/// next restore does not wait until the lease expires.
 pub async fn release_abandoned_lease(backup: &dyn Backup, queue: &QueueId) {
     let mut abandoned = Vec::new();
     {

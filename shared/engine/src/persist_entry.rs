@@ -1,4 +1,5 @@
-//! Persists the place of a visitor who entered, unless the visitor already has a place that the line lost.
+//! Persists the place of a visitor who entered, unless the visitor already has a place that the
+//! line lost.
 
 use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
@@ -14,8 +15,8 @@ use super::{
 /// The place that a visitor who entered has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersistedEntry {
-    /// The status of the entry. It is the earlier one if the line had lost that, or if the visitor missed the turn and
-    /// returned within the grace.
+    /// The status of the entry. It is the earlier one if the line had lost that, or if the visitor
+    /// missed the turn and returned within the grace.
     pub status: EntryStatus,
     /// Whether the backup holds the place. Otherwise only the line's journal does.
     pub durable: bool,
@@ -27,12 +28,12 @@ pub struct PersistedEntry {
 
 /// Writes to the backup the place that the line gave; `change` is the change that the line made for it.
 ///
-/// The place is provisional until then. If the backup shows another visit that goes on, the line had lost that visit: the
-/// line restores it and drops the new place. If the visitor missed the turn and returns within the grace, the old place
-/// counts again.
+/// The place is provisional until then. If the backup shows another visit that goes on, the line
+/// had lost that visit: the line restores it and drops the new place. If the visitor missed the
+/// turn and returns within the grace, the old place counts again.
 ///
-/// Returns `None` if the entry has no place now: an end of a later visit had been lost, or line and backup disagree. The
-/// caller then asks the line again.
+/// Returns `None` if the entry has no place now: an end of a later visit had been lost, or line and
+/// backup disagree. The caller then asks the line again.
 ///
 /// # Errors
 /// [`LineError`] if neither the backup nor the line's journal accepted the change.

@@ -11,8 +11,9 @@ use super::{
     write_through::WRITE_DEADLINE,
 };
 
-/// Makes the line and the backup agree about an entry whose change does not count, because the line had lost what the
-/// record states. This precedes the acknowledgement of the change, so that a killed process repeats it.
+/// Makes the line and the backup agree about an entry whose change does not count, because the line
+/// had lost what the record states. This precedes the acknowledgement of the change, so that a
+/// killed process repeats it.
 pub(super) async fn resolve_conflict(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,

@@ -39,8 +39,8 @@ pub struct TickSummary {
 }
 
 /// Ticks one queue as the promoter and writes the heartbeat. The tick runs only if the line is at
-/// least as recent as the fence. If the line lacks a tick that the process remembers in `history`, it lost changes, and
-/// it sets a consistency check due.
+/// least as recent as the fence. If the line lacks a tick that the process remembers in `history`,
+/// it lost changes, and it sets a consistency check due.
 ///
 /// # Errors
 /// - [`LineError::QueueNotFound`] if the line has lost the queue or is older than the fence.

@@ -1,5 +1,6 @@
-//! What a process remembers of the ticks of each queue, and of the servers that it left. A line that contradicts it went back, for example in a failover
-//! to a replica that missed the last changes. `docs/adr/0017-a-line-that-went-back.md` has the reasons.
+//! What a process remembers of the ticks of each queue, and of the servers that it left. A line
+//! that contradicts it went back, for example in a failover to a replica that missed the last
+//! changes. `docs/adr/0017-a-line-that-went-back.md` has the reasons.
 
 use std::{
     collections::HashMap,
@@ -12,20 +13,22 @@ use vestibule_line::{LineHistory, TickMark};
 /// How many queues are remembered. A process serves few queues.
 const QUEUES_MAX: usize = 1_000;
 
-/// The latest tick of each queue that a process has seen, in its own ticks and in the views of the queue.
+/// The latest tick of each queue that a process has seen, in its own ticks and in the views of the
+/// queue.
 #[derive(Debug, Default)]
 pub struct TickHistory(Mutex<HashMap<QueueId, SeenTick>>);
 
 #[derive(Debug, Clone, Copy)]
 struct SeenTick {
     mark: TickMark,
-    /// How often the process had left a server when it last ticked the queue; `None` if it has not ticked it.
+    /// How often the process had left a server when it last ticked the queue; `None` if it has not
+    /// ticked it.
     departures: Option<u64>,
 }
 
 impl TickHistory {
-    /// Remembers the tick that a view shows. An earlier tick than the remembered one replaces it only in a later epoch:
-    /// the next tick is to tell the line of the loss.
+    /// Remembers the tick that a view shows. An earlier tick than the remembered one replaces it
+    /// only in a later epoch: the next tick is to tell the line of the loss.
     pub fn record_view(&self, queue: &QueueId, shown: TickMark) {
         let mut seen = self.lock();
         match seen.get_mut(queue) {
@@ -50,7 +53,8 @@ impl TickHistory {
         }
     }
 
-    /// What the next tick of the queue tells the line. `departures` is how often the process has left a server so far.
+    /// What the next tick of the queue tells the line. `departures` is how often the process has
+    /// left a server so far.
     pub(super) fn read(&self, queue: &QueueId, departures: u64) -> LineHistory {
         let seen = self.lock().get(queue).copied();
         LineHistory {
@@ -61,8 +65,9 @@ impl TickHistory {
         }
     }
 
-    /// Remembers the tick that this process made. The line has compared what was remembered before. `departures` is from
-    /// before the tick: if the process left a server during the tick, the next one says so.
+    /// Remembers the tick that this process made. The line has compared what was remembered before.
+    /// `departures` is from before the tick: if the process left a server during the tick, the next
+    /// one says so.
     pub(super) fn record_tick(&self, queue: &QueueId, mark: TickMark, departures: u64) {
         let departures = Some(departures);
         self.lock().insert(queue.clone(), SeenTick { mark, departures });

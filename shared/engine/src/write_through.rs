@@ -18,20 +18,23 @@ pub const WRITE_DEADLINE: Duration = Duration::from_secs(2);
 /// The outcome of a write-through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOutcome {
-    /// Whether the backup holds the change. Otherwise the line's journal holds it until the backup accepts it.
+    /// Whether the backup holds the change. Otherwise the line's journal holds it until the backup
+    /// accepts it.
     pub durable: bool,
-    /// Whether the change does not count: the record states a greater fact that the line had lost, or the same end by
-    /// an earlier change. The line has taken the record over, so a caller that needs the entry asks again.
+    /// Whether the change does not count: the record states a greater fact that the line had lost,
+    /// or the same end by an earlier change. The line has taken the record over, so a caller that
+    /// needs the entry asks again.
     pub is_superseded: bool,
     /// The record after the write; `None` if the backup did not return it.
     pub record: Option<EntryRecord>,
 }
 
-/// Writes a change before the request is acknowledged. If the backup does not accept it within [`WRITE_DEADLINE`], the
-/// visitor is served all the same: the change goes to the line's journal.
+/// Writes a change before the request is acknowledged. If the backup does not accept it within
+/// [`WRITE_DEADLINE`], the visitor is served all the same: the change goes to the line's journal.
 ///
 /// # Errors
-/// [`LineError`] if neither the backup nor the journal accepted the change. It is then unknown whether one of them did.
+/// [`LineError`] if neither the backup nor the journal accepted the change. It is then unknown
+/// whether one of them did.
 pub async fn write_through(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,

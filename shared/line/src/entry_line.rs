@@ -16,11 +16,12 @@ use super::{
 pub trait EntryLine: QueueLine {
     /// Gives the visitor a place.
     ///
-    /// A visitor who already has a place keeps it, or moves to the back of the line with `re_entry: requeue`. A visitor
-    /// without a place gets one only while the journal is below its limit for new entries:
+    /// A visitor who already has a place keeps it, or moves to the back of the line with `re_entry:
+    /// requeue`. A visitor without a place gets one only while the journal is below its limit for
+    /// new entries:
     ///
-    /// - The visitor becomes active at once (the fast track) if promotion is allowed, the queue has free capacity, the
-    ///   pace bucket has a token and no entry waits.
+    /// - The visitor becomes active at once (the fast track) if promotion is allowed, the queue has
+    ///   free capacity, the pace bucket has a token and no entry waits.
     /// - Otherwise the visitor joins at the back of the line.
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError>;
 
@@ -33,9 +34,10 @@ pub trait EntryLine: QueueLine {
 
     /// Subscribes to the promotions of a queue. The line need not have the queue.
     ///
-    /// The subscription begins at some moment before this call returns, so the caller may miss earlier promotions.
-    /// A caller that waits for an entry therefore reads its status once more after subscribing. A message may be
-    /// lost, and the subscription may end: see [`TickSubscription`].
+    /// The subscription begins at some moment before this call returns, so the caller may miss
+    /// earlier promotions. A caller that waits for an entry therefore reads its status once more
+    /// after subscribing. A message may be lost, and the subscription may end: see
+    /// [`TickSubscription`].
     async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError>;
 
     /// Makes a ready entry active.

@@ -11,8 +11,8 @@ pub trait QueueLine: Send + Sync + 'static {
     /// Returns the current state of the queue: its configuration, counts, clocks and averages.
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError>;
 
-    /// How often this process left a server of the line because another one had replaced it. The new server may lack the
-    /// last changes.
+    /// How often this process left a server of the line because another one had replaced it. The
+    /// new server may lack the last changes.
     fn server_departures(&self) -> u64;
 
     /// Returns the eviction policy of the line's server. In a cluster it is the worst one of the nodes.

@@ -9,8 +9,8 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-/// The entries of a restore, by their state. An entry takes 40 bytes at most, because a restore may hold a million of
-/// them.
+/// The entries of a restore, by their state. An entry takes 40 bytes at most, because a restore may
+/// hold a million of them.
 #[derive(Debug, Default)]
 pub struct RestoredEntries {
     /// Waiting entries with their places.
@@ -23,14 +23,15 @@ pub struct RestoredEntries {
     pub active: Vec<(u64, Visit, EntryId)>,
     /// The highest visit number of all added records. New entries continue above it.
     pub last_order: u64,
-    /// The highest version of all added records: the last time that the lost line knew, if no clock was wrong.
+    /// The highest version of all added records: the last time that the lost line knew, if no clock
+    /// was wrong.
     pub v: u64,
 }
 
 impl RestoredEntries {
-    /// Adds the entry of a record. A waiting entry keeps its place, and an active entry keeps its session end. A
-    /// ready entry gets its claim deadline later, because its visitor could not claim while the line was
-    /// unavailable. A record of an ended entry adds no entry.
+    /// Adds the entry of a record. A waiting entry keeps its place, and an active entry keeps its
+    /// session end. A ready entry gets its claim deadline later, because its visitor could not
+    /// claim while the line was unavailable. A record of an ended entry adds no entry.
     pub fn add(&mut self, record: &EntryRecord) {
         let (fact, id) = (record.fact, record.id);
         self.v = self.v.max(record.version.v);
@@ -52,8 +53,9 @@ impl RestoredEntries {
         }
     }
 
-    /// Drops the visits that began later than both clocks show, and logs them. A restore must not continue the order from
-    /// such a visit: every later visitor would seem to have joined in the future.
+    /// Drops the visits that began later than both clocks show, and logs them. A restore must not
+    /// continue the order from such a visit: every later visitor would seem to have joined in the
+    /// future.
     pub fn drop_future_visits(&mut self, queue: &QueueId, time: LineTime) {
         let latest = Visit::latest_at(time.latest_visit_ms());
         if self.last_order <= latest.number() {

@@ -13,7 +13,8 @@ use vestibule_domain::{
 /// A tick that promoted at least one entry, as subscribers receive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tick {
-    /// The highest place that this tick promoted. Each entry that waited at this place or a lower one is ready.
+    /// The highest place that this tick promoted. Each entry that waited at this place or a lower
+    /// one is ready.
     pub through: WaitScore,
     /// The version of the change.
     pub version: Version,
@@ -24,9 +25,9 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// Returns the change that this tick made to an entry that waited at `score`. Returns `None` if the tick did
-    /// not reach that place. The message does not say whether it is the entry's first turn or the second, so the
-    /// change says the first; its times are right.
+    /// Returns the change that this tick made to an entry that waited at `score`. Returns `None` if
+    /// the tick did not reach that place. The message does not say whether it is the entry's first
+    /// turn or the second, so the change says the first; its times are right.
     pub fn change_for_entry(&self, id: EntryId, score: WaitScore) -> Option<Change> {
         let claim_by_ms = self.claim_by_ms;
         (score <= self.through).then_some(Change {
@@ -44,9 +45,9 @@ impl Tick {
 
 /// A subscription to the promoting ticks of one queue. Dropping it ends the subscription.
 ///
-/// Delivery is at-most-once: any tick may be lost. The subscription ends if the connection breaks or if the queue
-/// moves to another server. A caller that wants further ticks then subscribes again and reads the status of its
-/// entries afterwards.
+/// Delivery is at-most-once: any tick may be lost. The subscription ends if the connection breaks
+/// or if the queue moves to another server. A caller that wants further ticks then subscribes again
+/// and reads the status of its entries afterwards.
 pub struct TickSubscription {
     ticks: UnboundedReceiver<Tick>,
     unsubscribe: Option<Box<dyn FnOnce() + Send + Sync>>,

@@ -78,7 +78,7 @@ async fn check_command_repairs_after_a_crash_and_a_failover() {
     let expected = json!({
         "queue": queue.as_str(), "checked_line": 29, "checked_table": 29, "written": 10, "rewritten": 0, "adopted": 0,
         "restored": 10, "ended": 1, "removed": 1, "dead_lettered": 0, "skipped": 0, "next_shard": null,
-        "complete": true,
+        "complete": true, "eviction_policy": "noeviction",
     });
     assert_eq!(first, expected);
     let expected_places: Vec<_> = places_before

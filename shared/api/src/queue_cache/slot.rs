@@ -68,8 +68,8 @@ impl CacheSlot {
     }
 }
 
-/// How long the answer stays that the backup has a queue which the line lost. The time is drawn, so that processes which
-/// noticed the loss together do not ask together for the whole restore.
+/// How long the answer stays that the backup has a queue which the line lost. The time is drawn, so
+/// that processes which noticed the loss together do not ask together for the whole restore.
 const RECOVERING_AGE_MIN: Duration = Duration::from_secs(1);
 const RECOVERING_AGE_MAX: Duration = Duration::from_millis(1_500);
 
@@ -78,7 +78,8 @@ const RECOVERING_AGE_MAX: Duration = Duration::from_millis(1_500);
 pub(super) struct FallbackCache {
     /// The last snapshot, however old it is.
     last_snapshot: Mutex<Option<Arc<QueueSnapshot>>>,
-    /// Until this time, a queue that the line does not have counts as recovering, because the backup had it.
+    /// Until this time, a queue that the line does not have counts as recovering, because the
+    /// backup had it.
     recovering_until: Mutex<Option<Instant>>,
     /// The last answer of the backup and its time. The inner value is `None` if the backup has no such
     /// queue. The request that holds the lock asks the backup.

@@ -11,8 +11,9 @@ use vestibule_domain::{
 
 use super::entry_items::{Expression, Item, number};
 
-/// The item states a lesser fact. This is the order of [`Fact`] (`visit`, `step`, `step_ms`, `is_over`): "The fields are
-/// compared in their order, so the greater of two facts is the later one."
+/// The item states a lesser fact. This is the order of [`Fact`] (`visit`, `step`, `step_ms`,
+/// `is_over`): "The fields are compared in their order, so the greater of two facts is the later
+/// one."
 fn has_lesser_fact(fact: Fact) -> Expression {
     let text = "#visit < :visit OR (#visit = :visit AND (#step < :step OR (#step = :step AND \
                 (#step_ms < :step_ms OR (#step_ms = :step_ms AND #over < :over)))))";
@@ -47,8 +48,8 @@ pub(super) fn no_later_version(version: Version) -> Expression {
     }
 }
 
-/// The table has no item, or the item shows an earlier visit than the change. If the change gives a provisional place,
-/// that earlier visit must also be over for good.
+/// The table has no item, or the item shows an earlier visit than the change. If the change gives a
+/// provisional place, that earlier visit must also be over for good.
 pub(super) fn absent_or_earlier_visit(change: &Change, grace_seconds: u32) -> Expression {
     let mut values = visit_value(change.event.visit());
     let is_earlier = match change.event {

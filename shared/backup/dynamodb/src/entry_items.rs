@@ -70,8 +70,9 @@ pub(super) fn statuses(
     })
 }
 
-/// Sets the attributes that a change determines, and leaves the others of the item alone. The item shows the visit of the
-/// change. `sets_version` is false if the item has a later version than the change.
+/// Sets the attributes that a change determines, and leaves the others of the item alone. The item
+/// shows the visit of the change. `sets_version` is false if the item has a later version than the
+/// change.
 pub(super) fn assignments(change: &Change, rules: PutRules, sets_version: bool) -> Expression {
     let mut of_change = attributes(&EntryRecord::of_change(change, rules));
     of_change.remove(VISIT);
@@ -128,8 +129,8 @@ pub(super) fn to_placeholders(attributes: Item) -> Item {
         .collect()
 }
 
-/// The attribute name behind each `#name` in these expressions. The placeholders are needed because DynamoDB reserves
-/// many of these words. It also rejects a placeholder that no expression uses.
+/// The attribute name behind each `#name` in these expressions. The placeholders are needed because
+/// DynamoDB reserves many of these words. It also rejects a placeholder that no expression uses.
 pub(super) fn attribute_names(expressions: &[&str]) -> HashMap<String, String> {
     expressions
         .iter()

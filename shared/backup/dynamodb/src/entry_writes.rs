@@ -20,22 +20,24 @@ use super::{
     entry_items::{self, Expression, Item, attribute_names},
 };
 
-/// How many conditional writes are sent for one change. The first assumes that the change begins a visit, or that it
-/// continues the visit that the item shows. A second is needed if that is wrong, and a third or fourth if other writers
-/// change the item in between.
+/// How many conditional writes are sent for one change. The first assumes that the change begins a
+/// visit, or that it continues the visit that the item shows. A second is needed if that is wrong,
+/// and a third or fourth if other writers change the item in between.
 const ATTEMPTS_MAX: usize = 4;
 
 /// The outcome of a conditional write.
 pub(super) enum Attempt {
     /// The condition held. This is the record after the write.
     Stored(EntryRecord),
-    /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item does not exist.
+    /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item
+    /// does not exist.
     Refused(Option<EntryRecord>),
 }
 
 /// The conditional writes by which a change reaches the table.
 enum Write {
-    /// Puts the item of the change, which begins a visit or is the first that the table gets of its visit.
+    /// Puts the item of the change, which begins a visit or is the first that the table gets of its
+    /// visit.
     Begin,
     /// Updates the item, which shows the same visit and no later version.
     Continue,
@@ -108,8 +110,8 @@ impl DynamoDbBackup {
             .await
     }
 
-    /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether the table accepts
-    /// writes.
+    /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether
+    /// the table accepts writes.
     pub(super) async fn send_refused_put(&self, partition: &EntryPartition) -> Result<(), BackupError> {
         let condition = "attribute_exists(#entry)";
         let request = self
@@ -193,7 +195,8 @@ impl DynamoDbBackup {
     }
 }
 
-/// What to send after a refused write, from the record that DynamoDB returned; the outcome if nothing is left to write.
+/// What to send after a refused write, from the record that DynamoDB returned; the outcome if
+/// nothing is left to write.
 fn next_write(
     stored: Option<EntryRecord>,
     change: &Change,

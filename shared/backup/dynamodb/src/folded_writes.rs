@@ -1,6 +1,7 @@
-//! Writes several changes of one entry at once. One conditional write per change would cost as many write units; here a
-//! read, which costs a fifth of a write, shows what all of them together make of the item. The item is then replaced
-//! under the condition that it has not changed since (optimistic concurrency).
+//! Writes several changes of one entry at once. One conditional write per change would cost as many
+//! write units; here a read, which costs a fifth of a write, shows what all of them together make
+//! of the item. The item is then replaced under the condition that it has not changed since
+//! (optimistic concurrency).
 
 use vestibule_backup::{Backup, BackupError, EntryPartition, PutOutcome};
 use vestibule_domain::{
@@ -17,7 +18,8 @@ use super::{
     entry_writes::Attempt,
 };
 
-/// How often the item is read and written. A second attempt is needed if another writer changed the item in between.
+/// How often the item is read and written. A second attempt is needed if another writer changed the
+/// item in between.
 const ATTEMPTS_MAX: usize = 4;
 
 impl DynamoDbBackup {
@@ -49,7 +51,8 @@ impl DynamoDbBackup {
         )))
     }
 
-    /// Stores the decided record in place of the stored one. Returns `false` if the item has changed since it was read.
+    /// Stores the decided record in place of the stored one. Returns `false` if the item has
+    /// changed since it was read.
     async fn store_decided(
         &self,
         partition: &EntryPartition,

@@ -1,9 +1,9 @@
-//! The backup in DynamoDB: the table `queues` (`queue_items.rs` describes its items) and the table `entries`
-//! (`entry_items.rs` describes them).
+//! The backup in DynamoDB: the table `queues` (`queue_items.rs` describes its items) and the table
+//! `entries` (`entry_items.rs` describes them).
 //!
-//! The entries of a queue are spread over 64 partitions, because one partition takes at most 1,000 writes a second.
-//! Every write is conditional: it requires that the item states a lesser fact than the change. Repeated and late writes
-//! therefore have no effect.
+//! The entries of a queue are spread over 64 partitions, because one partition takes at most 1,000
+//! writes a second. Every write is conditional: it requires that the item states a lesser fact than
+//! the change. Repeated and late writes therefore have no effect.
 
 mod client;
 mod conditions;
@@ -38,8 +38,8 @@ use vestibule_domain::{
 pub use self::connection::{Connection, TableNames};
 use self::{client::to_backup_error, entry_items::attribute_names};
 
-/// The most journal writes that one process has in flight, however many queues it flushes. The remaining capacity of
-/// the tables is for visitors' requests.
+/// The most journal writes that one process has in flight, however many queues it flushes. The
+/// remaining capacity of the tables is for visitors' requests.
 const JOURNAL_WRITES_IN_FLIGHT_MAX: usize = 64;
 
 /// The backup in DynamoDB.
@@ -62,8 +62,8 @@ impl DynamoDbBackup {
         }
     }
 
-    /// Connects to an address, with timeouts and retries that are bounded so that a visitor never waits long.
-    /// Credentials and region come from the environment, as for every AWS client.
+    /// Connects to an address, with timeouts and retries that are bounded so that a visitor never
+    /// waits long. Credentials and region come from the environment, as for every AWS client.
     pub async fn connect(connection: Connection) -> Self {
         let aws = vestibule_aws::load_config([connection.endpoint_url.as_deref()]).await;
         Self::from_sdk_config(&aws, connection)
@@ -75,18 +75,20 @@ impl DynamoDbBackup {
         Self::new(client, connection.tables)
     }
 
-    /// Limits how many items one request of a query or a scan reads. Without it, the limit is 1 MB of items.
+    /// Limits how many items one request of a query or a scan reads. Without it, the limit is 1 MB
+    /// of items.
     #[must_use]
     pub fn with_page_items(mut self, items_max: i32) -> Self {
         self.page_items = Some(items_max);
         self
     }
 
-    /// Creates the tables that do not exist, and waits until they are active; for a laptop and for tests. Any number of
-    /// callers may do so at once.
+    /// Creates the tables that do not exist, and waits until they are active; for a laptop and for
+    /// tests. Any number of callers may do so at once.
     ///
     /// # Errors
-    /// [`BackupError::Unavailable`] if DynamoDB cannot be reached, refuses the request, or takes longer than a minute.
+    /// [`BackupError::Unavailable`] if DynamoDB cannot be reached, refuses the request, or takes
+    /// longer than a minute.
     pub async fn create_tables_if_missing(&self) -> Result<(), BackupError> {
         tables::create_if_missing(&self.client, &self.tables).await
     }
@@ -201,8 +203,8 @@ impl Backup for DynamoDbBackup {
             .set_expression_attribute_names(Some(attribute_names(&["#queue"])))
             .set_limit(self.page_items);
         let mut items = scan.into_paginator().items().send();
-        // A queue has two items. Its id counts if either exists, so that a queue with one item deleted by hand is still
-        // found.
+        // A queue has two items. Its id counts if either exists, so that a queue with one item
+        // deleted by hand is still found.
         let mut names = BTreeSet::new();
         while let Some(item) = items.next().await {
             let item = item.map_err(|e| to_backup_error("Scan", &e))?;

@@ -78,7 +78,8 @@ pub(super) fn to_items(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
 /// Parses a queue from its items; `None` if it has none.
 ///
 /// # Errors
-/// [`BackupError::Unreadable`] if only one of the two items exists, or an attribute is missing or invalid.
+/// [`BackupError::Unreadable`] if only one of the two items exists, or an attribute is missing or
+/// invalid.
 pub(super) fn from_items(items: &[Item]) -> Result<Option<StoredQueue>, BackupError> {
     let part = |name| {
         items

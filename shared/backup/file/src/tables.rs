@@ -128,8 +128,8 @@ impl<'txn> Tables<'txn> {
             let (queue, generation, shard, id) = key.value();
             let key = (queue.to_owned(), generation, shard, *id);
             if seen == SWEEP_RECORDS {
-                // More records follow: the next sweep begins with this one. After the last record it begins again at
-                // the first.
+                // More records follow: the next sweep begins with this one. After the last record
+                // it begins again at the first.
                 cursor.0 = Some(key);
                 break;
             }
@@ -218,7 +218,8 @@ pub(super) fn decode_entry_id(bytes: &[u8; 16]) -> Result<EntryId, BackupError> 
     EntryId::from_member(&member).map_err(|e| BackupError::Unreadable(format!("the entry key {member}: {e}")))
 }
 
-/// Whether the record's retention is over. A record that does not parse is kept, so that the next read reports it.
+/// Whether the record's retention is over. A record that does not parse is kept, so that the next
+/// read reports it.
 fn is_expired(value: &[u8], now_ms: u64) -> bool {
     serde_json::from_slice::<StoredRecord>(value).is_ok_and(|record| record.delete_at_ms <= now_ms)
 }

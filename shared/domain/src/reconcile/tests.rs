@@ -37,8 +37,8 @@ fn facts(visit: Visit) -> Vec<(&'static str, Fact)> {
     ]
 }
 
-/// The whole table: rows are the line's accounts, columns the record's, both of the same visit and in the order of
-/// `facts`, each with "nothing" first. `=` is agree, `a` adopt, `w` write.
+/// The whole table: rows are the line's accounts, columns the record's, both of the same visit and
+/// in the order of `facts`, each with "nothing" first. `=` is agree, `a` adopt, `w` write.
 const TABLE: [&str; 11] = [
     //  - w r m a R M A E H e
     "=aa=aa=a===", // nothing

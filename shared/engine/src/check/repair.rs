@@ -1,9 +1,10 @@
 //! What the consistency check does about one entry that the first read found different, in two steps:
 //!
-//! 1. If the record states a greater fact than the line, the line lost that. It takes the record over at once, as a
-//!    request of the visitor would. No write under way explains this difference, because the line changes first.
-//! 2. Any other difference may be a write under way. After a second read, an entry that is as the first read observed it
-//!    is repaired. A changed one is left to the next check.
+//! 1. If the record states a greater fact than the line, the line lost that. It takes the record
+//!    over at once, as a request of the visitor would. No write under way explains this difference,
+//!    because the line changes first.
+//! 2. Any other difference may be a write under way. After a second read, an entry that is as the
+//!    first read observed it is repaired. A changed one is left to the next check.
 
 use std::collections::HashMap;
 
@@ -79,7 +80,8 @@ impl Repairer<'_> {
         Ok(())
     }
 
-    /// Lets the line take over the record if it is ahead of the line. Returns `None` if it is not, or if that failed.
+    /// Lets the line take over the record if it is ahead of the line. Returns `None` if it is not,
+    /// or if that failed.
     async fn adopt_later_record(
         &self,
         id: EntryId,
@@ -109,10 +111,11 @@ impl Repairer<'_> {
         Ok(summary.filter(|summary| summary.repaired_count() > 0))
     }
 
-    /// Reads the entry in the line and then its record. Returns `None` if the item was damaged by hand: the other entries
-    /// are repaired all the same.
+    /// Reads the entry in the line and then its record. Returns `None` if the item was damaged by
+    /// hand: the other entries are repaired all the same.
     ///
-    /// The line is asked first: it takes over an entry that it does not know only on a record that was read after that.
+    /// The line is asked first: it takes over an entry that it does not know only on a record that
+    /// was read after that.
     async fn read_both(&self, id: EntryId) -> Result<Option<(EntryLookup, Option<EntryRecord>)>, CheckError> {
         let lookup = self.line.status(&self.partition.queue, id).await?;
         match self.backup.read_entry(self.partition, id).await {
@@ -148,7 +151,8 @@ impl Repairer<'_> {
         Ok(summary.unwrap_or(skipped))
     }
 
-    /// Makes the line and the backup agree about one entry. Returns `None` if that is left to the next check.
+    /// Makes the line and the backup agree about one entry. Returns `None` if that is left to the
+    /// next check.
     async fn make_agree(
         &self,
         id: EntryId,

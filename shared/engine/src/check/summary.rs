@@ -14,11 +14,11 @@ pub struct CheckConfig {
     /// The pause between two pages of the line, so that other requests run in between.
     pub page_pause: Duration,
     /// The pause between the first read and the second. It is longer than a
-    /// [write](crate::write_through::WRITE_DEADLINE) may take. What still differs at the second read is therefore not a
-    /// write that is under way.
+    /// [write](crate::write_through::WRITE_DEADLINE) may take. What still differs at the second
+    /// read is therefore not a write that is under way.
     pub second_read_after: Duration,
-    /// The most entries held in memory at once. A longer queue is checked in several passes, and each pass reads the
-    /// line anew.
+    /// The most entries held in memory at once. A longer queue is checked in several passes, and
+    /// each pass reads the line anew.
     pub entries_per_pass: u64,
 }
 
@@ -47,12 +47,13 @@ pub struct CheckSummary {
     pub adopted: u64,
     /// Places that the line had lost, and that the check restored.
     pub restored: u64,
-    /// Ends that the backup may not have had. The check wrote those that it lacked, unless the entry had entered again
-    /// since; the line then settled them.
+    /// Ends that the backup may not have had. The check wrote those that it lacked, unless the
+    /// entry had entered again since; the line then settled them.
     pub ended: u64,
     /// Places that the line still had after their end, and that the check removed.
     pub removed: u64,
-    /// Differences left to the next check, because a change was under way or neither side was certainly right.
+    /// Differences left to the next check, because a change was under way or neither side was
+    /// certainly right.
     pub skipped: u64,
     /// The shard at which the next pass begins; `None` after the last pass.
     pub next_shard: Option<u8>,
@@ -103,7 +104,8 @@ pub enum CheckError {
     /// The line has another generation of the queue than the caller.
     #[error("the queue was reset during the consistency check: run the check again")]
     Reset,
-    /// The journal holds more than could be flushed in time. Until it is flushed, it may explain any difference.
+    /// The journal holds more than could be flushed in time. Until it is flushed, it may explain
+    /// any difference.
     #[error("the backup is behind: the promoter has to flush the journal before a consistency check can run")]
     JournalBehind,
 }

@@ -15,8 +15,8 @@ use super::queue::Queue;
 pub(super) enum Account {
     /// The entry is waiting, ready or active.
     Live(StoredEntry),
-    /// The deadline of the entry has passed, and a set still holds the entry: no promotion has dropped it yet. The end
-    /// has the current version of the queue, because nothing was written.
+    /// The deadline of the entry has passed, and a set still holds the entry: no promotion has
+    /// dropped it yet. The end has the current version of the queue, because nothing was written.
     TimedOut { end: Change, how: EndReason },
     /// The entry ended recently.
     Ended(Change),
@@ -88,7 +88,8 @@ impl Queue {
         Account::TimedOut { end, how }
     }
 
-    /// The entry as its set holds it, also if its deadline has passed. The deadline of a ready entry is in line time.
+    /// The entry as its set holds it, also if its deadline has passed. The deadline of a ready
+    /// entry is in line time.
     pub(super) fn stored_entry(&self, now_ms: u64, id: EntryId) -> Option<StoredEntry> {
         if let Some(place) = self.waiting.score(id) {
             let fact = match self.visits.get(&id) {

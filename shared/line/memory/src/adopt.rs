@@ -1,4 +1,5 @@
-//! Brings one entry of one queue in memory into agreement with its record in the backup. The greater fact wins.
+//! Brings one entry of one queue in memory into agreement with its record in the backup. The
+//! greater fact wins.
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
@@ -92,8 +93,8 @@ impl Queue {
         }
     }
 
-    /// Replaces a provisional visit by an earlier one, whose visitor missed the first turn and came back within the
-    /// grace.
+    /// Replaces a provisional visit by an earlier one, whose visitor missed the first turn and came
+    /// back within the grace.
     fn come_back(&mut self, now_us: u64, id: EntryId, fact: Fact, place: WaitScore) -> AdoptOutcome {
         let now_ms = self.now_ms(now_us);
         self.uncount_entered();
@@ -129,7 +130,8 @@ impl Queue {
         }
     }
 
-    /// Takes over the record's fact, which is greater than what the line has, or replaces a provisional place.
+    /// Takes over the record's fact, which is greater than what the line has, or replaces a
+    /// provisional place.
     fn take_over(&mut self, now_us: u64, account: Account, record: &EntryRecord) -> AdoptOutcome {
         let (now_ms, fact) = (self.now_ms(now_us), record.fact);
         self.last_order = self.last_order.max(fact.visit.number());
@@ -212,8 +214,8 @@ impl Queue {
         }
     }
 
-    /// Counts a visit that the line did not have in its sets, so that each visit that was counted as begun or as going
-    /// on is in a set, or counted as ended.
+    /// Counts a visit that the line did not have in its sets, so that each visit that was counted
+    /// as begun or as going on is in a set, or counted as ended.
     fn count_new_account(&mut self, account: &Account, fact: Fact) {
         match account {
             Account::Live(_) | Account::TimedOut { .. } => {}
@@ -222,8 +224,9 @@ impl Queue {
         }
     }
 
-    /// Takes back the count of a provisional place, which is no visit. A total is never negative: if no visitor counts
-    /// as entered, this visitor came back, and moved to the back of the line afterwards.
+    /// Takes back the count of a provisional place, which is no visit. A total is never negative:
+    /// if no visitor counts as entered, this visitor came back, and moved to the back of the line
+    /// afterwards.
     fn uncount_entered(&mut self) {
         let totals = &mut self.totals;
         if totals.entered > 0 {

@@ -41,8 +41,8 @@ impl ChangeKind {
     }
 }
 
-/// Whether a new change replaces the one that the journal has of the same entry and kind. The greater fact counts. A
-/// provisional visit that the line has dropped since then is the exception.
+/// Whether a new change replaces the one that the journal has of the same entry and kind. The
+/// greater fact counts. A provisional visit that the line has dropped since then is the exception.
 pub(super) fn replaces(new: &Change, old: &Change) -> bool {
     let (new_fact, old_fact) = (new.fact(), old.fact());
     if new_fact == old_fact {

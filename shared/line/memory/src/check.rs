@@ -49,14 +49,15 @@ impl Queue {
         let now_ms = self.now_ms(now_us);
         let (v, imbalance) = (self.v, self.compute_imbalance());
         let checks = &mut self.check_progress;
-        // A clock that was set back does not delay the check: nothing is left of a wait that begins in the future.
+        // A clock that was set back does not delay the check: nothing is left of a wait that begins
+        // in the future.
         let time_left_ms = |since_ms: u64, wait_ms: u64| {
             let passed_ms = now_ms.checked_sub(since_ms).unwrap_or(wait_ms);
             wait_ms.saturating_sub(passed_ms)
         };
         if checks.last_progress_ms > 0 {
-            // A check is running. If it has been silent for too long, its caller has probably died and another one
-            // takes over.
+            // A check is running. If it has been silent for too long, its caller has probably died
+            // and another one takes over.
             let due_in_ms = time_left_ms(checks.last_progress_ms, order.silent_ms);
             if due_in_ms > 0 {
                 return CheckAssignment::NotDue { due_in_ms };

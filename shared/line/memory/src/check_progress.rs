@@ -13,7 +13,8 @@ pub(super) struct CheckProgress {
     pub(super) last_progress_ms: u64,
     /// The number of shards that the current check has covered.
     pub(super) covered_shards: u8,
-    /// When the line noticed that it may have lost changes, in Unix milliseconds; 0 if no check is due for that.
+    /// When the line noticed that it may have lost changes, in Unix milliseconds; 0 if no check is
+    /// due for that.
     pub(super) due_ms: u64,
     /// When the last check that was due for a loss began, in Unix milliseconds.
     pub(super) loss_check_began_ms: u64,
@@ -31,8 +32,8 @@ impl CheckProgress {
         }
     }
 
-    /// Sets a check due, because the line may have lost changes. What a check under way has compared may have been lost
-    /// since, so the next check begins anew.
+    /// Sets a check due, because the line may have lost changes. What a check under way has
+    /// compared may have been lost since, so the next check begins anew.
     pub(super) fn set_due(&mut self, now_ms: u64) {
         (self.due_ms, self.last_progress_ms, self.covered_shards) = (now_ms, 0, 0);
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry};
 
 use vestibule_domain::id::EntryId;
 
-/// Entries with a deadline in Unix milliseconds, soonest first. Each second has its own set, so finding an entry by
-/// rank does not visit all entries.
+/// Entries with a deadline in Unix milliseconds, soonest first. Each second has its own set, so
+/// finding an entry by rank does not visit all entries.
 #[derive(Debug, Default)]
 pub(super) struct DeadlineSet {
     seconds: BTreeMap<u64, BTreeSet<(u64, EntryId)>>,
@@ -48,7 +48,8 @@ impl DeadlineSet {
         Some(deadline_ms)
     }
 
-    /// The first deadline, one at each twentieth of the order, and the last one. Empty if there are no entries.
+    /// The first deadline, one at each twentieth of the order, and the last one. Empty if there are
+    /// no entries.
     pub(super) fn deadlines_at_twentieths(&self) -> Vec<u64> {
         let Some(last) = self.deadlines_ms.len().checked_sub(1) else {
             return Vec::new();

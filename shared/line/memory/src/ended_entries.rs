@@ -14,8 +14,8 @@ use super::deadline_set::DeadlineSet;
 /// One call deletes at most this many settled ends.
 const PURGE_CHUNK: u64 = 1_000;
 
-/// The last known end of each entry. An end is unsettled until the backup has it. A settled end stays for
-/// [`SETTLED_END_KEPT_MS`], because a caller may still hold an older record of the entry.
+/// The last known end of each entry. An end is unsettled until the backup has it. A settled end
+/// stays for [`SETTLED_END_KEPT_MS`], because a caller may still hold an older record of the entry.
 #[derive(Debug, Default)]
 pub(super) struct EndedEntries {
     ends: HashMap<EntryId, Change>,
@@ -68,8 +68,9 @@ impl EndedEntries {
         self.ends.remove(&id);
     }
 
-    /// Marks the end of an entry as settled, because the backup has `known_end`. An end with a greater fact stays
-    /// unsettled: the entry entered and ended again since then. An end that is settled already keeps its time.
+    /// Marks the end of an entry as settled, because the backup has `known_end`. An end with a
+    /// greater fact stays unsettled: the entry entered and ended again since then. An end that is
+    /// settled already keeps its time.
     pub(super) fn mark_settled(&mut self, now_ms: u64, known_end: &VisitEnd) {
         let id = known_end.id;
         let is_known = self.ends.get(&id).is_some_and(|end| end.fact() <= known_end.fact);
@@ -78,8 +79,8 @@ impl EndedEntries {
         }
     }
 
-    /// Deletes ends that were settled more than [`SETTLED_END_KEPT_MS`] ago, at most [`PURGE_CHUNK`] of them, and none
-    /// while line time is uncertain.
+    /// Deletes ends that were settled more than [`SETTLED_END_KEPT_MS`] ago, at most
+    /// [`PURGE_CHUNK`] of them, and none while line time is uncertain.
     pub(super) fn purge(&mut self, time: LineTime) {
         let latest_ms = time.ms().checked_sub(SETTLED_END_KEPT_MS + 1);
         let Some(latest_ms) = latest_ms.filter(|_| !time.clocks.apart) else {

@@ -15,12 +15,13 @@ use vestibule_line::{EnterOutcome, JoinKind, Refusal};
 use super::{account::Account, queue::Queue};
 
 impl Queue {
-    /// Gives the visitor a place. If the journal has `journal_max` due records, a visitor without a place gets none.
+    /// Gives the visitor a place. If the journal has `journal_max` due records, a visitor without a
+    /// place gets none.
     pub(super) fn enter(&mut self, time: LineTime, id: EntryId, journal_max: u64) -> EnterOutcome {
         let now_us = time.us;
         if time.clocks.apart {
-            // This is the offset with which the server's clock would agree with this caller's. The promoter reads
-            // it as the vote of a third clock.
+            // This is the offset with which the server's clock would agree with this caller's. The
+            // promoter reads it as the vote of a third clock.
             self.proposed_offset_ms = Some(time.clocks.offset_ms - time.clocks.ahead_ms);
         }
         let account = self.account(time.ms(), id);
@@ -44,8 +45,8 @@ impl Queue {
         if is_requeued {
             self.remove_entry(id);
             let place = self.next_place(now_us);
-            // After a missed first turn, the place that is given up may be provisional. The visitor may then come back
-            // to the place of that turn, so no visit is named.
+            // After a missed first turn, the place that is given up may be provisional. The visitor
+            // may then come back to the place of that turn, so no visit is named.
             let is_after_missed_turn = self.ended.get(id).is_some_and(|end| end.fact().is_missed_turn());
             let given_up = Some(entry.fact.visit).filter(|_| !is_after_missed_turn);
             return self.join_line(now_us, id, place, given_up, JoinKind::Requeued);
@@ -62,7 +63,8 @@ impl Queue {
     }
 
     fn begin_visit(&mut self, time: LineTime, id: EntryId, account: Account) -> EnterOutcome {
-        // A visitor who missed the first turn may come back to the old place, which only the backup can tell.
+        // A visitor who missed the first turn may come back to the old place, which only the backup
+        // can tell.
         let over_for_good = account.fact().filter(|fact| !fact.is_missed_turn());
         let after = over_for_good.map(|fact| fact.visit);
         let Account::TimedOut { end, how } = account else {
@@ -76,7 +78,8 @@ impl Queue {
             change: Some(change), ..
         } = &mut entered
         {
-            // The backup still shows the old visit as live, so the line keeps this end until the backup has it.
+            // The backup still shows the old visit as live, so the line keeps this end until the
+            // backup has it.
             self.ended.add_unsettled(Change {
                 version: change.version,
                 ..end

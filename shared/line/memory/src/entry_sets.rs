@@ -9,7 +9,8 @@ use vestibule_domain::{
 use super::queue::Queue;
 
 impl Queue {
-    /// Puts an entry in line. A plain waiting entry needs no visit of its own, because its place is its visit.
+    /// Puts an entry in line. A plain waiting entry needs no visit of its own, because its place is
+    /// its visit.
     pub(super) fn put_waiting(&mut self, id: EntryId, place: WaitScore, visit: Visit, turn: Turn) {
         self.waiting.insert(place, id);
         if turn == Turn::Second {
@@ -37,7 +38,8 @@ impl Queue {
         self.visits.remove(&id);
     }
 
-    /// Removes the first ready entry if its time to claim has passed. Returns its fact, with the deadline in line time.
+    /// Removes the first ready entry if its time to claim has passed. Returns its fact, with the
+    /// deadline in line time.
     pub(super) fn pop_no_show(&mut self, now_ms: u64) -> Option<(Fact, EntryId)> {
         let clock_ms = self.claim_clock_ms(now_ms);
         let (deadline_ms, id) = self.ready.pop_due(clock_ms)?;

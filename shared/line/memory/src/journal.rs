@@ -37,7 +37,8 @@ enum Location {
 pub(super) struct Journal {
     /// The due records by the number in their keys, which rises.
     due: BTreeMap<u64, JournalRecord>,
-    /// Changes that the backup refused and that are not due again yet, by the time at which they are, and by name.
+    /// Changes that the backup refused and that are not due again yet, by the time at which they
+    /// are, and by name.
     deferred: BTreeMap<(u64, String), (Slot, JournalRecord)>,
     /// The records of single changes. There is at most one of each entry and kind.
     slots: HashMap<Slot, Location>,
@@ -96,8 +97,8 @@ impl Journal {
         self.push(new_record(changes, None));
     }
 
-    /// Adds a change, or leaves the record as it is that says the same or more. Returns `false` if the journal has
-    /// `limit` records and the change would add one.
+    /// Adds a change, or leaves the record as it is that says the same or more. Returns `false` if
+    /// the journal has `limit` records and the change would add one.
     pub(super) fn add(&mut self, change: Change, limit: Option<u64>, retry: Option<Retry>) -> bool {
         let mut slot = (change.id, ChangeKind::of(&change.event));
         let mut old = self.find(slot);

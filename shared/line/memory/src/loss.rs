@@ -7,8 +7,8 @@ use vestibule_line::{Imbalance, LineHistory, LossSign, TickMark};
 use super::queue::Queue;
 
 impl Queue {
-    /// Compares the queue with what the caller of a tick remembers, and sets a check due if it may have lost changes.
-    /// Then counts the tick.
+    /// Compares the queue with what the caller of a tick remembers, and sets a check due if it may
+    /// have lost changes. Then counts the tick.
     pub(super) fn look_for_loss(&mut self, now_ms: u64, history: LineHistory) -> Option<LossSign> {
         let is_tick_lost = history
             .last_tick

@@ -17,7 +17,8 @@ use super::queue::Queue;
 type Events = Vec<(EntryId, Event)>;
 
 impl Queue {
-    /// Runs one promotion. The second value is the message for the subscribers, if at least one entry was promoted.
+    /// Runs one promotion. The second value is the message for the subscribers, if at least one
+    /// entry was promoted.
     pub(super) fn promote(
         &mut self,
         time: LineTime,
@@ -28,8 +29,8 @@ impl Queue {
         let loss_sign = self.look_for_loss(now_ms, order.history);
         let is_full = self.journal.len() >= journal_max;
         let mut events = Vec::new();
-        // Nothing is dropped or promoted while line time is uncertain, or while the journal has no room for the
-        // changes.
+        // Nothing is dropped or promoted while line time is uncertain, or while the journal has no
+        // room for the changes.
         let (no_shows, expired) = if is_apart || is_full {
             (0, 0)
         } else {
@@ -79,8 +80,8 @@ impl Queue {
         (promotion, tick)
     }
 
-    /// Drops entries whose deadline has passed, at most [`PROMOTE_CHUNK`]. Returns how many were ready and how many
-    /// active.
+    /// Drops entries whose deadline has passed, at most [`PROMOTE_CHUNK`]. Returns how many were
+    /// ready and how many active.
     fn drop_timed_out(&mut self, now_ms: u64, events: &mut Events) -> (u64, u64) {
         let (mut no_shows, mut expired) = (0, 0);
         while no_shows < PROMOTE_CHUNK
@@ -127,7 +128,8 @@ impl Queue {
             self.put_ready(id, visit, turn, clock_ms + claim_ms);
             self.promoted_through = self.promoted_through.max(place.raw());
             highest = Some(place);
-            // If more than 256 entries joined in one millisecond, a join time may lie ahead of the clock.
+            // If more than 256 entries joined in one millisecond, a join time may lie ahead of the
+            // clock.
             self.unreported
                 .record_wait(now_ms.saturating_sub(place.joined_at_ms()));
             let claim_by_ms = now_ms + claim_ms;
@@ -165,8 +167,8 @@ impl Queue {
         self.heartbeat_ms = now_ms;
     }
 
-    /// Writes what a promotion did to the journal, as one record with one version. Returns the message for the
-    /// subscribers.
+    /// Writes what a promotion did to the journal, as one record with one version. Returns the
+    /// message for the subscribers.
     fn write_tick(&mut self, time: LineTime, events: Events, highest: Option<WaitScore>) -> Option<Tick> {
         if events.is_empty() {
             return None;

@@ -30,8 +30,8 @@ pub(super) struct Queue {
     pub(super) ready: DeadlineSet,
     /// The deadlines are the ends of the sessions.
     pub(super) active: DeadlineSet,
-    /// The visit and the step of each entry that is ready, active or waiting again. The place of a plain waiting entry
-    /// is its visit.
+    /// The visit and the step of each entry that is ready, active or waiting again. The place of a
+    /// plain waiting entry is its visit.
     pub(super) visits: HashMap<EntryId, (Visit, Step)>,
     pub(super) ended: EndedEntries,
     pub(super) journal: Journal,
@@ -47,14 +47,15 @@ pub(super) struct Queue {
     pub(super) paused_at_ms: u64,
     /// The total length of all earlier pauses, in milliseconds.
     pub(super) paused_ms: u64,
-    /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`, so a lowered
-    /// `claim_seconds` takes effect after the previous time has passed.
+    /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`,
+    /// so a lowered `claim_seconds` takes effect after the previous time has passed.
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: QueueTotals,
     /// The offset that is added to the server's clock, in milliseconds.
     pub(super) offset_ms: i64,
-    /// The offset that the last caller whose clock was apart from the server's would have set, in milliseconds.
+    /// The offset that the last caller whose clock was apart from the server's would have set, in
+    /// milliseconds.
     pub(super) proposed_offset_ms: Option<i64>,
     load: Option<LastLoadReport>,
     pub(super) unreported: PendingReport,
@@ -151,7 +152,8 @@ impl Queue {
         RaiseWatermarkOutcome::Raised(self.watermark)
     }
 
-    /// Puts a configuration in force. The doc of [`Line::configure`](crate::RecoveryLine::configure) has the rules.
+    /// Puts a configuration in force. The doc of
+    /// [`Line::configure`](crate::RecoveryLine::configure) has the rules.
     pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> ConfigureOutcome {
         let old = &mut self.configuration;
         if new.epoch > old.epoch {
@@ -165,8 +167,8 @@ impl Queue {
             return ConfigureOutcome::Unchanged;
         }
         let now_ms = self.now_ms(now_us);
-        // A pause, the bucket level and a claim floor begin now. The new version keeps line time from going back
-        // behind them.
+        // A pause, the bucket level and a claim floor begin now. The new version keeps line time
+        // from going back behind them.
         self.take_next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
         self.bucket = self.bucket.refill(from, now_ms).convert_to_pace(from, to);

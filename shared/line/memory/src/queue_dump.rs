@@ -16,17 +16,18 @@ use super::{memory_line::MemoryLine, queue::Queue};
 pub struct QueueDump {
     /// The waiting entries with their raw scores, in order.
     pub waiting: Vec<(EntryId, u64)>,
-    /// The ready entries with their deadlines by the claim clock, in order. Entries with equal deadlines are ordered by
-    /// id.
+    /// The ready entries with their deadlines by the claim clock, in order. Entries with equal
+    /// deadlines are ordered by id.
     pub ready: Vec<(EntryId, u64)>,
-    /// The active entries with the ends of their sessions, in order. Entries with equal ends are ordered by id.
+    /// The active entries with the ends of their sessions, in order. Entries with equal ends are
+    /// ordered by id.
     pub active: Vec<(EntryId, u64)>,
     /// The visits and steps of entries that are ready, active or waiting again, by id.
     pub visits: Vec<(EntryId, String)>,
     /// The ends by id: epoch, version, visit, step, time of the step, way of ending and time.
     pub ended: Vec<(EntryId, String)>,
-    /// The settled ends with the times at which the backup had them, in order. Entries with equal times are ordered by
-    /// id.
+    /// The settled ends with the times at which the backup had them, in order. Entries with equal
+    /// times are ordered by id.
     pub settled: Vec<(EntryId, u64)>,
     /// All numbers of the state.
     pub state: BTreeMap<String, i64>,

@@ -16,8 +16,8 @@ use vestibule_line::{
 use super::queue::Queue;
 
 impl Queue {
-    /// Makes an entry active until `session_end_ms`. It was ready, or its visitor has a pass which proves that it was
-    /// active before.
+    /// Makes an entry active until `session_end_ms`. It was ready, or its visitor has a pass which
+    /// proves that it was active before.
     fn start_session(
         &mut self,
         now_us: u64,

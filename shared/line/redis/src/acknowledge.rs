@@ -1,4 +1,5 @@
-//! Deletes journal records and dead letters that the backup has, and settles ends: sends `acknowledge.lua`.
+//! Deletes journal records and dead letters that the backup has, and settles ends: sends
+//! `acknowledge.lua`.
 
 use std::sync::LazyLock;
 

@@ -14,14 +14,17 @@
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
 --   journal_max: enter.lua refuses new places when the journal has this many records
--- Output: {'other'}: enter.lua has to decide
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'other'}: enter.lua has to decide
 --         {'new' | 'kept', epoch, v, place, position, now_ms}: the entry has a new place, or keeps the one it had
 local waiting, visits, ended, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local given_us, witness_ms, id, journal_max = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 -- While no entry waits, the fast track may be open.
 local in_line = redis.call('ZCARD', waiting)
-if in_line == 0 or redis.call('HGET', visits, id) or redis.call('HGET', ended, id) then
+if in_line == 0 and redis.call('EXISTS', state) == 0 then
+  return { 'no-queue' }
+elseif in_line == 0 or redis.call('HGET', visits, id) or redis.call('HGET', ended, id) then
   return { 'other' }
 end
 local epoch, entrance, v, last_order, entered, offset_ms, heartbeat_ms = unpack(redis.call('HMGET', state,

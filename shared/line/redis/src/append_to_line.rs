@@ -15,7 +15,8 @@ use super::{RedisLine, reply::repeat_status, script::LuaScript};
 pub(super) static APPEND_TO_LINE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("append_to_line", include_str!("append_to_line.lua")));
 
-/// Appends an entry to the line, or finds it there. `None` if `enter.lua` has to decide; then nothing has changed.
+/// Appends an entry to the line, or finds it there. `None` if `enter.lua` has to decide; then
+/// nothing has changed.
 pub(super) async fn append_to_line(
     line: &RedisLine,
     queue: &QueueId,

@@ -33,8 +33,9 @@ fn parse_end_fields(id: EntryId, text: &str) -> Option<Change> {
     })
 }
 
-/// The fact of an end, and the way in which the visit ended. Only a turn or a session runs out, so the name of the way
-/// tells whether the fact is over. `None` if the numbers and the name do not fit together.
+/// The fact of an end, and the way in which the visit ended. Only a turn or a session runs out, so
+/// the name of the way tells whether the fact is over. `None` if the numbers and the name do not
+/// fit together.
 pub(super) fn read_end_fact(visit: u64, step: u64, step_ms: u64, name: &str) -> Option<(Fact, EndReason)> {
     let how = EndReason::from_name(name)?;
     let fact = Fact {

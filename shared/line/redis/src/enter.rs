@@ -1,4 +1,5 @@
-//! Gives a visitor a place: sends `append_to_line.lua`, and then `enter.lua` if that script leaves the decision to it.
+//! Gives a visitor a place: sends `append_to_line.lua`, and then `enter.lua` if that script leaves
+//! the decision to it.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! Reads the eviction policy of the server, or of the nodes of a cluster, from `INFO memory`.
 //!
-//! The recommended access rights (`-@admin -@dangerous`) exclude `INFO`, and a managed service may hide the field. The
-//! policy is unknown then.
+//! The recommended access rights (`-@admin -@dangerous`) exclude `INFO`, and a managed service may
+//! hide the field. The policy is unknown then.
 
 use redis::Value;
 use vestibule_line::{EvictionPolicy, LineError};

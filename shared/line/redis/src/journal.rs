@@ -77,8 +77,9 @@ async fn read_page(
     Ok((parse_records(found), bytes))
 }
 
-/// Reads the oldest deferred records: changes that the backup refused, and that are to be tried again later. Their
-/// keys get the prefix `deferred:`, by which `acknowledge.lua` tells them from the records of the stream.
+/// Reads the oldest deferred records: changes that the backup refused, and that are to be tried
+/// again later. Their keys get the prefix `deferred:`, by which `acknowledge.lua` tells them from
+/// the records of the stream.
 pub(super) async fn read_deferred(
     line: &RedisLine,
     queue: &QueueId,
@@ -113,8 +114,8 @@ pub(super) async fn read_deferred(
         .collect())
 }
 
-/// Parses the records of a stream. If that fails for a record, it carries the error in `parse_error`, so that the
-/// other records are still read.
+/// Parses the records of a stream. If that fails for a record, it carries the error in
+/// `parse_error`, so that the other records are still read.
 pub(super) fn parse_records(found: StreamRangeReply) -> Vec<JournalRecord> {
     let records = found.ids.into_iter();
     records

@@ -76,7 +76,8 @@ pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
     ])
 }
 
-/// Decodes a tick. The lists of ends are `member visit step step_ms …`, and those of promotions are `member place …`.
+/// Decodes a tick. The lists of ends are `member visit step step_ms …`, and those of promotions are
+/// `member place …`.
 fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
     let version = decode_version(fields)?;
     let (at_ms, claim_by_ms) = (fields.number("at_ms")?, fields.number("claim_by_ms")?);
@@ -134,7 +135,8 @@ impl<'a> TickList<'a> {
     }
 }
 
-/// Encodes one change as the fields of a record: always nine of them, on which `requeue_with_backoff.lua` relies.
+/// Encodes one change as the fields of a record: always nine of them, on which
+/// `requeue_with_backoff.lua` relies.
 pub(super) fn encode_change(change: &Change) -> Vec<String> {
     let end_name;
     let event = match change.event {

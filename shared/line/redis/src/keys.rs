@@ -1,9 +1,10 @@
 //! Builds the name of every Redis key that the line uses.
 //!
 //! The part in braces is a [hash
-//! tag](https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags). A cluster
-//! hashes that part alone. So all keys of a queue are in one slot, and one script may use them together. A
-//! queue id cannot contain a brace, so no queue id leads into the slot of another queue.
+//! tag](https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags). A
+//! cluster hashes that part alone. So all keys of a queue are in one slot, and one script may use
+//! them together. A queue id cannot contain a brace, so no queue id leads into the slot of another
+//! queue.
 
 use vestibule_domain::id::QueueId;
 
@@ -48,15 +49,16 @@ impl<'a> Keys<'a> {
         format!("{}{name}", self.prefix)
     }
 
-    /// The key of a sorted set or hash that a restore prepares. `restorer` is unique to the restore, so two
-    /// restores never share a key.
+    /// The key of a sorted set or hash that a restore prepares. `restorer` is unique to the
+    /// restore, so two restores never share a key.
     pub(super) fn staged_key(&self, restorer: &str, name: &str) -> String {
         format!("{}restoring:{restorer}:{name}", self.prefix)
     }
 }
 
-/// The key of the sorted set of all held polls of a deployment. Its members are entries of any queue, and
-/// their scores are the ends of their leases. The set belongs to no queue, so it has a slot of its own.
+/// The key of the sorted set of all held polls of a deployment. Its members are entries of any
+/// queue, and their scores are the ends of their leases. The set belongs to no queue, so it has a
+/// slot of its own.
 pub(super) fn holds_key(deployment: &str) -> String {
     format!("vestibule:holds:{deployment}")
 }

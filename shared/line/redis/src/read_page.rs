@@ -20,8 +20,8 @@ use super::{
 pub(super) static READ_PAGE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("read_page", include_str!("read_page.lua")));
 
-/// What a scan goes through, in the order in which a visit does. An entry that moves on during the scan is
-/// therefore on two pages, and never missing.
+/// What a scan goes through, in the order in which a visit does. An entry that moves on during the
+/// scan is therefore on two pages, and never missing.
 const SCANNED_SETS: [&str; 4] = ["waiting", "ready", "active", "ended"];
 
 pub(super) async fn read_page(line: &RedisLine, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {

@@ -1,6 +1,9 @@
 //! Makes the line of one Redis: its connection, its clocks and its limits.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use vestibule_clock::{Clock, system_clock};
 use vestibule_line::{JournalLimits, LineError};
@@ -19,6 +22,9 @@ pub struct RedisLine {
     /// [`clock`](vestibule_domain::clock).
     witness: Clock,
     pub(super) round_trips: Arc<DurationSamples>,
+    /// Whether the server knows `ZRANK … WITHSCORE`, which Redis has since 7.2. True until it
+    /// refuses the first.
+    pub(super) ranks_with_score: Arc<AtomicBool>,
 }
 
 impl RedisLine {
@@ -86,6 +92,7 @@ impl RedisLine {
             given_clock: None,
             journal_limits: JournalLimits::default(),
             witness: system_clock(),
+            ranks_with_score: Arc::new(AtomicBool::new(true)),
             round_trips: Arc::new(DurationSamples::new(REDIS_ROUND_TRIP, Metrics::for_process())),
         }
     }

@@ -88,14 +88,14 @@ impl ScriptReply {
         Ok(Fields { of: self.of, fields })
     }
 
-    /// Reads the status of an entry: four values, which are the state, the score or visit, the position or
-    /// deadline, and the line time.
+    /// Reads the status of an entry: four values, which are the state, the score or visit, the
+    /// position or deadline, and the line time.
     pub(super) fn read_status(&mut self) -> Result<EntryStatus, LineError> {
         Ok(self.read_status_with_time()?.0)
     }
 
-    /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a waiting
-    /// entry does not contain.
+    /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a
+    /// waiting entry does not contain.
     pub(super) fn read_status_with_time(&mut self) -> Result<(EntryStatus, u64), LineError> {
         let (state, first, second, now_ms) = (
             self.read_text()?,
@@ -135,8 +135,8 @@ impl ScriptReply {
         }
     }
 
-    /// Reads the end of an entry: seven values, which are the epoch, `v`, the visit, the step, the time of the step,
-    /// the way in which the visit ended, and when.
+    /// Reads the end of an entry: seven values, which are the epoch, `v`, the visit, the step, the
+    /// time of the step, the way in which the visit ended, and when.
     pub(super) fn read_end(&mut self, id: EntryId) -> Result<Change, LineError> {
         let version = self.read_new_version()?;
         let (visit, step, step_ms) = (self.read_number()?, self.read_number()?, self.read_number()?);
@@ -162,7 +162,7 @@ impl ScriptReply {
         Visit::new(number).ok_or_else(|| self.protocol_error("a valid visit"))
     }
 
-    /// Reads the number of a visit; `None` for 0, because the first visit of a queue has a higher number.
+    /// Reads the number of a visit; `None` for 0, which is no visit.
     pub(super) fn read_optional_visit(&mut self) -> Result<Option<Visit>, LineError> {
         Ok(Some(self.read_visit()?).filter(|visit| visit.number() > 0))
     }
@@ -186,7 +186,8 @@ impl ScriptReply {
             .ok_or_else(|| self.protocol_error("a version"))
     }
 
-    /// The error for a reply that the header of the script does not list. `wanted` is what the reply lacks.
+    /// The error for a reply that the header of the script does not list. `wanted` is what the
+    /// reply lacks.
     pub(super) fn protocol_error(&self, wanted: &str) -> LineError {
         LineError::Protocol(format!("the reply of script `{}` lacks {wanted}", self.of))
     }
@@ -202,7 +203,8 @@ impl ScriptReply {
     }
 }
 
-/// The event that [repeats](Event::repeat) what is known of a live entry: its status and the step of its visit.
+/// The event that [repeats](Event::repeat) what is known of a live entry: its status and the step
+/// of its visit.
 pub(super) fn repeat_status(status: &EntryStatus, step: Step) -> Option<Event> {
     let (place, step_ms) = match *status {
         EntryStatus::Waiting { score, .. } => (Some(score), 0),
@@ -239,7 +241,8 @@ impl Fields {
         self.fields.get(name).map(String::as_str).ok_or_else(missing)
     }
 
-    /// An integer that may be negative. A missing field is 0, because an earlier version did not write it.
+    /// An integer that may be negative. A missing field is 0, because an earlier version did not
+    /// write it.
     pub(super) fn signed_or_zero(&self, name: &str) -> Result<i64, LineError> {
         let Some(text) = self.fields.get(name) else {
             return Ok(0);
@@ -258,8 +261,8 @@ impl Fields {
             })
     }
 
-    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds the field
-    /// to a queue that an earlier release created.
+    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds
+    /// the field to a queue that an earlier release created.
     pub(super) fn number_or_zero(&self, name: &str) -> Result<u64, LineError> {
         if self.has(name) { self.number(name) } else { Ok(0) }
     }

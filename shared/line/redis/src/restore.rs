@@ -1,4 +1,5 @@
-//! Restores a queue: stages its sorted sets and its hash, then sends `restore.lua`, which puts them in place.
+//! Restores a queue: stages its sorted sets and its hash, then sends `restore.lua`, which puts them
+//! in place.
 
 use std::sync::LazyLock;
 
@@ -85,7 +86,8 @@ pub(super) async fn restore(
 /// The members of a sorted set with their scores.
 type ScoredEntries = Vec<(u64, EntryId)>;
 
-/// Splits the entries into what the sets `waiting`, `ready` and `active` and the hash `visits` are to hold.
+/// Splits the entries into what the sets `waiting`, `ready` and `active` and the hash `visits` are
+/// to hold.
 fn split_entries(
     places: RestoredEntries,
     claim_by_ms: u64,
@@ -109,8 +111,8 @@ fn split_entries(
     ([waiting, ready, active], visits)
 }
 
-/// The line time of a queue that is not in Redis yet. It is computed here and not in a script, because the deadlines of
-/// thousands of restored entries are computed here, too.
+/// The line time of a queue that is not in Redis yet. It is computed here and not in a script,
+/// because the deadlines of thousands of restored entries are computed here, too.
 async fn read_line_time(line: &RedisLine) -> Result<LineTime, LineError> {
     let server_us = read_server_time_us(line).await?;
     Ok(LineTime::from_clocks(server_us, 0, line.witness_ms(), 0))

@@ -99,8 +99,8 @@ impl LuaScript {
         call
     }
 
-    /// Begins a call. The caller adds the keys, each of them about `key_bytes` longer than its name. The buffers have
-    /// room for most calls, because `enter` is a frequent one.
+    /// Begins a call. The caller adds the keys, each of them about `key_bytes` longer than its
+    /// name. The buffers have room for most calls, because `enter` is a frequent one.
     fn begin(&self, key_bytes: usize) -> ScriptCall<'_> {
         let (keys, args) = (self.key_names.len(), self.arg_names.len());
         let size = BYTES_BEFORE_KEYS + keys * (key_bytes + BYTES_PER_NAME) + args * BYTES_PER_ARG;
@@ -195,7 +195,7 @@ impl ScriptCall<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 28] = [
+    const SCRIPTS: [&str; 29] = [
         include_str!("adjust_clock.lua"),
         include_str!("adopt.lua"),
         include_str!("take_check.lua"),

@@ -1,5 +1,5 @@
-//! Prepares a sorted set or hash for a restore under a name of its own. Plain commands are enough, because no
-//! other process reads the key yet.
+//! Prepares a sorted set or hash for a restore under a name of its own. Plain commands are enough,
+//! because no other process reads the key yet.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use redis::{Cmd, Pipeline, cmd};
@@ -8,8 +8,8 @@ use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request};
 
-/// The number of entries in one command. Redis serves no other command meanwhile, so this bounds the wait of
-/// other callers.
+/// The number of entries in one command. Redis serves no other command meanwhile, so this bounds
+/// the wait of other callers.
 const ENTRIES_PER_COMMAND: usize = 1_000;
 /// The number of such commands in one message.
 const COMMANDS_PER_MESSAGE: usize = 4;
@@ -18,8 +18,8 @@ const MESSAGES_IN_FLIGHT: usize = 2;
 /// The time to live of a staged key. Redis deletes the key if its restore dies.
 const STAGED_TTL_SECONDS: u64 = 600;
 
-/// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted entries
-/// fastest.
+/// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted
+/// entries fastest.
 pub(super) async fn stage_entries(
     line: &RedisLine,
     staged: &str,
@@ -52,8 +52,8 @@ async fn stage<T>(
     entries: &[T],
     add_args: impl Fn(&mut Cmd, &T) + Copy,
 ) -> Result<(), LineError> {
-    // These futures are lazy: a message is built when it is sent. All messages together would need many times
-    // the memory of the entries.
+    // These futures are lazy: a message is built when it is sent. All messages together would need
+    // many times the memory of the entries.
     let messages: Vec<_> = entries
         .chunks(ENTRIES_PER_COMMAND * COMMANDS_PER_MESSAGE)
         .map(|entries| async move {

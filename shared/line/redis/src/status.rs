@@ -1,7 +1,7 @@
-//! Reads the status of one entry: first with plain commands, then with `status.lua` if the entry is not
+//! Reads the status of one entry: first with a plain command, then with `status.lua` if the entry is not
 //! waiting.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, atomic::Ordering};
 
 use redis::{Cmd, Pipeline};
 use vestibule_domain::{
@@ -19,9 +19,9 @@ pub(super) static STATUS: LazyLock<LuaScript> =
 /// Reads the status of an entry.
 ///
 /// Nearly all status requests are for waiting entries, and the place of a waiting entry is all that
-/// the answer needs. So two plain commands come first, because they are faster than a script. If
-/// the entry leaves the line between the two commands, the second finds nothing, and the script
-/// answers.
+/// the answer needs. So a plain command comes first, because it is faster than a script. A server
+/// before Redis 7.2 needs two commands for it. If the entry leaves the line between them, the
+/// second finds nothing, and the script answers.
 pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
     let (key, member) = (Keys::new(queue).key("waiting"), id.to_member());
     let started = line.round_trips.start_measurement();
@@ -45,20 +45,49 @@ async fn find_waiting_entry(
     key: &str,
     member: &str,
 ) -> Result<Option<EntryStatus>, LineError> {
-    // The buffers have the exact capacity, because this is the most frequent call.
+    let found = if line.ranks_with_score.load(Ordering::Relaxed) {
+        match read_rank_with_score(line, key, member).await {
+            Err(LineError::Protocol(_)) => {
+                // The server is older than 7.2 and does not know the option. Any other mistake
+                // shows below.
+                line.ranks_with_score.store(false, Ordering::Relaxed);
+                read_rank_and_score(line, key, member).await?
+            }
+            found => found?,
+        }
+    } else {
+        read_rank_and_score(line, key, member).await?
+    };
+    Ok(found.and_then(|(rank, score)| {
+        let score = WaitScore::from_raw(parse_integer(&score)?)?;
+        Some(EntryStatus::Waiting {
+            score,
+            position: rank + 1,
+        })
+    }))
+}
+
+/// The rank and the score of a member.
+type RankAndScore = Option<(u64, String)>;
+
+async fn read_rank_with_score(line: &RedisLine, key: &str, member: &str) -> Result<RankAndScore, LineError> {
+    let command = build_command(&["ZRANK", key, member, "WITHSCORE"]);
+    line.connection.send(Request::Command(&command)).await
+}
+
+async fn read_rank_and_score(line: &RedisLine, key: &str, member: &str) -> Result<RankAndScore, LineError> {
     let mut pipeline = Pipeline::with_capacity(2);
     for name in ["ZRANK", "ZSCORE"] {
-        let mut command = Cmd::with_capacity(3, name.len() + key.len() + member.len());
-        command.arg(name).arg(key).arg(member);
-        pipeline.add_command(command);
+        pipeline.add_command(build_command(&[name, key, member]));
     }
     let (rank, score): (Option<u64>, Option<String>) =
         line.connection.send(Request::Pipeline(&pipeline)).await?;
-    let score = score
-        .and_then(|score| parse_integer(&score))
-        .and_then(WaitScore::from_raw);
-    Ok(rank.zip(score).map(|(rank, score)| EntryStatus::Waiting {
-        score,
-        position: rank + 1,
-    }))
+    Ok(rank.zip(score))
+}
+
+/// The buffers have the exact capacity, because this is the most frequent call.
+fn build_command(words: &[&str]) -> Cmd {
+    let mut command = Cmd::with_capacity(words.len(), words.iter().map(|word| word.len()).sum());
+    command.arg(words);
+    command
 }

@@ -8,8 +8,8 @@ use super::{
     RedisLine, connect::Request, end, journal_records::read_all_records, keys::Keys, reply::parse_entry_id,
 };
 
-/// The number of ends in one read. Redis serves no other command during a read, so this bounds the wait of
-/// other callers.
+/// The number of ends in one read. Redis serves no other command during a read, so this bounds the
+/// wait of other callers.
 const PAGE_ENDS: usize = 1_000;
 
 pub(super) async fn unflushed(

@@ -1,5 +1,5 @@
-//! Inputs and results of [`RecoveryLine::adopt`](crate::RecoveryLine::adopt), which brings one entry of the line into
-//! agreement with its record in the backup.
+//! Inputs and results of [`RecoveryLine::adopt`](crate::RecoveryLine::adopt), which brings one
+//! entry of the line into agreement with its record in the backup.
 
 use vestibule_domain::{
     change::Change,
@@ -9,8 +9,9 @@ use vestibule_domain::{
     score::{Visit, WaitScore},
 };
 
-/// The line refuses to adopt an entry that it did not know longer ago than this, in milliseconds. It is shorter than
-/// [`SETTLED_END_KEPT_MS`], so an end that the caller's record lacks is still known.
+/// The line refuses to adopt an entry that it did not know longer ago than this, in milliseconds.
+/// It is shorter than [`SETTLED_END_KEPT_MS`], so an end that the caller's record lacks is still
+/// known.
 pub const ADOPT_WITHIN_MS: u64 = 5_000;
 
 /// How long the line keeps an end after the backup has it, in milliseconds.
@@ -29,15 +30,17 @@ pub struct AdoptOrder {
     pub basis: AdoptBasis,
 }
 
-/// What the caller of [`RecoveryLine::adopt`](crate::RecoveryLine::adopt) knows of the entry in the line.
+/// What the caller of [`RecoveryLine::adopt`](crate::RecoveryLine::adopt) knows of the entry in the
+/// line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdoptBasis {
     /// The line had the entry, or an end of it.
     Known,
-    /// The line did not know the entry at this line time, in Unix milliseconds, and the caller read the record
-    /// afterwards.
+    /// The line did not know the entry at this line time, in Unix milliseconds, and the caller read
+    /// the record afterwards.
     UnknownAt(u64),
-    /// [`EntryLine::enter`](crate::EntryLine::enter) gave the entry this provisional place, and the backup refused it.
+    /// [`EntryLine::enter`](crate::EntryLine::enter) gave the entry this provisional place, and the
+    /// backup refused it.
     Provisional {
         /// The place that `enter` gave.
         place: WaitScore,
@@ -70,13 +73,13 @@ pub enum AdoptOutcome {
         /// The latest visit that is known to be over; `None` if there is none.
         after: Option<Visit>,
     },
-    /// The line dropped the provisional place, because a later visit of the entry is over. The visitor has to be given
-    /// a new place, whose number is above that visit.
+    /// The line dropped the provisional place, because a later visit of the entry is over. The
+    /// visitor has to be given a new place, whose number is above that visit.
     EnterAgain,
-    /// The caller's knowledge is too old, or the record is of another generation or of a later epoch than the line.
-    /// Nothing changed.
+    /// The caller's knowledge is too old, or the record is of another generation or of a later
+    /// epoch than the line. Nothing changed.
     Rejected,
-    /// The visit of the record began more than a minute later than the server's clock and the caller's show. Nothing
-    /// changed.
+    /// The visit of the record began more than a minute later than the server's clock and the
+    /// caller's show. Nothing changed.
     FromTheFuture,
 }

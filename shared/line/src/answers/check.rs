@@ -2,12 +2,12 @@
 
 use vestibule_domain::{change::Change, entry_status::StoredEntry, id::EntryId};
 
-/// The approximate maximum number of entries on one page. A longer page would delay every other caller, because the
-/// line runs one call at a time.
+/// The approximate maximum number of entries on one page. A longer page would delay every other
+/// caller, because the line runs one call at a time.
 pub const PAGE_ENTRIES: usize = 1_000;
 
-/// The position in an iteration over all entries of a queue. The default is the beginning. Only the line interprets
-/// the contents.
+/// The position in an iteration over all entries of a queue. The default is the beginning. Only the
+/// line interprets the contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The index of the set that the iteration has reached.
@@ -18,12 +18,12 @@ pub struct Cursor {
 
 /// Some of the entries of a queue, in no particular order.
 ///
-/// The sets change during the iteration. An entry that moves between sets meanwhile may be on two pages or on none.
-/// An entry that does not move is on at least one page.
+/// The sets change during the iteration. An entry that moves between sets meanwhile may be on two
+/// pages or on none. An entry that does not move is on at least one page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The entries of this page as the line stores them. They include entries whose deadline has passed and
-    /// that no promotion has dropped yet.
+    /// The entries of this page as the line stores them. They include entries whose deadline has
+    /// passed and that no promotion has dropped yet.
     pub entries: Vec<(EntryId, StoredEntry)>,
     /// Ends that the backup may not have yet.
     pub ends: Vec<Change>,
@@ -38,9 +38,11 @@ pub struct CheckOrder {
     pub every_ms: u64,
     /// The same for a queue without changes since its last check began, in milliseconds.
     pub idle_ms: u64,
-    /// The least time from the start of one check that is due for a loss to the next such start, in milliseconds.
+    /// The least time from the start of one check that is due for a loss to the next such start, in
+    /// milliseconds.
     pub loss_ms: u64,
-    /// Another caller takes over a running check that has not reported progress for this long, in milliseconds.
+    /// Another caller takes over a running check that has not reported progress for this long, in
+    /// milliseconds.
     pub silent_ms: u64,
 }
 

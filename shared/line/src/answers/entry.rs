@@ -26,16 +26,16 @@ pub enum EnterOutcome {
 pub enum JoinKind {
     /// The visitor began a new visit.
     NewVisit,
-    /// The visitor keeps the existing place. For a waiting or active entry the change repeats the current state,
-    /// because the request that created the place may have died before it wrote the change. For a ready entry there
-    /// is no change, because its promotion is in the journal.
+    /// The visitor keeps the existing place. For a waiting or active entry the change repeats the
+    /// current state, because the request that created the place may have died before it wrote the
+    /// change. For a ready entry there is no change, because its promotion is in the journal.
     Kept,
     /// The visitor gave up the existing place for one at the back (`re_entry: requeue`).
     Requeued,
 }
 
-/// The reason why the queue does not accept new entries. Its text is what the visitor reads. Scripts name it by its
-/// word in kebab case.
+/// The reason why the queue does not accept new entries. Its text is what the visitor reads.
+/// Scripts name it by its word in kebab case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
@@ -66,8 +66,8 @@ impl Refusal {
 pub enum NotFound {
     /// The entry ended recently, in this way. The backup may not have the end yet.
     Ended(Change),
-    /// The line knows nothing of the entry. Either it never existed, or only the backup knows how it ended, or the
-    /// line lost it.
+    /// The line knows nothing of the entry. Either it never existed, or only the backup knows how
+    /// it ended, or the line lost it.
     Unknown {
         /// The line time at which the line did not know the entry, in Unix milliseconds.
         at_ms: u64,
@@ -90,8 +90,8 @@ pub enum ClaimOutcome {
     Active {
         /// The status of the entry.
         status: EntryStatus,
-        /// The change to write. If the entry was already active, the change repeats its state, because the first
-        /// claim may not have been written.
+        /// The change to write. If the entry was already active, the change repeats its state,
+        /// because the first claim may not have been written.
         change: Change,
     },
     /// The entry is still waiting.
@@ -133,14 +133,14 @@ pub struct Validation {
     pub claims: bool,
     /// Whether validating completes an active entry, so that the entry is good for one use.
     pub consumes: bool,
-    /// The id of the use, if the entry is consumed under one. The line keeps it with the end of the visit, so that the
-    /// caller can tell a repeat of the request.
+    /// The id of the use, if the entry is consumed under one. The line keeps it with the end of the
+    /// visit, so that the caller can tell a repeat of the request.
     pub use_id: Option<UseId>,
-    /// The end of a valid pass of this visit, in Unix milliseconds. `None` if the visitor showed none, or if the caller
-    /// has not read the record yet.
+    /// The end of a valid pass of this visit, in Unix milliseconds. `None` if the visitor showed
+    /// none, or if the caller has not read the record yet.
     ///
-    /// The pass proves that the entry was active before the line lost that fact. If the line shows the entry as
-    /// waiting or ready, the entry becomes active again until this time.
+    /// The pass proves that the entry was active before the line lost that fact. If the line shows
+    /// the entry as waiting or ready, the entry becomes active again until this time.
     pub reactivate_until_ms: Option<u64>,
 }
 

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// The eviction policy of the line's server. Any policy but [`NoEviction`](Self::NoEviction) may delete a whole set of
-/// entries, so the line would lose acknowledged places.
+/// The eviction policy of the line's server. Any policy but [`NoEviction`](Self::NoEviction) may
+/// delete a whole set of entries, so the line would lose acknowledged places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EvictionPolicy {
     /// The server deletes nothing. It refuses writes that need more memory.

@@ -1,8 +1,9 @@
 //! How a loss of changes is noticed: by the marks of the ticks, by another server, and by the totals.
 //! `docs/adr/0017-a-line-that-went-back.md` has the reasons.
 
-/// The mark of one call of [`Line::promote`](crate::PromotionLine::promote). Each call raises the number by one, so a
-/// line that shows a lower number than before, or the same number with another time, has lost changes.
+/// The mark of one call of [`Line::promote`](crate::PromotionLine::promote). Each call raises the
+/// number by one, so a line that shows a lower number than before, or the same number with another
+/// time, has lost changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TickMark {
     /// The epoch of the queue. A restored queue counts anew.
@@ -14,8 +15,8 @@ pub struct TickMark {
 }
 
 impl TickMark {
-    /// Whether a line that shows `current` has lost the tick that this mark shows. Marks of different epochs say
-    /// nothing about each other.
+    /// Whether a line that shows `current` has lost the tick that this mark shows. Marks of
+    /// different epochs say nothing about each other.
     pub fn is_lost_in(self, current: Self) -> bool {
         let is_lost =
             current.ticks < self.ticks || (current.ticks == self.ticks && current.at_ms != self.at_ms);
@@ -28,8 +29,8 @@ impl TickMark {
 pub struct LineHistory {
     /// The latest tick that the caller has seen; `None` if it has seen none.
     pub last_tick: Option<TickMark>,
-    /// Whether the caller has left a server since its last call, because the server no longer accepted writes. The new
-    /// one may lack the last changes.
+    /// Whether the caller has left a server since its last call, because the server no longer
+    /// accepted writes. The new one may lack the last changes.
     pub has_changed_server: bool,
 }
 
@@ -55,8 +56,9 @@ impl LossSign {
     }
 }
 
-/// How the totals of a queue compare with the entries in the line. Each visit that began or returned goes on or was counted
-/// when it ended, so the difference stays the same until the line loses entries, or a restore sets it.
+/// How the totals of a queue compare with the entries in the line. Each visit that began or
+/// returned goes on or was counted when it ended, so the difference stays the same until the line
+/// loses entries, or a restore sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Imbalance {
     /// Visits that began or returned, less those that ended, less the entries in the line.

@@ -16,7 +16,8 @@ pub struct PromoteOrder {
     /// lost changes of the queue: it promotes nothing, and the call fails with
     /// [`LineError::QueueNotFound`](crate::LineError::QueueNotFound).
     pub min_watermark: Option<MinWatermark>,
-    /// What the caller remembers of the line. If the line contradicts it, the line sets a consistency check due.
+    /// What the caller remembers of the line. If the line contradicts it, the line sets a
+    /// consistency check due.
     pub history: LineHistory,
 }
 

@@ -178,7 +178,8 @@ pub struct QueueView {
     pub last_tick: TickMark,
     /// How the totals compare with the entries in the line.
     pub imbalance: Imbalance,
-    /// When the line noticed that it may have lost changes, in Unix milliseconds; 0 if no check is due for that.
+    /// When the line noticed that it may have lost changes, in Unix milliseconds; 0 if no check is
+    /// due for that.
     pub check_due_ms: u64,
     /// How the clocks of the server and the caller compare, so whether line time is certain.
     pub clocks: ClockDifference,
@@ -210,13 +211,14 @@ pub struct QueueTotals {
     pub expired: u64,
     /// Promoted entries whose visitors did not claim in time.
     pub no_shows: u64,
-    /// Visits that went on after they had been counted as ended: visitors who came back after a missed turn, and
-    /// entries that the backup had in a later state.
+    /// Visits that went on after they had been counted as ended: visitors who came back after a
+    /// missed turn, and entries that the backup had in a later state.
     pub returned: u64,
 }
 
 impl QueueTotals {
-    /// The visits that began or returned, less those that ended, less the `entries` in the line. See [`Imbalance`].
+    /// The visits that began or returned, less those that ended, less the `entries` in the line.
+    /// See [`Imbalance`].
     pub fn compute_imbalance(&self, entries: u64) -> i64 {
         let begun = self.entered + self.returned;
         let ended = self.no_shows + self.completed + self.left + self.evicted + self.expired;

@@ -1,5 +1,5 @@
-//! Schedules the consistency checks of the line with the backup. Every few minutes, and at once when the line may have lost
-//! changes, the promoter that asks first runs the check of a queue.
+//! Schedules the consistency checks of the line with the backup. Every few minutes, and at once
+//! when the line may have lost changes, the promoter that asks first runs the check of a queue.
 
 use std::{
     collections::HashMap,
@@ -30,8 +30,8 @@ const ASK_INTERVAL: Duration = Duration::from_secs(20);
 pub(super) struct CheckSchedule(Mutex<HashMap<QueueId, Instant>>);
 
 impl CheckSchedule {
-    /// Whether it is time to ask the line for a turn. It is with every tick while a check is due because the line may
-    /// have lost changes. If it returns `true`, the caller must ask.
+    /// Whether it is time to ask the line for a turn. It is with every tick while a check is due
+    /// because the line may have lost changes. If it returns `true`, the caller must ask.
     pub(super) fn take_ask_turn(&self, queue: &QueueId, is_loss_known: bool) -> bool {
         // The mutex holds only a map, which is consistent even if a holder of the lock panicked.
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Reports a server that may delete keys when its memory is full: at the start of the process and with each consistency
-//! check.
+//! Reports a server that may delete keys when its memory is full: at the start of the process and
+//! with each consistency check.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -16,8 +16,8 @@ use super::{api::read_api_config, *};
 /// A text of the form that `CloudFormation`'s `GenerateSecretString` creates: 64 letters and digits.
 const GENERATED_TEXT: &str = "Zk3vQ9sT1xWb7LrN5yPcE2mHdJ8fGaU0oKiVXtR4uSqYwMzBnCjDhFgA6eIlOpT1";
 /// The public key that [`GENERATED_TEXT`] must yield, computed by another implementation (Python's
-/// `hmac`, and `cryptography` for Ed25519):
-/// `Ed25519PrivateKey.from_private_bytes(hmac.digest(text, b"vestibule pass signing key 1", "sha256")).public_key()`
+/// `hmac`, and `cryptography` for Ed25519): `Ed25519PrivateKey.from_private_bytes(hmac.digest(text,
+/// b"vestibule pass signing key 1", "sha256")).public_key()`
 const GENERATED_PUBLIC_KEY: &str = "9PKnDmCjJ5SrZWsyW5B1-CbVjx0VUmVD5WsUAw9U1QM";
 
 fn read(name: &'static str, value: &'static str) -> Result<ApiConfig, ConfigError> {

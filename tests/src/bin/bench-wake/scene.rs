@@ -126,8 +126,8 @@ impl Scene {
         Ok(entries)
     }
 
-    /// Waits until the status of this many entries has been read one by one (`ZRANK` and `ZSCORE`) and no more
-    /// is read: then all polls are held. A batch of entries is read by other commands.
+    /// Waits until the status of this many entries has been read one by one (`ZRANK`) and no more is read: then all
+    /// polls are held. A batch of entries is read by other commands.
     pub(crate) async fn wait_until_held(&mut self, visitor_count: usize) -> Result<(), BenchError> {
         let end = Instant::now() + TIME_LIMIT;
         let mut before = 0;
@@ -135,7 +135,7 @@ impl Scene {
             let lookups = self
                 .read_command_counts()
                 .await?
-                .get("zscore")
+                .get("zrank")
                 .copied()
                 .unwrap_or_default();
             if lookups >= visitor_count as u64 && lookups == before {

@@ -84,8 +84,9 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Sends a request and gives up after [`CALL_TIMEOUT`]. Redis may have carried out a request that timed
-    /// out. If the server is a replica or loads its data, the request is sent a second time (see [`Server`]).
+    /// Sends a request and gives up after [`CALL_TIMEOUT`]. Redis may have carried out a request
+    /// that timed out. If the server is a replica or loads its data, the request is sent a second
+    /// time (see [`Server`]).
     pub(crate) async fn send<T: FromRedisValue>(&self, request: Request<'_>) -> Result<T, LineError> {
         let outcome = timeout(CALL_TIMEOUT, self.send_without_limit(request))
             .await

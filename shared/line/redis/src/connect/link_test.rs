@@ -11,9 +11,9 @@ use crate::keys::NEVER_WRITTEN_KEY;
 pub(super) enum LinkTest {
     /// `PING`. In a cluster, a test cannot write, because the key of the write test belongs to one node.
     Ping,
-    /// `UNLINK` of a key that never exists. It changes nothing, and a server that accepts no writes refuses it
-    /// as it refuses every write. `ROLE` and `INFO` would name the role of the server, but the recommended
-    /// access rights (`-@admin -@dangerous`) exclude both.
+    /// `UNLINK` of a key that never exists. It changes nothing, and a server that accepts no writes
+    /// refuses it as it refuses every write. `ROLE` and `INFO` would name the role of the server,
+    /// but the recommended access rights (`-@admin -@dangerous`) exclude both.
     Write,
 }
 
@@ -36,7 +36,8 @@ impl LinkTest {
         match timeout(PING_TIMEOUT, command.query_async::<()>(link)).await {
             Ok(Ok(())) => LinkHealth::Alive,
             Ok(Err(error)) if is_demotion(&error) => LinkHealth::Demoted(error),
-            // Another refusal, such as missing access rights, comes from a server that answers. Calls work.
+            // Another refusal, such as missing access rights, comes from a server that answers.
+            // Calls work.
             Ok(Err(error)) if error.code().is_some() => LinkHealth::Alive,
             Ok(Err(_)) | Err(_) => LinkHealth::Dead,
         }

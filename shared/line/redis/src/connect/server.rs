@@ -1,11 +1,11 @@
-//! The link to one server. It is replaced if the server is silent, or if the server is *demoted*: it carries
-//! out no writes, because it became a replica (`READONLY`), is a replica without its primary (`MASTERDOWN`),
-//! or loads its data (`LOADING`).
+//! The link to one server. It is replaced if the server is silent, or if the server is *demoted*:
+//! it carries out no writes, because it became a replica (`READONLY`), is a replica without its
+//! primary (`MASTERDOWN`), or loads its data (`LOADING`).
 //!
-//! After a planned failover, the old primary stays up as a replica and keeps its connections open. The address
-//! leads to the new primary, but only a new connection follows it. So a call that meets a demoted server
-//! connects again through the address, and then sends its commands once more. That is safe, because the
-//! demoted server carried out nothing, and because every call is idempotent.
+//! After a planned failover, the old primary stays up as a replica and keeps its connections open.
+//! The address leads to the new primary, but only a new connection follows it. So a call that meets
+//! a demoted server connects again through the address, and then sends its commands once more. That
+//! is safe, because the demoted server carried out nothing, and because every call is idempotent.
 //!
 //! ```text
 //!               a call or a test finds that the server is demoted
@@ -15,9 +15,10 @@
 //!      +------------------------------------------------------------+
 //! ```
 //!
-//! A demoted server still answers reads, from data that may be stale. So one call per second and process sends
-//! a write test beside its own commands. If the test finds that the server is demoted, the answer of the call
-//! does not count. A background task would not do, because a frozen Lambda runs none.
+//! A demoted server still answers reads, from data that may be stale. So one call per second and
+//! process sends a write test beside its own commands. If the test finds that the server is
+//! demoted, the answer of the call does not count. A background task would not do, because a frozen
+//! Lambda runs none.
 
 use std::{
     sync::{
@@ -46,16 +47,16 @@ use super::{
 
 /// The shortest time between two write tests beside calls, in milliseconds.
 const WRITE_TEST_INTERVAL_MS: u64 = 1_000;
-/// The longest pause between two connections of a process to a demoted server. A pause takes at least half of
-/// it, and is random, so that the processes do not connect at the same moment.
+/// The longest pause between two connections of a process to a demoted server. A pause takes at
+/// least half of it, and is random, so that the processes do not connect at the same moment.
 const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 pub(super) struct Server {
     client: Client,
     config: ConnectionManagerConfig,
     current: RwLock<ServerLink>,
-    /// The earliest time of the next replacement of a demoted link; `None` before the first. A replacement
-    /// locks it, so that one call connects and the others wait for it (single-flight).
+    /// The earliest time of the next replacement of a demoted link; `None` before the first. A
+    /// replacement locks it, so that one call connects and the others wait for it (single-flight).
     next_replacement_at: Arc<Mutex<Option<Instant>>>,
     /// Counts how often this process left a demoted server, and tells the subscription connections.
     departures: watch::Sender<u64>,
@@ -156,7 +157,8 @@ impl Server {
         }
     }
 
-    /// Sends a request, and a write test beside it if the last one is a second old. Both share the round trip.
+    /// Sends a request, and a write test beside it if the last one is a second old. Both share the
+    /// round trip.
     async fn send_with_write_test<T: FromRedisValue>(
         &self,
         request: Request<'_>,
@@ -186,12 +188,13 @@ impl Server {
             .is_ok()
     }
 
-    /// Returns a link to a server that accepts writes, after the current server was found to be demoted. One
-    /// call connects, in a task of its own, because that may take longer than a call may.
+    /// Returns a link to a server that accepts writes, after the current server was found to be
+    /// demoted. One call connects, in a task of its own, because that may take longer than a call
+    /// may.
     ///
     /// # Errors
-    /// [`LineError::Unavailable`] if the address still leads to a demoted server, and then at once until the
-    /// pause ends.
+    /// [`LineError::Unavailable`] if the address still leads to a demoted server, and then at once
+    /// until the pause ends.
     async fn replace_demoted(self: &Arc<Self>) -> Result<ServerLink, LineError> {
         let mut next_at = Arc::clone(&self.next_replacement_at).lock_owned().await;
         let current = self.current_link();

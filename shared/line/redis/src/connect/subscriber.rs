@@ -1,5 +1,5 @@
-//! Receives the messages that scripts publish. All subscriptions to a server share one connection
-//! of their own, and the first subscription opens it.
+//! Receives the messages that scripts publish. All subscriptions to a server share one connection,
+//! which the first subscription opens.
 //!
 //! A subscription ends when its connection breaks, when its queue moves to another server, or when
 //! this process leaves a demoted server (see [`Server`](super::server::Server)). The listener then
@@ -42,8 +42,7 @@ pub(super) struct SubscriptionServer {
     pub(super) name: String,
     pub(super) client: Client,
     pub(super) link_test: LinkTest,
-    /// Changes when this process leaves the server. `None` for the node of a cluster, which is left when the
-    /// queue moves.
+    /// Changes when this process leaves the server. `None` for the node of a cluster.
     pub(super) departures: Option<watch::Receiver<u64>>,
 }
 
@@ -199,8 +198,9 @@ impl SubscriberConnection {
                 Ok(())
             }
             (PushKind::SUnsubscribe, Some(channel)) => {
-                // If this connection did not ask for it, the queue moved to another server. The client could
-                // then match the next replies to the wrong commands, so the connection must end.
+                // If this connection did not ask for it, the queue moved to another server. The
+                // client could then match the next replies to the wrong commands, so the connection
+                // must end.
                 let at = self
                     .unconfirmed_unsubscribes
                     .iter()

@@ -1,0 +1,83 @@
+//! How a visit ended.
+
+use std::borrow::Cow;
+
+use super::{
+    consumption::Consumption,
+    fact::{Fact, Step},
+    state::EntryState,
+};
+
+/// The ways in which a visit ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndReason {
+    /// The visit was completed.
+    Completed,
+    /// The visit was completed by a validation that consumed it under an id. The state of the entry
+    /// is completed.
+    Consumed(Consumption),
+    /// The visitor left.
+    Left,
+    /// An operator removed the entry.
+    Evicted,
+    /// The visitor did not claim in time after the promotion. The state of the entry is expired.
+    NoShow,
+    /// The session ran out.
+    Expired,
+}
+
+impl EndReason {
+    /// All ways in which a visit ends, except those that contain a consumption.
+    pub const ALL: [Self; 5] = [
+        Self::Completed,
+        Self::Left,
+        Self::Evicted,
+        Self::NoShow,
+        Self::Expired,
+    ];
+
+    /// The name of the end in the line: one word without spaces.
+    pub fn name(self) -> Cow<'static, str> {
+        match self {
+            Self::NoShow => "no-show".into(),
+            Self::Consumed(consumption) => consumption.to_string().into(),
+            Self::Completed | Self::Left | Self::Evicted | Self::Expired => self.state().name().into(),
+        }
+    }
+
+    /// Parses the output of [`EndReason::name`]; `None` for any other text.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let consumed = Consumption::from_word(name).map(Self::Consumed);
+        consumed.or_else(|| Self::ALL.into_iter().find(|how| how.name() == name))
+    }
+
+    /// How the visit was consumed; `None` if it ended in another way.
+    pub fn consumption(self) -> Option<Consumption> {
+        match self {
+            Self::Consumed(consumption) => Some(consumption),
+            Self::Completed | Self::Left | Self::Evicted | Self::NoShow | Self::Expired => None,
+        }
+    }
+
+    /// The state of an entry that ended in this way.
+    pub fn state(self) -> EntryState {
+        match self {
+            Self::Completed | Self::Consumed(_) => EntryState::Completed,
+            Self::Left => EntryState::Left,
+            Self::Evicted => EntryState::Evicted,
+            Self::NoShow | Self::Expired => EntryState::Expired,
+        }
+    }
+
+    /// Whether a visit can have ended in this way with this fact: a no-show is a turn that ran out,
+    /// an expired session one that ran out, and every other end is the last step.
+    pub fn fits(self, fact: Fact) -> bool {
+        match self {
+            Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
+            Self::Expired => fact.is_over && fact.step == Step::Active,
+            Self::Completed | Self::Consumed(_) | Self::Left | Self::Evicted => {
+                fact == Fact::ended(fact.visit)
+            }
+        }
+    }
+}
