@@ -232,3 +232,24 @@ pub(crate) async fn a_restore_salvages_changes_that_the_backup_lacks(backend: Ba
         .await
         .expect_problem(410, "left");
 }
+
+/// Redis may evict a key under the wrong eviction policy. Without its state, a queue is lost as a whole.
+pub(crate) async fn losing_only_the_state_restores_the_queue(backend: Backend) {
+    let scene = Scene::open(backend, two_a_second()).await;
+    let guests = scene.enter_many(8).await;
+    let removed: Result<u64, _> = redis::cmd("DEL")
+        .arg(scene.key("state"))
+        .query_async(&mut scene.connection.clone())
+        .await;
+    assert_eq!(removed.expect("Redis answers"), 1);
+    let enter = ApiRequest::post(format!("/queues/{}/entries", scene.queue));
+    expect_recovering(&scene.send(enter.visitor(&Uuid::new_v4().to_string())).await);
+
+    scene
+        .with_promoters(1, async { scene.wait_until_restored().await })
+        .await;
+    let active = scene.status_once_served(&guests[0]).await;
+    assert_eq!(active.expect_status(200).text("state"), "active");
+    let last = scene.status_once_served(&guests[7]).await;
+    assert_eq!(last.expect_status(200).text("state"), "waiting");
+}

@@ -71,6 +71,7 @@ on_each! {
         every_entry_returns_and_promotion_continues
         one_of_many_promoters_restores_the_queue
         a_restore_lease_of_a_dead_process_expires
+        losing_only_the_state_restores_the_queue
         an_entry_written_after_the_restore_is_found
         a_restore_salvages_changes_that_the_backup_lacks
     }

@@ -3,7 +3,7 @@
 -- settled. If an entry came again and ended again since, its later end stays unsettled. A settled end is deleted some
 -- seconds later. A queue that was dropped for a restore is acknowledged, too.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock fields end facts settled scores words journal
+-- include: line line_table clock end facts settled scores words journal
 -- KEYS: ended settled journal journaled deferred dead_letters config state lost
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
@@ -48,8 +48,8 @@ for i = FIRST_RECORD, first_end - 1 do
 end
 
 -- A queue that was dropped has no state any more.
-local stored = read_numbers(state, { 'v', 'offset_ms', 'heartbeat_ms' })
-local us, clocks_apart = read_line_time(given_us, witness_ms, stored.offset_ms, stored.v or 0, stored.heartbeat_ms)
+local line = read_line_fields(state) or { v = 0, offset_ms = 0, heartbeat_ms = 0 }
+local us, clocks_apart = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 for i = first_end, #ARGV, VALUES_PER_END do
   local id, over = ARGV[i], ARGV[i + 4]

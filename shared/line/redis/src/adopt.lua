@@ -4,7 +4,7 @@
 -- earlier visit that goes on: the only case in which a lower visit wins.
 -- See docs/adr/0016-one-order-of-truth.md.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock scores claim_clock visits end facts queue
+-- include: line line_table clock scores claim_clock visits end facts queue
 -- KEYS: waiting ready active visits ended settled config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -78,19 +78,19 @@ local function has_run_out(fact)
   return is_live(fact) and fact.step == 4 and fact.step_ms <= queue.now_ms
 end
 
--- The number of the next visit must be above that of every known one.
+-- The number of the next visit must be above that of every known one. Each caller takes a version after this, which
+-- stores the line fields.
 local function raise_last_order(known_visit)
-  local last_order = tonumber(redis.call('HGET', state, 'last_order'))
-  redis.call('HSET', state, 'last_order', string.format('%.0f', math.max(last_order, known_visit)))
+  queue.line.last_order = math.max(queue.line.last_order, known_visit)
 end
 
 -- Takes back the count of a provisional place, which is no visit. A total is never negative: if no visit counts as
--- entered, this one counts as returned, and the visitor moved to the back of the line since.
+-- entered, this one counts as returned, and the visitor moved to the back of the line since. Each caller takes a
+-- version after this, too.
 local function uncount_entered()
-  local entered, returned = unpack(redis.call('HMGET', state, 'entered', 'returned'))
-  if tonumber(entered) > 0 then
-    redis.call('HINCRBY', state, 'entered', -1)
-  elseif tonumber(returned) > 0 then
+  if queue.line.entered > 0 then
+    queue.line.entered = queue.line.entered - 1
+  elseif tonumber(redis.call('HGET', state, 'returned')) > 0 then
     redis.call('HINCRBY', state, 'returned', -1)
   end
 end
@@ -234,8 +234,12 @@ raise_last_order(record.visit)
 local removed = entry.is_live and 1 or 0
 if not entry.set and is_live(record) then
   -- The totals count each visit when it begins and when it ends. They lack a visit that Redis lost, and they have as
-  -- ended a visit that goes on.
-  redis.call('HINCRBY', state, entry.visit == record.visit and 'returned' or 'entered', 1)
+  -- ended a visit that goes on. Every path below stores the line fields.
+  if entry.visit == record.visit then
+    redis.call('HINCRBY', state, 'returned', 1)
+  else
+    queue.line.entered = queue.line.entered + 1
+  end
 end
 if has_run_out(record) then
   remove_from_set()

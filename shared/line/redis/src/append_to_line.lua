@@ -2,7 +2,7 @@
 -- Appends an entry to the line, or says where in the line it already is: what a visitor of a crowd gets by entering.
 -- Crowds call this script, so it does nothing else, with few keys and few commands. Whatever else may be due (a fast
 -- track, the end of an earlier visit, a refusal) is left to enter.lua, which can do all. Then this script writes nothing.
--- include: clock scores arrivals
+-- include: line clock scores arrivals
 -- KEYS: waiting visits ended state journal
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
@@ -20,20 +20,17 @@
 local waiting, visits, ended, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local given_us, witness_ms, id, journal_max = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
+local v, last_order, entered, offset_ms, heartbeat_ms, epoch, entrance = unpack_line_fields(state)
+if not v then
+  return { 'no-queue' }
+end
 -- While no entry waits, the fast track may be open.
 local in_line = redis.call('ZCARD', waiting)
-if in_line == 0 and redis.call('EXISTS', state) == 0 then
-  return { 'no-queue' }
-elseif in_line == 0 or redis.call('HGET', visits, id) or redis.call('HGET', ended, id) then
+if in_line == 0 or entrance ~= 'open' or redis.call('HGET', visits, id) or redis.call('HGET', ended, id)
+  or redis.call('XLEN', journal) >= journal_max then
   return { 'other' }
 end
-local epoch, entrance, v, last_order, entered, offset_ms, heartbeat_ms = unpack(redis.call('HMGET', state,
-  'epoch', 'entrance', 'v', 'last_order', 'entered', 'offset_ms', 'heartbeat_ms'))
-if entrance ~= 'open' or redis.call('XLEN', journal) >= journal_max then
-  return { 'other' }
-end
-v = tonumber(v)
-local us, clocks_apart = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
+local us, clocks_apart = read_line_time(given_us, witness_ms, v, heartbeat_ms, offset_ms)
 if clocks_apart then
   return { 'other' }
 end
@@ -42,11 +39,11 @@ v = next_version(us, v)
 local order = next_order(now_ms, last_order)
 local place = PHASE_OPEN + order
 if redis.call('ZADD', waiting, 'NX', place, id) == 1 then
-  redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', entered + 1)
+  pack_line_fields(state, v, order, entered + 1, offset_ms, heartbeat_ms, epoch, entrance)
   return { 'new', epoch, v, place, in_line + 1, now_ms }
 end
 if redis.call('HGET', state, 're_entry') == 'requeue' then
   return { 'other' }
 end
-redis.call('HSET', state, 'v', v)
+pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, entrance)
 return { 'kept', epoch, v, tonumber(redis.call('ZSCORE', waiting, id)), redis.call('ZRANK', waiting, id) + 1, now_ms }

@@ -2,7 +2,7 @@
 -- Puts a configuration into force. It creates an empty queue if Redis has none and `create` is set.
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
--- include: clock pace new_state fields
+-- include: line line_table clock pace new_state fields
 -- KEYS: config state lost
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -50,12 +50,16 @@ if old_revision == new.revision and old_settings == new.settings then
   redis.call('HSET', config, 'settings_order', new.settings_order)
   return { 'same' }
 end
-local stored = read_numbers(state, { 'v', 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
-  'claim_floor_until_ms', 'offset_ms', 'heartbeat_ms', 'moving_since_ms' })
-local us = read_line_time(given_us, witness_ms, stored.offset_ms, stored.v, stored.heartbeat_ms)
+local line = read_line_fields(state)
+if not line then
+  return { 'no-queue' }
+end
+local stored = read_numbers(state, { 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
+  'claim_floor_until_ms', 'moving_since_ms' })
+local us = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 -- The version rises because a pause, a bucket and a claim time may begin now: line time must not go back behind them.
-redis.call('HSET', state, 'v', next_version(us, stored.v))
+line.v = next_version(us, line.v)
 
 -- The bucket keeps its whole tokens under the new pace: see domain/pace.rs.
 old_batch, old_interval_ms = tonumber(old_batch), tonumber(old_interval_ms)
@@ -90,6 +94,6 @@ end
 if tonumber(new.claim_ms) < old_claim_ms then
   redis.call('HSET', state, 'claim_floor_ms', old_claim_ms, 'claim_floor_until_ms', now_ms + old_claim_ms)
 end
-redis.call('HSET', state, entrance_fields(new))
+write_entrance_fields(state, line, new)
 redis.call('HSET', config, unpack(new_fields))
 return { 'changed' }

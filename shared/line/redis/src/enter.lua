@@ -3,7 +3,7 @@
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
--- include: clock claim_clock scores arrivals visits pace end
+-- include: line line_table clock claim_clock scores arrivals visits pace end
 -- KEYS: waiting ready active visits ended settled config state journal
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -30,20 +30,20 @@ local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3]
 local config, state, journal = KEYS[7], KEYS[8], KEYS[9]
 local given_us, witness_ms, id, journal_max = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
-local epoch, entrance, re_entry, paused, v, last_order, entered, paused_at_ms, paused_ms, offset_ms, heartbeat_ms =
-  unpack(redis.call('HMGET', state, 'epoch', 'entrance', 're_entry', 'paused', 'v', 'last_order', 'entered',
-    'paused_at_ms', 'paused_ms', 'offset_ms', 'heartbeat_ms'))
-if not epoch then
+local line = read_line_fields(state)
+if not line then
   return { 'no-queue' }
 end
-epoch, v = tonumber(epoch), tonumber(v)
-local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
+local epoch, entrance = line.epoch, line.entrance
+local re_entry, paused, paused_at_ms, paused_ms =
+  unpack(redis.call('HMGET', state, 're_entry', 'paused', 'paused_at_ms', 'paused_ms'))
+local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 if clocks_apart then
   -- Stores the offset that this caller measured. The promoter may adjust the clock if its own measurement agrees.
-  redis.call('HSET', state, 'testified_ms', (offset_ms or 0) - ahead_ms)
+  redis.call('HSET', state, 'testified_ms', line.offset_ms - ahead_ms)
 end
 local now_ms = math.floor(us / 1000)
-v = next_version(us, v)
+line.v = next_version(us, line.v)
 
 -- The end that `ended` has of the entry; nil if there is none.
 local function read_end()
@@ -61,8 +61,8 @@ local timed_out
 if set == 'active' then
   local session_end_ms = tonumber(redis.call('ZSCORE', active, id))
   if session_end_ms > now_ms then
-    redis.call('HSET', state, 'v', v)
-    return { 'joined', 'kept', epoch, v, 'active', visit, session_end_ms, now_ms, step }
+    write_line_fields(state, line)
+    return { 'joined', 'kept', epoch, line.v, 'active', visit, session_end_ms, now_ms, step }
   end
   timed_out = { set = active, total = 'expired', how = 'expired', step_ms = session_end_ms }
 elseif set == 'ready' then
@@ -76,7 +76,7 @@ elseif set == 'ready' then
 end
 
 -- The place at the back of the line.
-local order = next_order(now_ms, last_order)
+local order = next_order(now_ms, line.last_order)
 local place = PHASE_OPEN + order
 local in_line = redis.call('ZCARD', waiting)
 local session_end_ms
@@ -115,16 +115,17 @@ if not was_appended and not session_end_ms then
   if re_entry == 'requeue' and entrance == 'open' then
     redis.call('ZADD', waiting, place, id)
     redis.call('HDEL', visits, id)
-    redis.call('HSET', state, 'v', v, 'last_order', order)
+    line.last_order = order
+    write_line_fields(state, line)
     -- After a missed first turn, the place that is given up may be provisional. The visitor may then come back to the
     -- place of that turn, so no visit is named.
     local known_end = read_end()
     local is_after_missed_turn = known_end and is_missed_first_turn(known_end)
     local given_up = is_after_missed_turn and 0 or old_place % ORDER_RANGE
-    return { 'joined', 'moved', epoch, v, 'waiting', place, in_line, now_ms, 0, given_up }
+    return { 'joined', 'moved', epoch, line.v, 'waiting', place, in_line, now_ms, 0, given_up }
   end
-  redis.call('HSET', state, 'v', v)
-  return { 'joined', 'kept', epoch, v, 'waiting', old_place, redis.call('ZRANK', waiting, id) + 1, now_ms, step }
+  write_line_fields(state, line)
+  return { 'joined', 'kept', epoch, line.v, 'waiting', old_place, redis.call('ZRANK', waiting, id) + 1, now_ms, step }
 end
 
 -- The visit before this one. The backup may still show it as live, so the caller names it to the backup. A visitor who
@@ -134,19 +135,20 @@ if timed_out then
   redis.call('ZREM', timed_out.set, id)
   redis.call('HINCRBY', state, timed_out.total, 1)
   timed_out.visit, timed_out.step = visit, step
-  timed_out.epoch, timed_out.v, timed_out.at_ms = epoch, v, now_ms
+  timed_out.epoch, timed_out.v, timed_out.at_ms = epoch, line.v, now_ms
   store_end({ ended = ended, settled = settled, visits = visits }, id, timed_out)
-  v = v + 1
+  line.v = line.v + 1
 else
   known_end = read_end()
 end
 local names_visit = known_end and not is_missed_first_turn(known_end)
 local after = names_visit and known_end.visit or 0
 
-redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', entered + 1)
+line.last_order, line.entered = order, line.entered + 1
+write_line_fields(state, line)
 if session_end_ms then
   redis.call('ZADD', active, session_end_ms, id)
   redis.call('HSET', visits, id, string.format('%.0f 4', order))
-  return { 'joined', 'new', epoch, v, 'active', order, session_end_ms, now_ms, 4, after, place }
+  return { 'joined', 'new', epoch, line.v, 'active', order, session_end_ms, now_ms, 4, after, place }
 end
-return { 'joined', 'new', epoch, v, 'waiting', place, in_line + 1, now_ms, 0, after }
+return { 'joined', 'new', epoch, line.v, 'waiting', place, in_line + 1, now_ms, 0, after }

@@ -1,7 +1,7 @@
 #!lua
 -- Counts one more held poll of a deployment, if fewer than the limit are held. The count of a poll ends with its lease
 -- at the latest, since the process that held the poll may have died without releasing it.
--- include: clock
+-- include: line line_table clock
 -- KEYS: holds
 --   holds: sorted set, entry -> end of the lease of its held poll, in Unix milliseconds; one per deployment
 -- ARGV: given_us id held_limit lease_ms max_lease_ms

@@ -5,7 +5,7 @@
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock scores claim_clock visits pace settled imbalance averages
+-- include: line line_table clock scores claim_clock visits pace settled imbalance averages
 -- KEYS: waiting ready active visits ended settled config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -60,26 +60,28 @@ local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms = unpack(r
 if not epoch then
   return { 'no-queue' }
 end
-local v, paused_at_ms, paused_ms, credit, credit_at_ms, claim_floor_ms, claim_floor_until_ms, taken_seconds,
-  waiting_seconds, moving_since_ms, promoted_through, heartbeat_ms, tick_gap_ms, waited_ms, waited_max_ms, offset_ms,
-  testified_ms, watermark, line_since_ms, counted_at_ms, ticks, ticked_at_ms, check_due_ms, checked_imbalance = unpack(redis.call('HMGET', state,
-  'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms', 'claim_floor_until_ms', 'taken_seconds',
-  'waiting_seconds', 'moving_since_ms', 'promoted_through', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
-  'offset_ms', 'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms', 'ticks',
+local paused_at_ms, paused_ms, credit, credit_at_ms, claim_floor_ms, claim_floor_until_ms, taken_seconds,
+  waiting_seconds, moving_since_ms, promoted_through, tick_gap_ms, waited_ms, waited_max_ms, testified_ms,
+  watermark, line_since_ms, counted_at_ms, ticks, ticked_at_ms, check_due_ms, checked_imbalance =
+  unpack(redis.call('HMGET', state,
+  'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms', 'claim_floor_until_ms', 'taken_seconds',
+  'waiting_seconds', 'moving_since_ms', 'promoted_through', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
+  'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms', 'ticks',
   'ticked_at_ms', 'check_due_ms', 'checked_imbalance'))
-if fence_epoch ~= '' and (epoch ~= fence_epoch or tonumber(watermark or 0) < fence) then
+local line = read_line_fields(state)
+if not line or (fence_epoch ~= '' and (epoch ~= fence_epoch or tonumber(watermark or 0) < fence)) then
   return { 'no-queue' }
 end
-v, credit_at_ms, promoted_through = tonumber(v), tonumber(credit_at_ms), tonumber(promoted_through)
-local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
+credit_at_ms, promoted_through = tonumber(credit_at_ms), tonumber(promoted_through)
+local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 -- One version for everything that this call does: no other change can come in between.
-local change_v = next_version(us, v)
+local change_v = next_version(us, line.v)
 local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
 
 -- Looks for a loss of changes. A queue of an earlier release has no imbalance to compare with, so it gets one.
 ticks, check_due_ms = tonumber(ticks or 0), tonumber(check_due_ms or 0)
-local imbalance, loss_sign = compute_imbalance(waiting, ready, active, state), ''
+local imbalance, loss_sign = compute_imbalance(waiting, ready, active, state, line), ''
 if seen_epoch == epoch and (ticks < seen_ticks or (ticks == seen_ticks and ticked_at_ms ~= seen_at_ms)) then
   loss_sign = 'lost-tick'
 elseif has_changed_server == '1' then
@@ -203,7 +205,8 @@ if promoted > 0 then
   waited_max_ms = tonumber(waited_max_ms or 0)
   for i = 2, #head, 2 do
     -- In a crowded millisecond the join time of a place may be ahead of the clock.
-    local wait_ms = since_era_ms - math.floor(head[i] % ORDER_RANGE / ARRIVALS_PER_MS)
+    local order = head[i] % ORDER_RANGE
+    local wait_ms = since_era_ms - (order - order % ARRIVALS_PER_MS) / ARRIVALS_PER_MS
     if wait_ms > 0 then
       waited_sum_ms = waited_sum_ms + wait_ms
       if wait_ms > waited_max_ms then
@@ -236,7 +239,7 @@ if promoted > 0 then
 end
 
 if promoted + no_shows + expired > 0 then
-  redis.call('HSET', state, 'v', change_v)
+  line.v = change_v
   redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,
     'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'promoted', promoted_list,
     'promoted_again', promoted_again_list)
@@ -245,10 +248,11 @@ if not clocks_apart then
   delete_settled_ends(ended, settled, now_ms, settled_kept_ms)
 end
 if heartbeat == '1' then
-  heartbeat_ms = tonumber(heartbeat_ms)
-  local gap_ms = heartbeat_ms > 0 and now_ms - heartbeat_ms or 0
-  redis.call('HSET', state, 'heartbeat_ms', now_ms, 'tick_gap_ms', math.max(gap_ms, tonumber(tick_gap_ms or 0)))
+  local gap_ms = line.heartbeat_ms > 0 and now_ms - line.heartbeat_ms or 0
+  redis.call('HSET', state, 'tick_gap_ms', math.max(gap_ms, tonumber(tick_gap_ms or 0)))
+  line.heartbeat_ms = now_ms
 end
+write_line_fields(state, line)
 
 -- Adds the time since the last tick to the sums for the moving averages. Counts the seconds at which the clock turned,
 -- so that many ticks within a second add up to the same as one.
@@ -264,7 +268,8 @@ local previous_moving_since_ms = passed_ms <= silent_ms and tonumber(moving_sinc
 redis.call('HSET', state, 'counted_at_ms', now_ms, 'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
   'line_since_ms', update_since_ms(is_moving, tonumber(line_since_ms or 0), now_ms),
   'moving_since_ms', update_since_ms(is_moving, previous_moving_since_ms, now_ms))
-rotate_windows(state, now_ms, short_ms, long_ms, in_line - promoted, taken + promoted, taken_seconds, waiting_seconds)
+rotate_windows(state, line, now_ms, short_ms, long_ms, in_line - promoted, taken + promoted, taken_seconds,
+  waiting_seconds)
 return { 'promoted', promoted, no_shows, expired, limited_by, in_line - promoted, redis.call('ZCARD', ready),
-  redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, tonumber(offset_ms or 0), tonumber(epoch), ticks,
-  loss_sign, check_due_ms > 0 and 1 or 0 }
+  redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms,
+  line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

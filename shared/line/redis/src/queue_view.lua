@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Returns a snapshot of a queue.
--- include: clock
+-- include: line line_table clock
 -- KEYS: waiting ready active ended settled config state journal deferred dead_letters load
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -21,7 +21,8 @@
 --          clocks_apart, ahead_ms, session_ends_in_ms}:
 --           waiting, ready, active: how many entries are in each state
 --           unsettled ends: how many ends the backup may lack
---           config, state, load: the fields and values of these hashes, each as one list
+--           config, state, load: the fields and values of these hashes, each as one list; instead of the field `line`,
+--             `state` has the fields that line.lua describes
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
 --             server's is ahead, in milliseconds
 --           session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one at
@@ -32,12 +33,28 @@ local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 
 local SESSION_QUANTILES = 20
 
-local config_fields = redis.call('HGETALL', config)
-if #config_fields == 0 then
+-- Returns the fields and values of `state` as a list, with the line fields by name instead of in one value.
+local function list_state_fields(line)
+  local list = {}
+  for name, value in pairs(line) do
+    list[#list + 1] = name
+    list[#list + 1] = type(value) == 'number' and string.format('%.0f', value) or value
+  end
+  local stored = redis.call('HGETALL', state)
+  for i = 1, #stored, 2 do
+    if stored[i] ~= 'line' then
+      list[#list + 1] = stored[i]
+      list[#list + 1] = stored[i + 1]
+    end
+  end
+  return list
+end
+
+local config_fields, line = redis.call('HGETALL', config), read_line_fields(state)
+if #config_fields == 0 or not line then
   return { 'no-queue' }
 end
-local v, heartbeat_ms, offset_ms = unpack(redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms'))
-local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
+local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 -- The samples go by rank, so that one long session among many short ones hides nothing.
 local active_count, session_ends_in_ms = redis.call('ZCARD', active), {}
@@ -51,4 +68,4 @@ end
 return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
   redis.call('HLEN', ended) - redis.call('ZCARD', settled),
   redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
-  redis.call('HGETALL', state), redis.call('HGETALL', load), clocks_apart and 1 or 0, ahead_ms, session_ends_in_ms }
+  list_state_fields(line), redis.call('HGETALL', load), clocks_apart and 1 or 0, ahead_ms, session_ends_in_ms }

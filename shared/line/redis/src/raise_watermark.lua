@@ -3,6 +3,7 @@
 -- watermark below the fence shows that Redis restarted with stale data. The watermark stays if nothing changed since it
 -- was raised.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
+-- include: line line_table
 -- KEYS: config state
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -17,20 +18,20 @@
 local config, state = KEYS[1], KEYS[2]
 local epoch, fence = ARGV[1], tonumber(ARGV[2])
 
-local queue_epoch = redis.call('HGET', config, 'epoch')
-if not queue_epoch then
+local queue_epoch, line = redis.call('HGET', config, 'epoch'), read_line_fields(state)
+if not queue_epoch or not line then
   return { 'no-queue' }
 end
 if queue_epoch ~= epoch then
   return { 'other' }
 end
-local v, watermark, watermark_v = unpack(redis.call('HMGET', state, 'v', 'fence', 'fence_v'))
+local watermark, watermark_v = unpack(redis.call('HMGET', state, 'fence', 'fence_v'))
 watermark = tonumber(watermark or 0)
 if watermark < fence then
   return { 'old' }
 end
-if v == watermark_v then
+if line.v == tonumber(watermark_v) then
   return { 'same' }
 end
-redis.call('HSET', state, 'fence', watermark + 1, 'fence_v', v)
+redis.call('HSET', state, 'fence', watermark + 1, 'fence_v', line.v)
 return { 'raised', watermark + 1 }

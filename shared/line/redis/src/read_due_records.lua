@@ -2,7 +2,7 @@
 -- Reads the oldest records of the journal. Before that, it moves deferred records that are due again to the end of the
 -- journal. So a record that is not due yet never stands before one that is.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: clock words
+-- include: line line_table clock words
 -- KEYS: journal journaled deferred config
 --   journal: stream, changes that the backup does not have yet
 --   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred

@@ -1,7 +1,7 @@
 #!lua
 -- Stores the last load report of the protected service. Only the statistics show it yet: the adaptive pace will read
 -- it.
--- include: clock
+-- include: line line_table clock
 -- KEYS: load config state
 --   load: hash, the protected service's last load report
 --   config: hash, the queue's configuration; without it Redis does not have the queue
@@ -18,11 +18,11 @@ local given_us, witness_ms, ttl_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local FIRST_VALUE = 4 -- the index in ARGV at which fields and values begin
 
-if redis.call('EXISTS', config) == 0 then
+local line = read_line_fields(state)
+if not line or redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local v, heartbeat_ms, offset_ms = unpack(redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms'))
-local us = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
+local us = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 local fields = { 'at_ms', now_ms }
 for i = FIRST_VALUE, #ARGV do

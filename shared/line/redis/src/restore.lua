@@ -4,7 +4,7 @@
 -- The restore of the highest epoch wins, however late the others are: this script replaces a queue of a lower epoch,
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another generation.
--- include: new_state fields imbalance
+-- include: line line_table new_state fields imbalance
 -- KEYS: waiting ready active visits ended settled journal journaled deferred dead_letters load config state lost staged_waiting staged_ready staged_active staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -36,7 +36,7 @@ local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3]
 local journal, journaled, deferred, dead_letters, load = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local config, state, lost = KEYS[12], KEYS[13], KEYS[14]
 local staged_waiting, staged_ready, staged_active, staged_visits = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), ARGV[2], ARGV[3], tonumber(ARGV[4])
+local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 local new, new_fields = read_configuration(5)
 local new_epoch = tonumber(new.epoch)
@@ -69,8 +69,8 @@ for _, move in ipairs(moves) do
     redis.call('PERSIST', move.to)
   end
 end
-write_new_state(state, now_us, math.floor(now_us / 1000), 0, last_order, new)
+local line = write_new_state(state, now_us, math.floor(now_us / 1000), 0, last_order, new)
 -- No total counts the restored entries.
-redis.call('HSET', state, 'fence', fence, 'checked_imbalance', compute_imbalance(waiting, ready, active, state))
+redis.call('HSET', state, 'fence', fence, 'checked_imbalance', compute_imbalance(waiting, ready, active, state, line))
 redis.call('HSET', config, unpack(new_fields))
 return { 'created' }

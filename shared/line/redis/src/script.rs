@@ -16,9 +16,11 @@ use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply};
 
-const INCLUDES: [(&str, &str); 16] = [
+const INCLUDES: [(&str, &str); 18] = [
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
+    ("line", include_str!("include/line.lua")),
+    ("line_table", include_str!("include/line_table.lua")),
     ("clock", include_str!("include/clock.lua")),
     ("scores", include_str!("include/scores.lua")),
     ("claim_clock", include_str!("include/claim_clock.lua")),
@@ -262,8 +264,21 @@ mod tests {
                 .collect();
             assert_eq!(args, read_locals(source, "ARGV"), "{source}");
             assert!(body.contains("-- Output: {'"), "{source}");
-            for include in read_header(body, "include") {
-                assert!(INCLUDES.iter().any(|(name, _)| *name == include), "{include}");
+            let includes = read_header(body, "include");
+            for include in &includes {
+                assert!(INCLUDES.iter().any(|(name, _)| name == include), "{include}");
+            }
+            for (name, code) in INCLUDES {
+                let functions = code
+                    .lines()
+                    .filter_map(|line| line.strip_prefix("local function "));
+                for function in functions.filter_map(|rest| rest.split('(').next()) {
+                    let is_called = body.contains(&format!("{function}("));
+                    assert!(
+                        !is_called || includes.contains(&name),
+                        "{function} is of {name}: {source}"
+                    );
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 -- Gives the caller the consistency check of a queue if one is due, and says at which shard it begins. Only one caller
 -- gets it.
 -- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory.
--- include: clock fields imbalance
+-- include: line line_table clock fields imbalance
 -- KEYS: waiting ready active config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -23,12 +23,13 @@ local waiting, ready, active, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local given_us, witness_ms, interval_ms, idle_interval_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local loss_interval_ms, takeover_after_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
 
-if redis.call('EXISTS', config) == 0 then
+local line = read_line_fields(state)
+if not line or redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local stored = read_numbers(state, { 'v', 'checked_at_ms', 'checked_v', 'check_heard_ms', 'check_shards', 'offset_ms',
-  'heartbeat_ms', 'check_due_ms', 'loss_check_began_ms' })
-local us = read_line_time(given_us, witness_ms, stored.offset_ms, stored.v, stored.heartbeat_ms)
+local stored = read_numbers(state, { 'checked_at_ms', 'checked_v', 'check_heard_ms', 'check_shards', 'check_due_ms',
+  'loss_check_began_ms' })
+local us = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 
 -- Returns how much of `wait_ms` is left since a moment. Nothing is left if the clock was set back behind the moment: a
@@ -46,7 +47,7 @@ if last_progress_ms > 0 then
     return { 'early', left_ms }
   end
 else
-  local wait_ms = stored.v == stored.checked_v and idle_interval_ms or interval_ms
+  local wait_ms = line.v == stored.checked_v and idle_interval_ms or interval_ms
   local left_ms = math.min(compute_time_left_ms(stored.checked_at_ms, wait_ms), interval_ms)
   local is_loss_known = (stored.check_due_ms or 0) > 0
   if is_loss_known then
@@ -59,8 +60,8 @@ else
     -- A loss that is noticed from now on sets another check due.
     redis.call('HSET', state, 'check_due_ms', 0, 'loss_check_began_ms', now_ms)
   end
-  redis.call('HSET', state, 'check_v', stored.v,
-    'checked_imbalance', compute_imbalance(waiting, ready, active, state))
+  redis.call('HSET', state, 'check_v', line.v,
+    'checked_imbalance', compute_imbalance(waiting, ready, active, state, line))
 end
 redis.call('HSET', state, 'check_heard_ms', now_ms)
 return { 'due', stored.check_shards or 0 }

@@ -2,7 +2,7 @@
 -- Gives the caller a fallback tick of a queue, if the promoter is down and no other caller got one within the interval.
 -- A caller whose clock is too far from the server's gets none, because its tick would promote no entry.
 -- allow-oom: this script only overwrites a number, which takes no more memory, so it may run at maxmemory.
--- include: clock
+-- include: line line_table clock
 -- KEYS: config state
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -18,18 +18,16 @@ local config, state = KEYS[1], KEYS[2]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 local promoter_timeout_ms, interval_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-if redis.call('EXISTS', config) == 0 then
+local line = read_line_fields(state)
+if not line or redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local v, heartbeat_ms, offset_ms, fallback_tick_at_ms =
-  unpack(redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms', 'fallback_tick_at_ms'))
-local us, clocks_apart = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
+local us, clocks_apart = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
-heartbeat_ms = tonumber(heartbeat_ms)
 -- The same rule as in shared/domain/src/fallback_tick.rs.
-local is_promoter_down = heartbeat_ms == 0 or now_ms - heartbeat_ms >= promoter_timeout_ms
+local is_promoter_down = line.heartbeat_ms == 0 or now_ms - line.heartbeat_ms >= promoter_timeout_ms
 -- If the clock was set back, `passed_ms` is negative and the tick is due: it must not wait until the clock catches up.
-local passed_ms = now_ms - tonumber(fallback_tick_at_ms or 0)
+local passed_ms = now_ms - tonumber(redis.call('HGET', state, 'fallback_tick_at_ms') or 0)
 if clocks_apart or not is_promoter_down or (passed_ms >= 0 and passed_ms < interval_ms) then
   return { 'early' }
 end

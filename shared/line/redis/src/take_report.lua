@@ -2,7 +2,7 @@
 -- Returns what happened in a queue since the last report, and its state. Only one caller gets a report each interval.
 -- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory. At that
 -- time an operator needs the report most.
--- include: clock fields words
+-- include: line line_table clock fields words
 -- KEYS: waiting ready active config state journal journaled deferred dead_letters
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -36,13 +36,12 @@ local journaled, deferred, dead_letters = KEYS[7], KEYS[8], KEYS[9]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 local interval_ms, idle_interval_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local generation = redis.call('HGET', config, 'generation')
-if not generation then
+local generation, line = redis.call('HGET', config, 'generation'), read_line_fields(state)
+if not generation or not line then
   return { 'no-queue' }
 end
-local stored = read_numbers(state, { 'v', 'reported_at_ms', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
-  'checked_at_ms', 'offset_ms' })
-local us, clocks_apart = read_line_time(given_us, witness_ms, stored.offset_ms, stored.v, stored.heartbeat_ms)
+local stored = read_numbers(state, { 'reported_at_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'checked_at_ms' })
+local us, clocks_apart = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 -- A clock that was set back, or line time that stands still, must not delay the report.
 local passed_ms = now_ms - (stored.reported_at_ms or 0)
@@ -52,7 +51,7 @@ if is_time_certain and passed_ms < interval_ms then
 end
 
 local totals = { 'entered', 'promoted', 'completed', 'left', 'expired', 'no_shows' }
-local counts = redis.call('HMGET', state, unpack(totals))
+local counts = { line.entered, unpack(redis.call('HMGET', state, unpack(totals, 2))) }
 local reported = redis.call('HMGET', state, 'reported_entered', 'reported_promoted', 'reported_completed',
   'reported_left', 'reported_expired', 'reported_no_shows')
 local waiting_count, ready_count = redis.call('ZCARD', waiting), redis.call('ZCARD', ready)
@@ -93,7 +92,7 @@ if first_deferred then
 end
 local _, head = unpack(redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES'))
 local _, tail = unpack(redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES'))
-local heartbeat_age_ms = stored.heartbeat_ms > 0 and now_ms - stored.heartbeat_ms or 0
+local heartbeat_age_ms = line.heartbeat_ms > 0 and now_ms - line.heartbeat_ms or 0
 local tick_age_ms = math.max(heartbeat_age_ms, stored.tick_gap_ms or 0)
 local check_age_ms = math.max(now_ms - (stored.checked_at_ms or now_ms), 0)
 return { 'report', now_ms, waiting_count, ready_count, active_count, record_count, redis.call('XLEN', dead_letters),

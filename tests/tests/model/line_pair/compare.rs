@@ -118,7 +118,7 @@ impl LinePair {
             Scored,
             Fields,
             Fields,
-            Fields,
+            BTreeMap<String, Vec<u8>>,
         ) = answer.expect("Redis answers");
         let by_id = |fields: Fields| {
             let fields = fields.into_iter();
@@ -145,18 +145,45 @@ impl LinePair {
                 .collect(),
             ended: by_id(ended),
             settled: scored(settled),
-            state: state
+            state: unpack_line(&state["line"])
                 .into_iter()
-                // The part of the configuration that enter.lua reads. The answers of `enter` show whether it is
-                // right.
-                .filter(|(name, _)| !["epoch", "entrance", "re_entry", "paused"].contains(&name.as_str()))
-                .map(|(name, number)| {
-                    let number = number.parse().unwrap_or_else(|_| panic!("{name} is {number}"));
-                    (name, number)
-                })
+                .chain(parse_numbers(&state))
                 .collect(),
         }
     }
+}
+
+/// The numbers in the field `line` of the hash `state`, but for the epoch, which is one of the configuration.
+fn unpack_line(packed: &[u8]) -> Vec<(String, i64)> {
+    let names = ["v", "last_order", "entered", "offset_ms", "heartbeat_ms"];
+    names
+        .into_iter()
+        .zip(packed.chunks_exact(8))
+        .map(|(name, bytes)| {
+            let number = f64::from_le_bytes(bytes.try_into().expect("a double has 8 bytes"));
+            assert!(
+                number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0,
+                "{name} is {number}"
+            );
+            // The assertion above makes the cast exact.
+            #[allow(clippy::cast_possible_truncation)]
+            let number = number as i64;
+            (name.to_owned(), number)
+        })
+        .collect()
+}
+
+/// The numbers in the other fields, but for the part of the configuration that enter.lua reads. The answers of `enter`
+/// show whether that is right.
+fn parse_numbers(state: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (String, i64)> {
+    let numbers = state
+        .iter()
+        .filter(|(name, _)| !["line", "re_entry", "paused"].contains(&name.as_str()));
+    numbers.map(|(name, bytes)| {
+        let text = String::from_utf8_lossy(bytes);
+        let number = text.parse().unwrap_or_else(|_| panic!("{name} is {text}"));
+        (name.clone(), number)
+    })
 }
 
 /// An entry that has its first turn is in `visits` with its place, which the promotion has at hand. The place tells the

@@ -35,14 +35,14 @@ end
 
 -- Begins a new short and a new long window if they are over. `taken_seconds` and `waiting_seconds` are the sums up to
 -- now.
-local function rotate_windows(state, now_ms, short_ms, long_ms, in_line, taken, taken_seconds, waiting_seconds)
+local function rotate_windows(state, line, now_ms, short_ms, long_ms, in_line, taken, taken_seconds, waiting_seconds)
   local short_at_ms, long_at_ms = unpack(redis.call('HMGET', state, 'short_at_ms', 'long_at_ms'))
   short_at_ms, long_at_ms = tonumber(short_at_ms or 0), tonumber(long_at_ms or 0)
   if short_at_ms > 0 and now_ms - short_at_ms < short_ms and long_at_ms > 0 and now_ms - long_at_ms < long_ms then
     return
   end
-  local entered, returned, fast_tracked, promoted, expired, no_shows = unpack(redis.call('HMGET', state, 'entered',
-    'returned', 'fast_tracked', 'promoted', 'expired', 'no_shows'))
+  local returned, fast_tracked, promoted, expired, no_shows = unpack(redis.call('HMGET', state, 'returned',
+    'fast_tracked', 'promoted', 'expired', 'no_shows'))
   local served = fast_tracked + promoted
   local counted = {
     at_ms = now_ms,
@@ -50,7 +50,7 @@ local function rotate_windows(state, now_ms, short_ms, long_ms, in_line, taken, 
     gone = served - taken,
     expired = tonumber(expired),
     no_shows = tonumber(no_shows),
-    left = entered + returned - served - in_line,
+    left = line.entered + returned - served - in_line,
     taken_seconds = taken_seconds,
     waiting_seconds = waiting_seconds,
   }

@@ -15,11 +15,11 @@ end
 --   2. whether the clocks are too far apart to be trusted: the server's and the caller's, or the last line time is ahead
 --      of both,
 --   3. how far the server's clock is ahead of the caller's, in milliseconds.
--- `v` (microseconds) and `heartbeat_ms` are the last times that the queue stored. Line time never goes back behind
--- them. Every call of every script runs this code, so it compares instead of calling functions of `math`.
-local function read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
+-- `v` (microseconds) and `heartbeat_ms` are the last times that the queue stored: line time never goes back behind them.
+-- Every call of every script runs this code, so it compares instead of calling functions of `math`.
+local function read_line_time(given_us, witness_ms, v, heartbeat_ms, offset_ms)
   local APART_US = 5000000 -- the clocks may differ by this much: CLOCK_DIFFERENCE_MAX_MS in domain/clock.rs
-  local us = read_server_time_us(given_us) + (offset_ms or 0) * 1000
+  local us = read_server_time_us(given_us) + offset_ms * 1000
   local witness_us = witness_ms * 1000
   local ahead_us = us - witness_us
   local clocks_apart = ahead_us > APART_US or ahead_us < -APART_US
@@ -29,7 +29,7 @@ local function read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
   elseif clocks_apart then
     us = witness_us
   end
-  local last_us = (heartbeat_ms or 0) * 1000
+  local last_us = heartbeat_ms * 1000
   if last_us < v then
     last_us = v
   end

@@ -1,18 +1,19 @@
 -- Writes the hash `state`.
 
--- Returns, as fields and values for HSET, the part of the configuration that `state` repeats for enter.lua and
--- append_to_line.lua.
-local function entrance_fields(configuration)
-  return 'epoch', configuration.epoch, 'entrance', configuration.entrance, 're_entry', configuration.re_entry, 'paused',
-    configuration.paused
+-- Writes the part of the configuration that `state` repeats for enter.lua and append_to_line.lua.
+local function write_entrance_fields(state, line, configuration)
+  line.epoch, line.entrance = tonumber(configuration.epoch), configuration.entrance
+  write_line_fields(state, line)
+  redis.call('HSET', state, 're_entry', configuration.re_entry, 'paused', configuration.paused)
 end
 
--- Writes the state of a queue that Redis did not have. Entering needs the fields that come first: Redis searches a small
--- hash from its front, so they are found fastest there.
+-- Writes the state of a queue that Redis did not have, and returns its line fields. They come first in the hash, because
+-- Redis searches a small one from its front.
 local function write_new_state(state, v, now_ms, credit, last_order, configuration)
   redis.call('DEL', state)
-  redis.call('HSET', state, entrance_fields(configuration))
-  redis.call('HSET', state, 'v', v, 'last_order', last_order, 'entered', 0, 'offset_ms', 0, 'heartbeat_ms', 0,
+  local line = { v = v, last_order = last_order, entered = 0, offset_ms = 0, heartbeat_ms = 0 }
+  write_entrance_fields(state, line, configuration)
+  redis.call('HSET', state,
     'paused_at_ms', configuration.paused == '1' and now_ms or 0, 'paused_ms', 0,
     'credit', credit, 'credit_at_ms', now_ms, 'claim_floor_ms', 0, 'claim_floor_until_ms', 0,
     'promoted_through', 0, 'fast_tracked', 0, 'promoted', 0, 'claimed', 0, 'completed', 0, 'left', 0, 'evicted', 0,
@@ -25,4 +26,5 @@ local function write_new_state(state, v, now_ms, credit, last_order, configurati
   for _, total in ipairs({ 'entered', 'promoted', 'completed', 'left', 'expired', 'no_shows' }) do
     redis.call('HSET', state, 'reported_' .. total, 0)
   end
+  return line
 end

@@ -10,13 +10,12 @@
 -- is the later one of the server's clock and the caller's.
 local function read_queue(config, state, given_us, witness_ms)
   local epoch, paused, session_ms = unpack(redis.call('HMGET', config, 'epoch', 'paused', 'session_ms'))
-  if not epoch then
+  local line = read_line_fields(state)
+  if not epoch or not line then
     return nil
   end
-  local v, paused_at_ms, paused_ms, offset_ms, heartbeat_ms =
-    unpack(redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'offset_ms', 'heartbeat_ms'))
-  v = tonumber(v)
-  local us, _, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
+  local paused_at_ms, paused_ms = unpack(redis.call('HMGET', state, 'paused_at_ms', 'paused_ms'))
+  local us, _, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
   local now_ms = math.floor(us / 1000)
   return {
     epoch = tonumber(epoch),
@@ -24,16 +23,16 @@ local function read_queue(config, state, given_us, witness_ms)
     us = us,
     now_ms = now_ms,
     latest_ms = witness_ms + math.max(ahead_ms, 0),
-    v = v,
+    line = line,
     claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms)),
   }
 end
 
 -- Gives a change of one entry the queue's next version, stores it and returns it.
 local function take_version(queue, state)
-  queue.v = next_version(queue.us, queue.v)
-  redis.call('HSET', state, 'v', string.format('%.0f', queue.v))
-  return queue.v
+  queue.line.v = next_version(queue.us, queue.line.v)
+  write_line_fields(state, queue.line)
+  return queue.line.v
 end
 
 -- Describes an entry from its score in `set`. Returns nil if the set does not hold it. The deadline of a ready entry is
@@ -52,7 +51,7 @@ local function describe_entry(queue, visit, step, set, score)
     step_ms = score + queue.now_ms - clock_ms, is_over = score <= clock_ms }
   if entry.is_over then
     -- The next `promote` removes the entry and gives its end a version. Nothing was written yet.
-    entry.state, entry.epoch, entry.v, entry.at_ms = 'ended', queue.epoch, queue.v, queue.now_ms
+    entry.state, entry.epoch, entry.v, entry.at_ms = 'ended', queue.epoch, queue.line.v, queue.now_ms
     entry.how = set == 'ready' and 'no-show' or 'expired'
   end
   return entry

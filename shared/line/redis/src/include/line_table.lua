@@ -1,0 +1,14 @@
+-- Reads and writes the fields of line.lua as a table by their names. Include `line` before this file. append_to_line.lua
+-- does without the table, because making one takes a twentieth of its time.
+
+-- Returns nil if Redis does not have the queue.
+local function read_line_fields(state)
+  local v, last_order, entered, offset_ms, heartbeat_ms, epoch, entrance = unpack_line_fields(state)
+  return v and { v = v, last_order = last_order, entered = entered, offset_ms = offset_ms, heartbeat_ms = heartbeat_ms,
+    epoch = epoch, entrance = entrance }
+end
+
+local function write_line_fields(state, line)
+  pack_line_fields(state, line.v, line.last_order, line.entered, line.offset_ms, line.heartbeat_ms, line.epoch,
+    line.entrance)
+end
