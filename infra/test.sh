@@ -39,4 +39,7 @@ cargo build --locked --package vestibule-local --package functions
 export VESTIBULE_FUNCTIONS_DIR=${CARGO_TARGET_DIR:-$root/target}/debug
 export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local
 
+# Most tests wait for a clock most of their time, so more of them run at once than there are cores.
+export NEXTEST_TEST_THREADS=${NEXTEST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
+
 infra/servers.sh run -- "${runner[@]}" "$@"

@@ -3,6 +3,7 @@
 
 mod demoted_primary;
 mod held_polls;
+mod left_server;
 mod pair;
 mod process;
 mod server;
