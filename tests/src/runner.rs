@@ -148,25 +148,18 @@ impl Runner {
     /// # Panics
     /// Panics if the runner refuses the visitor, or answers nothing but 503 for half a minute.
     pub async fn enter(&self, queue: &str, visitor: &str) -> Value {
-        let until = Instant::now() + Duration::from_secs(30);
-        loop {
-            let request = self
-                .http
-                .post(self.url(&format!("/queues/{queue}/entries")))
-                .header("X-Visitor-Id", visitor)
-                .json(&json!({}));
-            let answer = request.send().await.expect("answered");
-            if answer.status() == StatusCode::SERVICE_UNAVAILABLE && Instant::now() < until {
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                continue;
-            }
-            assert!(
-                answer.status().is_success(),
-                "the visitor was refused: {}",
-                answer.status()
-            );
-            return answer.json().await.expect("JSON");
-        }
+        let url = self.url(&format!("/queues/{queue}/entries"));
+        let enter = || {
+            let request = self.http.post(&url).header("X-Visitor-Id", visitor);
+            request.json(&json!({}))
+        };
+        let answer = send_until_served(enter).await;
+        assert!(
+            answer.status().is_success(),
+            "the visitor was refused: {}",
+            answer.status()
+        );
+        answer.json().await.expect("JSON")
     }
 
     /// Reads the status of an entry with a poll that the runner may hold for up to `wait` seconds.
@@ -189,6 +182,21 @@ impl Drop for Runner {
         // Killing fails if the process has exited already, which is as good.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Sends a request, again each second while the answer is 503, for up to half a minute. A busy machine may answer so.
+///
+/// # Panics
+/// Panics if the server does not answer.
+pub async fn send_until_served(build: impl Fn() -> reqwest::RequestBuilder) -> reqwest::Response {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let answer = build().send().await.expect("the server answers");
+        if answer.status() != StatusCode::SERVICE_UNAVAILABLE || Instant::now() >= until {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 

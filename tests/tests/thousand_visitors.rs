@@ -10,10 +10,14 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
-use vestibule_tests::{runner::Runner, servers::server_url};
+use vestibule_tests::{
+    runner::{Runner, send_until_served},
+    servers::server_url,
+};
 
 const VISITORS: usize = 1_000;
 const CAPACITY: u64 = 50;
@@ -79,34 +83,29 @@ async fn run_visit(runner: Arc<Runner>, queue: String, n: usize) -> String {
     let entry_url = runner.url(&format!("/queues/{queue}/entries/{token}"));
     while entry["state"] == "waiting" {
         sleep(Duration::from_millis(number(&entry["retry_after_ms"]))).await;
-        entry = runner
-            .entry_status(&queue, &token, 20)
-            .await
-            .expect("the runner answers");
+        entry = read_entry(|| runner.http().get(format!("{entry_url}?wait=20"))).await;
     }
     if entry["state"] == "ready" {
-        let claim = runner
-            .http()
-            .post(format!("{entry_url}/claim"))
-            .header("X-Visitor-Id", &visitor)
-            .json(&json!({}));
-        entry = claim
-            .send()
-            .await
-            .expect("the runner answers")
-            .json()
-            .await
-            .expect("the answer is JSON");
+        let claim = || {
+            let request = runner.http().post(format!("{entry_url}/claim"));
+            request.header("X-Visitor-Id", &visitor).json(&json!({}))
+        };
+        entry = read_entry(claim).await;
     }
     assert_eq!(entry["state"], "active", "{entry}");
     assert!(entry["pass"].is_string(), "an active entry has a pass");
     sleep(Duration::from_millis(200 + n as u64 % 5 * 100)).await;
-    let complete = runner
-        .http()
-        .post(format!("{entry_url}/complete"))
-        .json(&json!({ "visit": entry["visit"] }));
-    assert_eq!(complete.send().await.expect("the runner answers").status(), 204);
+    let complete = || {
+        let request = runner.http().post(format!("{entry_url}/complete"));
+        request.json(&json!({ "visit": entry["visit"] }))
+    };
+    assert_eq!(send_until_served(complete).await.status(), 204);
     token
+}
+
+async fn read_entry(build: impl Fn() -> RequestBuilder) -> Value {
+    let answer = send_until_served(build).await;
+    answer.json().await.expect("the answer is JSON")
 }
 
 /// Checks the durable records: a visitor with the lower score was promoted first, and the pace was never

@@ -71,8 +71,8 @@ pub enum Event {
         /// turn whose visitor may come back.
         after: Option<Visit>,
     },
-    /// The entry was admitted at once, because a slot was free and no entry was waiting: a new
-    /// visit, provisional as in `Entered`.
+    /// The entry was admitted at once, because a slot was free and no entry was waiting, or a
+    /// repeated report of this: a new visit, provisional as in `Entered`.
     FastTracked {
         /// The place that the entry would have had. It contains the visit and the join time.
         place: WaitScore,
@@ -189,10 +189,18 @@ impl Event {
     }
 
     /// The event that repeats a live fact, for a writer that knows nothing but the fact and perhaps
-    /// the place. `None` for a fact that is not live.
+    /// the place, which the line knows of an active entry only if the fast track admitted it. `None`
+    /// for a fact that is not live.
     pub fn repeat(fact: Fact, place: Option<WaitScore>) -> Option<Self> {
         let state = fact.live_state()?;
         let visit = fact.visit;
+        if let (EntryState::Active, Some(place)) = (state, place) {
+            return Some(Self::FastTracked {
+                place,
+                session_end_ms: fact.step_ms,
+                after: None,
+            });
+        }
         let place = place.unwrap_or_else(|| visit.place());
         Some(match (state, fact.turn()) {
             (EntryState::Waiting, Some(Turn::Second)) => Self::CameBack { place },

@@ -62,7 +62,8 @@ impl EntryStatus {
 pub struct StoredEntry {
     /// What the line knows of the entry. The deadline of a ready entry is in line time.
     pub fact: Fact,
-    /// The place; `None` if the entry does not wait.
+    /// The place of an entry that waits, or that is only known to be admitted by the fast track;
+    /// `None` for any other.
     pub place: Option<WaitScore>,
 }
 

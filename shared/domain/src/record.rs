@@ -196,8 +196,10 @@ impl EntryRecord {
             Event::CameBack { .. } => {
                 (self.promoted_at_ms, self.expires_at_ms) = (None, None);
             }
-            Event::FastTracked { .. } => {
-                (self.promoted_at_ms, self.claimed_at_ms) = (Some(at_ms), Some(at_ms));
+            Event::FastTracked { place, .. } => {
+                // The event may be a repeated report. The visitor was admitted on entering.
+                let admitted_at_ms = Some(place.joined_at_ms());
+                (self.promoted_at_ms, self.claimed_at_ms) = (admitted_at_ms, admitted_at_ms);
             }
             Event::Promoted { .. } => self.promoted_at_ms = Some(at_ms),
             Event::Entered { .. } | Event::StillReady { .. } | Event::Extended { .. } => {}
@@ -224,13 +226,14 @@ impl EntryRecord {
     fn fill_gaps(&self, change: &Change) -> Option<Self> {
         let is_of_this_turn = |turn: Turn| self.fact.turn().is_none_or(|own| own == turn);
         let promoted_at_ms = match change.event {
-            Event::FastTracked { .. } => Some(change.at_ms),
+            Event::FastTracked { place, .. } => Some(place.joined_at_ms()),
             Event::Promoted { turn, .. } if is_of_this_turn(turn) => Some(change.at_ms),
             _ => None,
         };
         // Of a repeated claim that comes before the first one, the time is the best that is known.
         let claimed_at_ms = match change.event {
-            Event::FastTracked { .. } | Event::Claimed { .. } => Some(change.at_ms),
+            Event::FastTracked { place, .. } => Some(place.joined_at_ms()),
+            Event::Claimed { .. } => Some(change.at_ms),
             _ => None,
         };
         let filled = Self {

@@ -11,7 +11,8 @@
 /// The limits of one queue's journal and dead letters, in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalLimits {
-    /// At this many due records, `enter` gives no new place.
+    /// If a tick finds this many due records, `enter` gives no new place until a later tick finds
+    /// fewer.
     pub new_entries: u64,
     /// At this many records, deferred ones included, `promote` moves nothing, and the journal
     /// rejects every change that does not replace one. The range between the two limits is reserved

@@ -157,6 +157,11 @@ impl Faults {
         self.operation(operation, |operation| operation.calls)
     }
 
+    /// How many calls of an operation have ended.
+    pub fn finished_calls(&self, operation: &'static str) -> u64 {
+        self.operation(operation, |operation| operation.calls - operation.running)
+    }
+
     /// How often an operation was called for one queue.
     pub fn calls_for_queue(&self, operation: &'static str, queue: &str) -> u64 {
         self.operation(operation, |operation| {

@@ -17,7 +17,7 @@ const LIMITS: JournalLimits = JournalLimits {
 };
 
 /// Opens a queue in which visitors 1 and 2 are active and 3 and 4 wait, and fills the journal up to the limit
-/// for new entries.
+/// for new entries. A tick notices that.
 async fn open_at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
     let mut subject = subject.with_journal_limits(LIMITS);
     subject
@@ -39,6 +39,7 @@ async fn open_at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
                 .expect("the journal has room");
         }
     }
+    assert_eq!(subject.tick().await.promoted, 0);
     assert_eq!(subject.view().await.journal_len, LIMITS.new_entries);
     subject
 }
@@ -78,6 +79,7 @@ pub(crate) async fn a_full_journal_refuses_new_entries(subject: Subject) {
     assert_eq!(view.totals.entered, 4);
 
     acknowledge_one(&subject).await;
+    subject.tick().await;
     assert_eq!(subject.enter(visitor(5)).await.status.state(), EntryState::Active);
 }
 
@@ -92,6 +94,7 @@ pub(crate) async fn a_full_journal_refuses_entering_after_an_expired_session(sub
     );
     assert_eq!(subject.view().await, before);
     subject.acknowledge_journal(&[]).await;
+    subject.tick().await;
     assert_eq!(subject.enter(visitor(1)).await.kind, JoinKind::NewVisit);
 }
 

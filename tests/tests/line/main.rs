@@ -72,6 +72,7 @@ on_every_line! {
     }
     previous_visits {
         a_new_visit_names_the_visit_that_is_over
+        behind_others_a_new_visit_names_none
         requeueing_after_a_missed_turn_names_no_visit
     }
     clock {
@@ -232,6 +233,7 @@ on_every_line! {
         without_a_visit_that_goes_on_the_place_stands
         an_end_that_the_backup_lacks_counts_as_well
         a_later_visit_that_ended_needs_a_new_place
+        a_repeated_fast_track_stays_provisional_until_claimed
         a_later_live_visit_replaces_the_new_place
         a_place_that_is_confirmed_meanwhile_stays
         a_returned_visitor_gets_a_second_turn

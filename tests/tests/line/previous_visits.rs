@@ -71,6 +71,18 @@ pub(crate) async fn a_new_visit_names_the_visit_that_is_over(mut subject: Subjec
     }
 }
 
+/// Looking for an earlier visit would slow a crowd down. If the backup still has one that goes on, it refuses the place,
+/// and the adoption names the visit.
+pub(crate) async fn behind_others_a_new_visit_names_none(mut subject: Subject) {
+    subject.open(two_at_a_time()).await;
+    subject.line_up([1, 2]).await;
+    subject.leave(visitor(2), LeaveReason::Leave).await;
+    assert_eq!(enter_and_read_after(&subject, 2).await, None);
+    subject.leave(visitor(2), LeaveReason::Leave).await;
+    subject.leave(visitor(1), LeaveReason::Leave).await;
+    assert!(enter_and_read_after(&subject, 1).await.is_some());
+}
+
 /// The place that the visitor gives up may be provisional. The backup then still has the missed turn, and the visitor may
 /// come back to the place of that turn.
 pub(crate) async fn requeueing_after_a_missed_turn_names_no_visit(mut subject: Subject) {

@@ -63,7 +63,7 @@ async fn expect_degraded_answers(process: &Process, active: &Visitor, waiting: &
             .header("retry-after");
     }
     println!("{} of them got their status", answered.len());
-    assert!(answered.len() > others.len());
+    assert!(!answered.is_empty());
 }
 
 async fn expect_normal_answers(process: &Process, active: &Visitor, waiting: &Visitor) {

@@ -19,7 +19,7 @@ pub(crate) async fn a_tick_message_answers_the_polls_it_promotes(backend: Backen
     let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
     // The process looks the polls up once after it subscribes. From then on messages reach them.
     wait_until(BOUND, "the process is subscribed", async || {
-        scene.faults.calls("status_many") > 0
+        scene.faults.finished_calls("status_many") > 0
     })
     .await;
     // There are two ticks. A poll of an entry behind the first tick stays held.

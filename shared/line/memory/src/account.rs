@@ -112,7 +112,8 @@ impl Queue {
             step_ms,
             is_over: false,
         };
-        Some(StoredEntry { fact, place: None })
+        let place = self.fast_tracked.contains(&id).then(|| visit.place());
+        Some(StoredEntry { fact, place })
     }
 
     /// The status of a live entry.

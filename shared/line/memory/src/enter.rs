@@ -15,9 +15,9 @@ use vestibule_line::{EnterOutcome, JoinKind, Refusal};
 use super::{account::Account, queue::Queue};
 
 impl Queue {
-    /// Gives the visitor a place. If the journal has `journal_max` due records, a visitor without a
-    /// place gets none.
-    pub(super) fn enter(&mut self, time: LineTime, id: EntryId, journal_max: u64) -> EnterOutcome {
+    /// Gives the visitor a place. If the last tick found the journal without room for newcomers, a
+    /// visitor without a place gets none.
+    pub(super) fn enter(&mut self, time: LineTime, id: EntryId) -> EnterOutcome {
         let now_us = time.us;
         if time.clocks.apart {
             // This is the offset with which the server's clock would agree with this caller's. The
@@ -29,9 +29,7 @@ impl Queue {
             return self.re_enter(now_us, id, &entry);
         }
         match self.settings().entrance {
-            Entrance::Open if self.journal.due_len() >= journal_max => {
-                EnterOutcome::Refused(Refusal::JournalFull)
-            }
+            Entrance::Open if self.is_journal_full => EnterOutcome::Refused(Refusal::JournalFull),
             Entrance::Open => self.begin_visit(time, id, account),
             Entrance::Draining => EnterOutcome::Refused(Refusal::Draining),
             Entrance::Closed => EnterOutcome::Refused(Refusal::Closed),
@@ -39,7 +37,7 @@ impl Queue {
     }
 
     fn re_enter(&mut self, now_us: u64, id: EntryId, entry: &StoredEntry) -> EnterOutcome {
-        let is_requeued = entry.place.is_some()
+        let is_requeued = entry.fact.live_state() == Some(EntryState::Waiting)
             && self.settings().re_entry == ReEntry::Requeue
             && self.settings().entrance == Entrance::Open;
         if is_requeued {
@@ -64,8 +62,12 @@ impl Queue {
 
     fn begin_visit(&mut self, time: LineTime, id: EntryId, account: Account) -> EnterOutcome {
         // A visitor who missed the first turn may come back to the old place, which only the backup
-        // can tell.
-        let over_for_good = account.fact().filter(|fact| !fact.is_missed_turn());
+        // can tell. In a crowd no earlier visit is looked for: if the backup still shows one as live,
+        // it refuses the place, and an adoption names the visit.
+        let is_looked_for = self.waiting.len() == 0 || matches!(account, Account::TimedOut { .. });
+        let over_for_good = account
+            .fact()
+            .filter(|fact| is_looked_for && !fact.is_missed_turn());
         let after = over_for_good.map(|fact| fact.visit);
         let Account::TimedOut { end, how } = account else {
             return self.take_new_place(time, id, after);
@@ -105,6 +107,7 @@ impl Queue {
         self.totals.fast_tracked += 1;
         let session_end_ms = now_ms + self.settings().session_ms();
         self.put_active(id, place.visit(), session_end_ms);
+        self.fast_tracked.insert(id);
         let event = Event::FastTracked {
             place,
             session_end_ms,

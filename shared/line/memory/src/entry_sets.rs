@@ -28,6 +28,7 @@ impl Queue {
     pub(super) fn put_active(&mut self, id: EntryId, visit: Visit, session_end_ms: u64) {
         self.active.insert(session_end_ms, id);
         self.visits.insert(id, (visit, Step::Active));
+        self.fast_tracked.remove(&id);
     }
 
     /// Removes an entry from the line.
@@ -36,6 +37,7 @@ impl Queue {
         self.ready.remove(id);
         self.active.remove(id);
         self.visits.remove(&id);
+        self.fast_tracked.remove(&id);
     }
 
     /// Removes the first ready entry if its time to claim has passed. Returns its fact, with the
@@ -56,6 +58,7 @@ impl Queue {
     /// Removes the first active entry if its session has ended. Returns its fact.
     pub(super) fn pop_expired(&mut self, now_ms: u64) -> Option<(Fact, EntryId)> {
         let (session_end_ms, id) = self.active.pop_due(now_ms)?;
+        self.fast_tracked.remove(&id);
         let (visit, _) = self.visits.remove(&id)?;
         Some((Fact::active(visit, session_end_ms).timed_out(), id))
     }

@@ -44,8 +44,7 @@ impl QueueLine for MemoryLine {
 #[async_trait]
 impl EntryLine for MemoryLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
-        let limit = self.journal_limits.new_entries;
-        self.with_queue(queue, |queue, time| queue.enter(time, id, limit))
+        self.with_queue(queue, |queue, time| queue.enter(time, id))
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
@@ -102,7 +101,6 @@ impl EntryLine for MemoryLine {
 #[async_trait]
 impl PromotionLine for MemoryLine {
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
-        let limit = self.journal_limits.all_changes;
         let is_lost = |queue: &Queue, fence: MinWatermark| {
             queue.configuration.epoch != fence.epoch || queue.watermark < fence.watermark
         };
@@ -110,7 +108,7 @@ impl PromotionLine for MemoryLine {
             if order.min_watermark.is_some_and(|fence| is_lost(queue, fence)) {
                 return Err(LineError::QueueNotFound);
             }
-            Ok(queue.promote(time, order, limit))
+            Ok(queue.promote(time, order, self.journal_limits))
         })??;
         if let Some(tick) = tick {
             self.publish_tick(queue, tick);

@@ -9,7 +9,7 @@ use vestibule_domain::{
     pace::{LimitedBy, PaceBucket, PromotionBounds},
     score::WaitScore,
 };
-use vestibule_line::{PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
+use vestibule_line::{JournalLimits, PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
 
 use super::queue::Queue;
 
@@ -23,11 +23,12 @@ impl Queue {
         &mut self,
         time: LineTime,
         order: PromoteOrder,
-        journal_max: u64,
+        limits: JournalLimits,
     ) -> (Promotion, Option<Tick>) {
         let (now_ms, is_apart) = (time.ms(), time.clocks.apart);
         let loss_sign = self.look_for_loss(now_ms, order.history);
-        let is_full = self.journal.len() >= journal_max;
+        self.is_journal_full = self.journal.due_len() >= limits.new_entries;
+        let is_full = self.journal.len() >= limits.all_changes;
         let mut events = Vec::new();
         // Nothing is dropped or promoted while line time is uncertain, or while the journal has no
         // room for the changes.

@@ -1,6 +1,6 @@
 //! One queue in memory: its state, its configuration and its snapshots.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use vestibule_domain::{
     change::{Change, Event, Version},
@@ -33,8 +33,13 @@ pub(super) struct Queue {
     /// The visit and the step of each entry that is ready, active or waiting again. The place of a
     /// plain waiting entry is its visit.
     pub(super) visits: HashMap<EntryId, (Visit, Step)>,
+    /// The active entries that are only known to be admitted by the fast track: their visitors
+    /// neither claimed nor extended the session, so the backup may lack these visits.
+    pub(super) fast_tracked: HashSet<EntryId>,
     pub(super) ended: EndedEntries,
     pub(super) journal: Journal,
+    /// Whether the last tick found the journal without room for newcomers.
+    pub(super) is_journal_full: bool,
     pub(super) last_order: u64,
     pub(super) v: u64,
     pub(super) bucket: PaceBucket,
@@ -76,8 +81,10 @@ impl Queue {
             ready: DeadlineSet::default(),
             active: DeadlineSet::default(),
             visits: HashMap::new(),
+            fast_tracked: HashSet::new(),
             ended: EndedEntries::default(),
             journal: Journal::default(),
+            is_journal_full: false,
             last_order: 0,
             v: now_us,
             bucket: PaceBucket::full(configuration.settings.pace(), now_ms),

@@ -22,7 +22,8 @@ pub struct QueueDump {
     /// The active entries with the ends of their sessions, in order. Entries with equal ends are
     /// ordered by id.
     pub active: Vec<(EntryId, u64)>,
-    /// The visits and steps of entries that are ready, active or waiting again, by id.
+    /// The visits and steps of entries that are ready, active or waiting again, by id. `fast` follows
+    /// if the entry is only known to be admitted by the fast track.
     pub visits: Vec<(EntryId, String)>,
     /// The ends by id: epoch, version, visit, step, time of the step, way of ending and time.
     pub ended: Vec<(EntryId, String)>,
@@ -49,7 +50,14 @@ impl Queue {
         ended.sort_unstable();
         let visits = self.visits.iter();
         let mut visits: Vec<_> = visits
-            .map(|(id, (visit, step))| (*id, format!("{} {}", visit.number(), step.number())))
+            .map(|(id, (visit, step))| {
+                let how = if self.fast_tracked.contains(id) {
+                    " fast"
+                } else {
+                    ""
+                };
+                (*id, format!("{} {}{how}", visit.number(), step.number()))
+            })
             .collect();
         visits.sort_unstable();
         let by_id = |(ms, id): (u64, EntryId)| (id, ms);

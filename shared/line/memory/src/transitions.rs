@@ -58,6 +58,7 @@ impl Queue {
                 session_end_ms,
                 ..
             } => {
+                self.fast_tracked.remove(&id);
                 let event = Event::Claimed {
                     visit,
                     session_end_ms,

@@ -34,8 +34,9 @@
 --         {'rejected'}: the record is of another generation or of a later epoch, or the caller's knowledge is too old;
 --           nothing changed
 --         {'future'}: the visit of the record began more than a minute after the current time; nothing changed
---         {'live', epoch, v, adopted, state, place or visit, position or deadline_ms, now_ms, step}: the entry is live;
---           v is 0 if the backup has this already; adopted is 1 if Redis took it over, else 0
+--         {'live', epoch, v, adopted, state, place or visit, position or deadline_ms, now_ms, step, fast}: the entry is live;
+--           v is 0 if the backup has this already; adopted is 1 if Redis took it over, else 0; fast is 1 if it
+--           is only known to be admitted by the fast track, else 0
 --         {'ended', removed}: the entry ended, and the backup has that; removed is 1 if it was live until now, else 0
 --         {'end-to-write', removed, epoch, v, visit, step, step_ms, how, at_ms}: the backup lacks that the entry ended
 --         {'stands', after}: the provisional place stands; after is the latest visit that is over, 0 for none
@@ -105,6 +106,7 @@ end
 local function build_live(version, adopted, live)
   local reply = { 'live', queue.epoch, version, adopted, unpack(build_status(queue, keys, id, live)) }
   reply[#reply + 1] = live.step
+  reply[#reply + 1] = live.is_fast_tracked and 1 or 0
   return reply
 end
 

@@ -91,7 +91,7 @@ fn read_outcome(id: EntryId, mut reply: ScriptReply) -> Result<AdoptOutcome, Lin
 fn read_live(id: EntryId, mut reply: ScriptReply) -> Result<AdoptOutcome, LineError> {
     let (version, has_adopted) = (reply.read_version()?, reply.read_number()? == 1);
     let (status, at_ms) = reply.read_status_with_time()?;
-    let event = repeat_status(&status, reply.read_step()?);
+    let event = repeat_status(&status, reply.read_step()?, reply.read_number()? == 1);
     let change = version.zip(event).map(|(version, event)| Change {
         id,
         version,

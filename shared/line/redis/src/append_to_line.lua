@@ -3,31 +3,27 @@
 -- Crowds call this script, so it does nothing else, with few keys and few commands. Whatever else may be due (a fast
 -- track, the end of an earlier visit, a refusal) is left to enter.lua, which can do all. Then this script writes nothing.
 -- include: line clock scores arrivals
--- KEYS: waiting visits ended state journal
+-- KEYS: waiting visits state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
---   ended: hash, entry -> its end, until some seconds after the backup has it
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   journal: stream, changes that the backup does not have yet
--- ARGV: given_us witness_ms id journal_max
+-- ARGV: given_us witness_ms id
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
---   journal_max: enter.lua refuses new places when the journal has this many records
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'other'}: enter.lua has to decide
 --         {'new' | 'kept', epoch, v, place, position, now_ms}: the entry has a new place, or keeps the one it had
-local waiting, visits, ended, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local given_us, witness_ms, id, journal_max = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local waiting, visits, state = KEYS[1], KEYS[2], KEYS[3]
+local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
-local v, last_order, entered, offset_ms, heartbeat_ms, epoch, entrance = unpack_line_fields(state)
+local v, last_order, entered, offset_ms, heartbeat_ms, epoch, journal_full, entrance = unpack_line_fields(state)
 if not v then
   return { 'no-queue' }
 end
 -- While no entry waits, the fast track may be open.
 local in_line = redis.call('ZCARD', waiting)
-if in_line == 0 or entrance ~= 'open' or redis.call('HGET', visits, id) or redis.call('HGET', ended, id)
-  or redis.call('XLEN', journal) >= journal_max then
+if in_line == 0 or entrance ~= 'open' or journal_full == 1 or redis.call('HGET', visits, id) then
   return { 'other' }
 end
 local us, clocks_apart = read_line_time(given_us, witness_ms, v, heartbeat_ms, offset_ms)
@@ -38,12 +34,13 @@ local now_ms = (us - us % 1000) / 1000
 v = next_version(us, v)
 local order = next_order(now_ms, last_order)
 local place = PHASE_OPEN + order
-if redis.call('ZADD', waiting, 'NX', place, id) == 1 then
-  pack_line_fields(state, v, order, entered + 1, offset_ms, heartbeat_ms, epoch, entrance)
+-- `%d` formats a 64-bit integer, and faster than Redis formats a number.
+if redis.call('ZADD', waiting, 'NX', string.format('%d', place), id) == 1 then
+  pack_line_fields(state, v, order, entered + 1, offset_ms, heartbeat_ms, epoch, journal_full, entrance)
   return { 'new', epoch, v, place, in_line + 1, now_ms }
 end
 if redis.call('HGET', state, 're_entry') == 'requeue' then
   return { 'other' }
 end
-pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, entrance)
+pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, journal_full, entrance)
 return { 'kept', epoch, v, tonumber(redis.call('ZSCORE', waiting, id)), redis.call('ZRANK', waiting, id) + 1, now_ms }

@@ -23,7 +23,7 @@ pub(super) async fn append_to_line(
     id: EntryId,
 ) -> Result<Option<EnterOutcome>, LineError> {
     let call = line.begin_call(&APPEND_TO_LINE, queue).arg(id.to_member());
-    let mut reply = call.arg(line.journal_limits.new_entries).send(line).await?;
+    let mut reply = call.send(line).await?;
     let kind = match reply.outcome() {
         "other" => return Ok(None),
         "new" => JoinKind::NewVisit,
@@ -38,7 +38,7 @@ pub(super) async fn append_to_line(
     };
     let event = if kind == JoinKind::Kept {
         // The request that entered first may have died before it wrote to the backup.
-        repeat_status(&status, Step::Waiting)
+        repeat_status(&status, Step::Waiting, false)
     } else {
         Some(Event::Entered { place, after: None })
     };

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Makes a ready entry active. The script is idempotent: for an active entry it reports the claim again, with a new
--- version.
+-- version. A session by the fast track counts as claimed from then on.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: line line_table clock scores claim_clock visits end queue
 -- KEYS: waiting ready active visits ended config state
@@ -40,6 +40,8 @@ if entry.state == 'ready' then
   redis.call('ZREM', ready, id)
   redis.call('HINCRBY', state, 'claimed', 1)
   put_active(keys, id, entry, queue.now_ms + queue.session_ms)
+elseif entry.is_fast_tracked then
+  put_active(keys, id, entry, entry.step_ms)
 end
 local v = take_version(queue, state)
 return { 'active', queue.epoch, v, unpack(build_status(queue, keys, id, entry)) }

@@ -4,7 +4,7 @@
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
 -- include: line line_table clock claim_clock scores arrivals visits pace end
--- KEYS: waiting ready active visits ended settled config state journal
+-- KEYS: waiting ready active visits ended settled config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -13,28 +13,28 @@
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   journal: stream, changes that the backup does not have yet
--- ARGV: given_us witness_ms id journal_max
+-- ARGV: given_us witness_ms id
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
---   journal_max: the script refuses new places when the journal has this many records
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'refused', 'draining' | 'closed' | 'journal-full'}: the visitor got no place; the word is the reason
 --         {'joined', 'new' | 'kept' | 'moved', epoch, v, state, place or visit, position or deadline_ms, now_ms, step,
---          after, place}:
+--          fast or after, place}:
 --           the entry has a new place, keeps the one it had, or moved to the back; v is 0 if nothing changed; step is
---           the step of its visit. Only the reply for an entry that is new or moved has `after`, its latest visit that
+--           the step of its visit. For an entry that keeps its place, `fast` is 1 if it is only known to be admitted by
+--           the fast track, else 0. The reply for an entry that is new or moved has `after`, its latest visit that
 --           is known to be over (0: none), and only for one that is new and active it ends with `place`.
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local config, state, journal = KEYS[7], KEYS[8], KEYS[9]
-local given_us, witness_ms, id, journal_max = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local config, state = KEYS[7], KEYS[8]
+local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local line = read_line_fields(state)
 if not line then
   return { 'no-queue' }
 end
 local epoch, entrance = line.epoch, line.entrance
+local takes_newcomers = entrance == 'open' and line.journal_full == 0
 local re_entry, paused, paused_at_ms, paused_ms =
   unpack(redis.call('HMGET', state, 're_entry', 'paused', 'paused_at_ms', 'paused_ms'))
 local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
@@ -56,13 +56,13 @@ local function is_missed_first_turn(known_end)
 end
 
 -- A ready or active entry stays as it is until its deadline. If the deadline has passed, a new visit ends the old one.
-local visit, step, set = parse_visit(redis.call('HGET', visits, id))
+local visit, step, set, is_fast_tracked = parse_visit(redis.call('HGET', visits, id))
 local timed_out
 if set == 'active' then
   local session_end_ms = tonumber(redis.call('ZSCORE', active, id))
   if session_end_ms > now_ms then
     write_line_fields(state, line)
-    return { 'joined', 'kept', epoch, line.v, 'active', visit, session_end_ms, now_ms, step }
+    return { 'joined', 'kept', epoch, line.v, 'active', visit, session_end_ms, now_ms, step, is_fast_tracked and 1 or 0 }
   end
   timed_out = { set = active, total = 'expired', how = 'expired', step_ms = session_end_ms }
 elseif set == 'ready' then
@@ -70,7 +70,7 @@ elseif set == 'ready' then
   local deadline_ms = tonumber(redis.call('ZSCORE', ready, id))
   local line_deadline_ms = deadline_ms + now_ms - claim_clock_ms
   if deadline_ms > claim_clock_ms then
-    return { 'joined', 'kept', epoch, 0, 'ready', visit, line_deadline_ms, now_ms, step }
+    return { 'joined', 'kept', epoch, 0, 'ready', visit, line_deadline_ms, now_ms, step, 0 }
   end
   timed_out = { set = ready, total = 'no_shows', how = 'no-show', step_ms = line_deadline_ms }
 end
@@ -81,9 +81,9 @@ local place = PHASE_OPEN + order
 local in_line = redis.call('ZCARD', waiting)
 local session_end_ms
 
--- The fast track: no entry waits, the queue is open and not paused, the clocks agree, a slot is free, and the pace
--- bucket holds a token.
-if in_line == 0 and paused ~= '1' and entrance == 'open' and not clocks_apart then
+-- The fast track: no entry waits, the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the
+-- pace bucket holds a token.
+if in_line == 0 and paused ~= '1' and takes_newcomers and not clocks_apart then
   local capacity, batch, interval_ms, session_ms =
     unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms'))
   local credit, credit_at_ms = unpack(redis.call('HMGET', state, 'credit', 'credit_at_ms'))
@@ -92,25 +92,18 @@ if in_line == 0 and paused ~= '1' and entrance == 'open' and not clocks_apart th
   local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active) - (timed_out and 1 or 0)
   credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, tonumber(batch), interval_ms)
   if taken < tonumber(capacity) and credit >= interval_ms then
-    if redis.call('XLEN', journal) >= journal_max then
-      return { 'refused', 'journal-full' }
-    end
     session_end_ms = now_ms + tonumber(session_ms)
     redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
     redis.call('HINCRBY', state, 'fast_tracked', 1)
   end
 end
 
--- The back of the line, for an entry that does not wait yet. Only such an entry pays for reading the journal's length.
-local was_appended = not session_end_ms and entrance == 'open' and redis.call('ZADD', waiting, 'NX', place, id) == 1
-if was_appended and redis.call('XLEN', journal) >= journal_max then
-  redis.call('ZREM', waiting, id)
-  return { 'refused', 'journal-full' }
-end
+-- The back of the line, for an entry that does not wait yet.
+local was_appended = not session_end_ms and takes_newcomers and redis.call('ZADD', waiting, 'NX', place, id) == 1
 if not was_appended and not session_end_ms then
   local old_place = tonumber(redis.call('ZSCORE', waiting, id) or 0)
   if old_place == 0 then
-    return { 'refused', entrance }
+    return { 'refused', entrance == 'open' and 'journal-full' or entrance }
   end
   if re_entry == 'requeue' and entrance == 'open' then
     redis.call('ZADD', waiting, place, id)
@@ -125,11 +118,12 @@ if not was_appended and not session_end_ms then
     return { 'joined', 'moved', epoch, line.v, 'waiting', place, in_line, now_ms, 0, given_up }
   end
   write_line_fields(state, line)
-  return { 'joined', 'kept', epoch, line.v, 'waiting', old_place, redis.call('ZRANK', waiting, id) + 1, now_ms, step }
+  return { 'joined', 'kept', epoch, line.v, 'waiting', old_place, redis.call('ZRANK', waiting, id) + 1, now_ms, step, 0 }
 end
 
 -- The visit before this one. The backup may still show it as live, so the caller names it to the backup. A visitor who
--- missed the first turn may come back to the old place, so such a visit is not named.
+-- missed the first turn may come back to the old place, so such a visit is not named. A visitor of a crowd pays for no
+-- search: if the backup still shows an earlier visit as live, it refuses the place, and adopt.lua names the visit.
 local known_end = timed_out
 if timed_out then
   redis.call('ZREM', timed_out.set, id)
@@ -138,7 +132,7 @@ if timed_out then
   timed_out.epoch, timed_out.v, timed_out.at_ms = epoch, line.v, now_ms
   store_end({ ended = ended, settled = settled, visits = visits }, id, timed_out)
   line.v = line.v + 1
-else
+elseif in_line == 0 then
   known_end = read_end()
 end
 local names_visit = known_end and not is_missed_first_turn(known_end)
@@ -148,7 +142,7 @@ line.last_order, line.entered = order, line.entered + 1
 write_line_fields(state, line)
 if session_end_ms then
   redis.call('ZADD', active, session_end_ms, id)
-  redis.call('HSET', visits, id, string.format('%.0f 4', order))
+  redis.call('HSET', visits, id, string.format('%.0f 4 fast', order))
   return { 'joined', 'new', epoch, line.v, 'active', order, session_end_ms, now_ms, 4, after, place }
 end
 return { 'joined', 'new', epoch, line.v, 'waiting', place, in_line + 1, now_ms, 0, after }

@@ -26,7 +26,7 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         return Ok(joined);
     }
     let call = line.begin_call(&ENTER, queue).arg(id.to_member());
-    let mut reply = call.arg(line.journal_limits.new_entries).send(line).await?;
+    let mut reply = call.send(line).await?;
     if reply.outcome() == "refused" {
         let refusal = serde_json::from_value(Value::String(reply.read_text()?))
             .map_err(|_| reply.protocol_error("a known reason for the refusal"))?;
@@ -60,7 +60,7 @@ fn read_event(
     let step = reply.read_step()?;
     if kind == JoinKind::Kept {
         // The request that entered or claimed first may have died before it wrote to the backup.
-        return Ok(repeat_status(&status, step));
+        return Ok(repeat_status(&status, step, reply.read_number()? == 1));
     }
     let after = reply.read_optional_visit()?;
     match status {

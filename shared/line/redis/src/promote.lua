@@ -18,12 +18,13 @@
 --   journal: stream, changes that the backup does not have yet
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   changes: channel, one message for each tick that promotes entries
--- ARGV: given_us witness_ms requested chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms seen_epoch seen_ticks seen_at_ms has_changed_server
+-- ARGV: given_us witness_ms requested chunk heartbeat newcomers_max journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms seen_epoch seen_ticks seen_at_ms has_changed_server
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   requested: promote this many entries at most
 --   chunk: promote and remove this many entries at most, in all
 --   heartbeat: 1 if the promoter calls, which stores the time as its heartbeat; 0 for any other caller
+--   newcomers_max: the journal has no room for newcomers when it has this many due records
 --   journal_max: the script removes and promotes nothing when the journal has this many records
 --   fence_epoch: the epoch that the queue must have; empty if the caller knows no fence
 --   fence: the watermark that the queue must have reached; 0 if the caller knows no fence
@@ -50,10 +51,10 @@
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local config, state, journal, deferred, changes = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local heartbeat, journal_max, fence_epoch, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
-local short_ms, long_ms, silent_ms = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
-local settled_kept_ms, seen_epoch, seen_ticks, seen_at_ms = tonumber(ARGV[12]), ARGV[13], tonumber(ARGV[14]), ARGV[15]
-local has_changed_server = ARGV[16]
+local heartbeat, newcomers_max, journal_max = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+local silent_ms, settled_kept_ms, seen_epoch = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
+local seen_ticks, seen_at_ms, has_changed_server = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 
 local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms = unpack(redis.call('HMGET', config,
   'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms'))
@@ -129,7 +130,7 @@ local function remove_timed_out(set, clock_ms, limit, how, total)
     end
     -- A place alone is a number. `%d` formats it exactly, as a 64-bit integer, and faster than `%.0f`.
     local place = tonumber(visit_text)
-    local visit_step = place and format('%d 1', place % ORDER_RANGE) or visit_text
+    local visit_step = place and format('%d 1', place % ORDER_RANGE) or string.match(visit_text, '^%d+ %d+')
     ends[2 * i - 1], ends[2 * i] = id, version .. visit_step .. deadline_ms .. way
     list[i] = id .. ' ' .. visit_step .. deadline_ms
   end
@@ -142,7 +143,9 @@ local function remove_timed_out(set, clock_ms, limit, how, total)
   redis.call('HINCRBY', state, total, count)
   return count, table.concat(list, ' ')
 end
-local is_journal_full = redis.call('XLEN', journal) + redis.call('ZCARD', deferred) >= journal_max
+local due_count = redis.call('XLEN', journal)
+line.journal_full = due_count >= newcomers_max and 1 or 0
+local is_journal_full = due_count + redis.call('ZCARD', deferred) >= journal_max
 local remove_limit = is_journal_full and 0 or chunk
 local no_shows, no_show_list = remove_timed_out(ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
 local expired, expired_list = remove_timed_out(active, now_ms, remove_limit - no_shows, 'expired', 'expired')

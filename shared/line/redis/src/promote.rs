@@ -31,7 +31,11 @@ pub(super) async fn promote(
         Some(fence) => (fence.epoch.to_string(), fence.watermark),
         None => (String::new(), 0),
     };
-    let call = call.arg(line.journal_limits.all_changes).arg(epoch).arg(mark);
+    let call = call
+        .arg(line.journal_limits.new_entries)
+        .arg(line.journal_limits.all_changes)
+        .arg(epoch)
+        .arg(mark);
     let call = call
         .arg(SHORT_WINDOW_MS)
         .arg(LONG_WINDOW_MS)

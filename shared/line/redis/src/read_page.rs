@@ -81,11 +81,12 @@ fn parse_entry(set: &str, score: &str, visit: Option<&str>, claim_delay_ms: u64)
     } else {
         None
     };
-    let (visit, step) = match (visit, place) {
+    let (visit, step, is_fast_tracked) = match (visit, place) {
         (Some(visit), _) => parse_visit(visit)?,
-        (None, Some(place)) => (place.visit(), Step::Waiting),
+        (None, Some(place)) => (place.visit(), Step::Waiting, false),
         (None, None) => return None,
     };
+    let place = place.or_else(|| is_fast_tracked.then(|| visit.place()));
     let step_ms = match set {
         "waiting" => 0,
         "ready" => score + claim_delay_ms,
@@ -100,13 +101,21 @@ fn parse_entry(set: &str, score: &str, visit: Option<&str>, claim_delay_ms: u64)
     Some(StoredEntry { fact, place })
 }
 
-/// Parses what `visits` has of an entry: `visit step`, or the place of an entry that has its first turn.
-fn parse_visit(text: &str) -> Option<(Visit, Step)> {
-    let Some((visit, step)) = text.split_once(' ') else {
-        let place = WaitScore::from_raw(parse_integer(text)?)?;
-        return Some((place.visit(), Step::Ready));
+/// Parses what `visits` has of an entry: `visit step`, `visit step fast` if it is only known to be
+/// admitted by the fast track, or the place of an entry that has its first turn.
+fn parse_visit(text: &str) -> Option<(Visit, Step, bool)> {
+    let mut words = text.split(' ');
+    let (first, step) = (words.next()?, words.next());
+    let Some(step) = step else {
+        let place = WaitScore::from_raw(parse_integer(first)?)?;
+        return Some((place.visit(), Step::Ready, false));
     };
-    Some((Visit::new(visit.parse().ok()?)?, Step::new(step.parse().ok()?)?))
+    let is_fast_tracked = words.next() == Some("fast");
+    Some((
+        Visit::new(first.parse().ok()?)?,
+        Step::new(step.parse().ok()?)?,
+        is_fast_tracked,
+    ))
 }
 
 fn unreadable_entry(set: &str, id: EntryId, score: &str) -> LineError {

@@ -205,11 +205,15 @@ impl ScriptReply {
 
 /// The event that [repeats](Event::repeat) what is known of a live entry: its status and the step
 /// of its visit.
-pub(super) fn repeat_status(status: &EntryStatus, step: Step) -> Option<Event> {
+pub(super) fn repeat_status(status: &EntryStatus, step: Step, is_fast_tracked: bool) -> Option<Event> {
     let (place, step_ms) = match *status {
         EntryStatus::Waiting { score, .. } => (Some(score), 0),
         EntryStatus::Ready { claim_by_ms, .. } => (None, claim_by_ms),
-        EntryStatus::Active { session_end_ms, .. } => (None, session_end_ms),
+        EntryStatus::Active {
+            visit,
+            session_end_ms,
+            ..
+        } => (is_fast_tracked.then(|| visit.place()), session_end_ms),
     };
     let fact = Fact {
         visit: status.visit(),

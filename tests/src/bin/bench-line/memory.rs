@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use redis::{
@@ -50,7 +50,7 @@ pub(crate) async fn measure_million(bench: &Bench) -> Result<(), Box<dyn Error>>
             &queue,
             &configuration(10_000_000, 1_000_000),
             0,
-            waiting_records(&ids).iter().collect(),
+            waiting_records(&ids, SystemTime::now()).iter().collect(),
         )
         .await?;
     let weight = read_used_memory(&mut connection).await? - before;
@@ -82,21 +82,23 @@ async fn read_used_memory(connection: &mut ConnectionManager) -> Result<u64, Box
     Ok(line.trim().parse()?)
 }
 
-/// The records of entries that joined one after the other.
-fn waiting_records(ids: &[EntryId]) -> Vec<EntryRecord> {
+/// The records of entries that joined one after the other, an hour ago: a record from the future is refused.
+fn waiting_records(ids: &[EntryId], now: SystemTime) -> Vec<EntryRecord> {
     let mut last_order = 0;
+    let since_1970 = now.duration_since(UNIX_EPOCH).expect("the clock is after 1970");
+    let joined_at_ms = u64::try_from(since_1970.as_millis()).expect("a time") - 3_600_000;
     let rules = PutRules {
         grace_seconds: 0,
         retain_hours: 24,
     };
     let record = |id: &EntryId| {
-        let place = WaitScore::next(last_order, 1_800_000_000_000);
+        let place = WaitScore::next(last_order, joined_at_ms);
         last_order = place.order();
         let version = Version { epoch: 1, v: 1 };
         let change = Change {
             id: *id,
             version,
-            at_ms: 1_800_000_000_000,
+            at_ms: joined_at_ms,
             event: Event::Entered { place, after: None },
         };
         EntryRecord::of_change(&change, rules)

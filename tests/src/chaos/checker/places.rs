@@ -48,8 +48,9 @@ fn describe_loss(findings: &Findings, place: &SafePlace<'_>, call: &Call) -> Opt
             Some(format!("ended without a request to end: {call}"))
         }
         200 | 201 if !place.is_about(call) => {
-            let is_let_pass =
-                has_reason(findings, place, call.ended_ms) || is_stale_answer(findings, place, call);
+            let is_let_pass = has_reason(findings, place, call.ended_ms)
+                || is_stale_answer(findings, place, call)
+                || continues_earlier_visit(place, call);
             (!is_let_pass).then(|| format!("another visit: {call}"))
         }
         200 | 201 => {
@@ -91,6 +92,16 @@ fn describe_loss_at_end(findings: &Findings, place: &SafePlace<'_>) -> Option<St
         EntryState::Waiting | EntryState::Ready | EntryState::Active => true,
     };
     (!is_right).then(|| format!("ended without a reason: {record:?}"))
+}
+
+/// Whether the answer is about an earlier visit of the same stay, and the place was provisional: the table had that
+/// visit, of which the visitor has had no answer, and the line lost it.
+fn continues_earlier_visit(place: &SafePlace<'_>, call: &Call) -> bool {
+    let began_unanswered = place.calls.iter().any(|earlier| {
+        earlier.kind == RequestKind::Enter && !earlier.is_acknowledged() && earlier.begun_ms < place.from_ms
+    });
+    let is_earlier = call.number("visit").is_some_and(|visit| visit < place.visit);
+    !place.is_durable && is_earlier && began_unanswered && call.stay == place.stay
 }
 
 /// Whether the line answered with a visit of an earlier stay because it had just restarted with stale data.

@@ -24,11 +24,11 @@ pub(super) fn find_repeated(findings: &Findings, place: &SafePlace<'_>) -> Vec<V
             again.map(|call| place.violation(ONCE, &format!("admitted by {claimed}, and again by: {call}"))),
         );
     }
-    if let Some(ended) = place
-        .calls
-        .iter()
-        .find(|call| is_lasting_end(findings, call) && names_visit(findings, place, call))
-    {
+    if let Some(ended) = place.calls.iter().find(|call| {
+        is_lasting_end(findings, call)
+            && names_visit(findings, place, call)
+            && !is_after_missed_turn(place, call)
+    }) {
         let again = calls_of_visitor_after(findings, place, ended).filter(|call| {
             let is_answer_of_this_stay = call.stay == place.stay;
             call.is_acknowledged()
@@ -82,6 +82,15 @@ fn is_another_session(call: &Call, end_ms: Option<u64>) -> bool {
         Some("active") => call.number("expires_at_ms") > end_ms,
         _ => false,
     }
+}
+
+/// Whether the visitor had missed the turn before this request, so that there was nothing to end, and entering within
+/// the grace gives the old place back.
+fn is_after_missed_turn(place: &SafePlace<'_>, call: &Call) -> bool {
+    place
+        .calls
+        .iter()
+        .any(|earlier| earlier.ended_ms <= call.begun_ms && earlier.number("grace_until_ms").is_some())
 }
 
 /// Whether the answer acknowledges an end that cannot be lost. On a slow machine, an end that took this long

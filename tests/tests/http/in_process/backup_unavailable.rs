@@ -67,6 +67,8 @@ async fn a_full_journal_refuses_new_visitors_and_serves_the_others() {
         assert_eq!(response.body["durable"], false, "the response says so");
         guests.push(guest);
     }
+    // A tick notices that the journal is full.
+    assert_eq!(api.promote().await.promoted, 0);
     let newcomer = new_visitor_id();
     let refused = api.send(ApiRequest::enter().visitor(&newcomer)).await;
     let wait = refused
@@ -99,6 +101,7 @@ async fn a_full_journal_refuses_new_visitors_and_serves_the_others() {
     {
         assert_eq!(stored_state(&api, guest).await, Some(state));
     }
+    api.promote().await;
     api.send(ApiRequest::enter().visitor(&newcomer))
         .await
         .expect_status(201);

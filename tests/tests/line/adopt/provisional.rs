@@ -4,7 +4,7 @@ use vestibule_domain::{
     change::{EndReason, Event},
     entry_status::EntryStatus,
     fact::{Fact, Turn},
-    record::EntryRecord,
+    record::{EntryRecord, PutDecision},
     score::WaitScore,
     state::EntryState,
 };
@@ -15,7 +15,10 @@ use super::{
     adopt, ended_record, expect_live, live_record, missed_turn, place_before, record_after, stored_fact,
     write,
 };
-use crate::{restore::PUT_RULES, settings::two_at_a_time};
+use crate::{
+    restore::PUT_RULES,
+    settings::{bounded, two_at_a_time},
+};
 
 /// Opens a queue in which visitors 1 to 3 wait, and the line lost an earlier visit of visitor 2. Returns the place that
 /// visitor 2 got now.
@@ -215,4 +218,42 @@ pub(crate) async fn a_place_that_is_confirmed_meanwhile_stays(mut subject: Subje
         (EntryState::Ready, place.visit(), false)
     );
     assert!(change.is_some());
+}
+
+/// A fast-tracked visitor whose process was killed before the put is active in the line only. Two requests may find
+/// that at the same time, so none of them may overwrite an earlier visit that the line had lost.
+pub(crate) async fn a_repeated_fast_track_stays_provisional_until_claimed(mut subject: Subject) {
+    subject.open(bounded(5, 5, 1)).await;
+    let entered = subject.enter(visitor(2)).await;
+    let Some(Event::FastTracked { place, .. }) = entered.change.map(|change| change.event) else {
+        panic!("{entered:?}");
+    };
+    subject.advance_seconds(1);
+    let repeat = subject.enter(visitor(2)).await.change.expect("repeated");
+    assert!(repeat.event.is_provisional(), "{repeat:?}");
+    assert_eq!(repeat.event.place(), Some(place));
+    let compared = adopt(&subject, 2, None, AdoptBasis::Known).await;
+    let (_, change, _) = expect_live(compared);
+    assert!(change.expect("the backup has nothing").event.is_provisional());
+
+    // An earlier visit that goes on replaces it, and the record of the repeat has the time of admission.
+    let record = EntryRecord::of_change(&repeat, PUT_RULES);
+    assert_eq!(record.promoted_at_ms, Some(place.joined_at_ms()));
+    let old_visit = place_before(&subject, 10_000).visit();
+    let active = Fact::active(old_visit, subject.clock.now_ms() + 5_000);
+    let earlier = live_record(&subject, 2, active).await;
+    assert_eq!(
+        EntryRecord::decide_put(Some(&earlier), &repeat, PUT_RULES),
+        PutDecision::VisitContinues
+    );
+    let (status, _, has_adopted) = expect_live(adopt_provisional(&subject, place, Some(earlier)).await);
+    assert_eq!((status.visit(), has_adopted), (old_visit, true));
+
+    // A claim is a fact.
+    let fast = subject.enter(visitor(3)).await.status.visit();
+    let (_, claimed) = subject.claim(visitor(3)).await;
+    assert!(!claimed.event.is_provisional(), "{claimed:?}");
+    let repeat = subject.enter(visitor(3)).await.change.expect("repeated");
+    assert_eq!(repeat.event.visit(), fast);
+    assert!(!repeat.event.is_provisional(), "{repeat:?}");
 }

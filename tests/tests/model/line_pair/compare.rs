@@ -200,7 +200,7 @@ fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), String> {
     let ids = |set: &[(EntryId, u64)]| set.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>();
     let with_steps = |steps: &[&str]| {
         let visits = snapshot.visits.iter();
-        let has_step = |text: &str| steps.contains(&text.rsplit(' ').next().unwrap_or_default());
+        let has_step = |text: &str| steps.contains(&text.split(' ').nth(1).unwrap_or_default());
         let fitting = visits.filter(|(_, text)| has_step(text));
         fitting.map(|(id, _)| *id).collect::<BTreeSet<_>>()
     };

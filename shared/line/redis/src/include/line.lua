@@ -7,15 +7,17 @@
 --   entered: how many visits began
 --   offset_ms: what is added to the server's clock, in milliseconds
 --   heartbeat_ms: the line time of the promoter's last tick, in Unix milliseconds; 0 if the promoter is parked
+--   journal_full: 1 if the journal had no room for newcomers at the last tick, else 0
 --   epoch, entrance: as in the hash `config`, so that entering does not read that one too
 local function unpack_line_fields(state)
   local packed = redis.call('HGET', state, 'line')
   if packed then
-    return struct.unpack('<dddddds', packed)
+    return struct.unpack('<ddddddBs', packed)
   end
 end
 
-local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, entrance)
-  local packed = struct.pack('<dddddds', v, last_order, entered, offset_ms, heartbeat_ms, epoch, entrance)
+local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, journal_full, entrance)
+  local packed = struct.pack('<ddddddBs', v, last_order, entered, offset_ms, heartbeat_ms, epoch,
+    journal_full, entrance)
   redis.call('HSET', state, 'line', packed)
 end

@@ -11,7 +11,7 @@ end
 -- Redis searches a small one from its front.
 local function write_new_state(state, v, now_ms, credit, last_order, configuration)
   redis.call('DEL', state)
-  local line = { v = v, last_order = last_order, entered = 0, offset_ms = 0, heartbeat_ms = 0 }
+  local line = { v = v, last_order = last_order, entered = 0, offset_ms = 0, heartbeat_ms = 0, journal_full = 0 }
   write_entrance_fields(state, line, configuration)
   redis.call('HSET', state,
     'paused_at_ms', configuration.paused == '1' and now_ms or 0, 'paused_ms', 0,

@@ -4,6 +4,7 @@
 --   visit, step, step_ms, is_over: what is known of it, as in domain/fact.rs; nil if it is unknown
 --   set: the name of the sorted set that holds it. An entry that timed out has one until `promote` removes it.
 --   place: its place, if it waits
+--   is_fast_tracked: whether it is only known to be admitted by the fast track: see visits.lua
 --   epoch, v, how, at_ms: if it ended, the version, the way and the time of its end
 
 -- Reads what every script about one entry needs of its queue. Returns nil if Redis does not have the queue. `latest_ms`
@@ -37,7 +38,7 @@ end
 
 -- Describes an entry from its score in `set`. Returns nil if the set does not hold it. The deadline of a ready entry is
 -- by the claim clock in the set, and by line time in the table that this returns.
-local function describe_entry(queue, visit, step, set, score)
+local function describe_entry(queue, visit, step, set, is_fast_tracked, score)
   score = score and tonumber(score)
   if not score then
     return nil
@@ -48,7 +49,7 @@ local function describe_entry(queue, visit, step, set, score)
   end
   local clock_ms = set == 'ready' and queue.claim_clock_ms or queue.now_ms
   local entry = { is_live = score > clock_ms, state = set, set = set, visit = visit, step = step,
-    step_ms = score + queue.now_ms - clock_ms, is_over = score <= clock_ms }
+    step_ms = score + queue.now_ms - clock_ms, is_over = score <= clock_ms, is_fast_tracked = is_fast_tracked }
   if entry.is_over then
     -- The next `promote` removes the entry and gives its end a version. Nothing was written yet.
     entry.state, entry.epoch, entry.v, entry.at_ms = 'ended', queue.epoch, queue.line.v, queue.now_ms
@@ -63,8 +64,8 @@ local function describe_missing(end_text)
 end
 
 local function find_entry(queue, keys, id)
-  local visit, step, set = parse_visit(redis.call('HGET', keys.visits, id))
-  return describe_entry(queue, visit, step, set, redis.call('ZSCORE', keys[set], id))
+  local visit, step, set, is_fast_tracked = parse_visit(redis.call('HGET', keys.visits, id))
+  return describe_entry(queue, visit, step, set, is_fast_tracked, redis.call('ZSCORE', keys[set], id))
     or describe_missing(redis.call('HGET', keys.ended, id))
 end
 
@@ -92,6 +93,7 @@ end
 
 -- Makes an entry active until `end_ms`, or moves the end of its session. The caller has removed it from any other set.
 local function put_active(keys, id, entry, end_ms)
+  entry.is_fast_tracked = false
   entry.is_live, entry.state, entry.set, entry.step, entry.step_ms = true, 'active', 'active', 4, end_ms
   redis.call('ZADD', keys.active, string.format('%.0f', end_ms), id)
   redis.call('HSET', keys.visits, id, string.format('%.0f 4', entry.visit))
