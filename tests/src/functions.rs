@@ -215,6 +215,7 @@ fn deployment_name(tables: &TableNames) -> String {
 fn function_definitions(config: &DeploymentConfig, variables: &BTreeMap<String, String>) -> Vec<Function> {
     let minute = Duration::from_mins(1);
     [
+        ("document", Duration::from_secs(10), config.environments_max),
         ("enter", Duration::from_secs(10), config.environments_max),
         ("status", config.status_timeout, config.environments_max),
         ("validate", Duration::from_secs(10), config.environments_max),

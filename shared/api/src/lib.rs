@@ -64,7 +64,7 @@ mod watcher;
 pub use self::{
     code::Code,
     problem::Problem,
-    routes::{enter_routes, router, router_with, status_routes, validate_routes},
+    routes::{document_routes, enter_routes, router, router_with, status_routes, validate_routes},
     state::ApiState,
 };
 

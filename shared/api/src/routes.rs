@@ -25,6 +25,11 @@ use crate::config::Origins;
 /// How long a browser may cache what CORS allows.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_mins(10);
 
+/// The routes of the function `document`. It also answers the preflights of all routes.
+pub fn document_routes(state: Arc<ApiState>) -> Router {
+    add_layers(public_routes(), Router::new(), state)
+}
+
 /// The routes of the function `enter`.
 pub fn enter_routes(state: Arc<ApiState>) -> Router {
     add_layers(visitor_routes().merge(extend_route()), Router::new(), state)
@@ -48,20 +53,25 @@ pub fn router(state: Arc<ApiState>) -> Router {
 /// All routes of the API, next to routes of the process's own. The process's own routes also get a
 /// request id and answer with problems. CORS applies to the routes of the API only.
 pub fn router_with(state: Arc<ApiState>, other_routes: Router) -> Router {
-    let api_routes = visitor_routes()
+    let api_routes = public_routes()
+        .merge(visitor_routes())
         .merge(poll_routes())
         .merge(service_routes())
         .merge(extend_route());
     add_layers(api_routes, other_routes, state)
 }
 
-fn visitor_routes() -> Router<Arc<ApiState>> {
+fn public_routes() -> Router<Arc<ApiState>> {
     Router::new()
         .route("/queues/{queue}", get(public_document::handle))
+        .route("/.well-known/jwks.json", get(jwks::handle))
+}
+
+fn visitor_routes() -> Router<Arc<ApiState>> {
+    Router::new()
         .route("/queues/{queue}/entries", post(enter::handle))
         .route("/queues/{queue}/entries/{token}", delete(leave::handle))
         .route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
-        .route("/.well-known/jwks.json", get(jwks::handle))
 }
 
 fn poll_routes() -> Router<Arc<ApiState>> {

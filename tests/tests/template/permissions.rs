@@ -34,8 +34,8 @@ fn functions_that_restore_may_update_queue_metadata() {
 
 /// While the promoter is down, these functions run fallback ticks, which read the fence and raise it.
 #[test]
-fn enter_and_status_may_update_only_the_fence() {
-    for role in ["EnterRole", "StatusRole"] {
+fn functions_that_tick_may_update_only_the_fence() {
+    for role in ["DocumentRole", "EnterRole", "StatusRole"] {
         assert_eq!(find_statements(role, "Query").len(), 1, "{role}");
         let statements = find_statements(role, "UpdateItem");
         assert_eq!(statements.len(), 1, "{role}");
@@ -46,7 +46,7 @@ fn enter_and_status_may_update_only_the_fence() {
         find_statements("ValidateRole", "UpdateItem").is_empty(),
         "the function validate runs no fallback ticks"
     );
-    for role in ["EnterRole", "StatusRole", "ValidateRole"] {
+    for role in ["DocumentRole", "EnterRole", "StatusRole", "ValidateRole"] {
         assert!(find_statements(role, "PutItem").is_empty(), "{role}");
     }
 }

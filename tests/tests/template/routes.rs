@@ -14,7 +14,7 @@ use tower::ServiceExt;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, Origins},
-    enter_routes, status_routes, validate_routes,
+    document_routes, enter_routes, status_routes, validate_routes,
 };
 use vestibule_backup_file::FileBackup;
 use vestibule_line_memory::MemoryLine;
@@ -160,7 +160,7 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
         .collect()
 }
 
-fn functions() -> ([(&'static str, Router); 3], TempDir) {
+fn functions() -> ([(&'static str, Router); 4], TempDir) {
     let dir = tempfile::tempdir().expect("a folder");
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
     let config = ApiConfig {
@@ -176,6 +176,7 @@ fn functions() -> ([(&'static str, Router); 3], TempDir) {
         stopped,
     );
     let routers = [
+        ("DocumentFunction", document_routes(state.clone())),
         ("EnterFunction", enter_routes(state.clone())),
         ("StatusFunction", status_routes(state.clone())),
         ("ValidateFunction", validate_routes(state)),

@@ -73,6 +73,7 @@ impl Calls {
     pub(crate) fn request_for(&self, function: &str) -> Value {
         let entry = json!({ "queue": self.queue, "token": self.token });
         match function {
+            "document" => event("GET", "/queues/{queue}", &json!({ "queue": self.queue })),
             "enter" => {
                 let enter = event("POST", "/queues/{queue}/entries", &json!({ "queue": self.queue }));
                 with_header(enter, "X-Visitor-Id", &Uuid::new_v4().to_string())
