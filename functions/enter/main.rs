@@ -1,4 +1,4 @@
-//! The function `enter`: serves the routes by which visitors enter a queue, claim their turn and leave.
+//! The function `enter`: serves the routes by which visitors enter a queue and leave.
 
 use vestibule_api::{enter_routes, serve::serve};
 use vestibule_runtime::start;

@@ -217,6 +217,7 @@ fn function_definitions(config: &DeploymentConfig, variables: &BTreeMap<String, 
     [
         ("document", Duration::from_secs(10), config.environments_max),
         ("enter", Duration::from_secs(10), config.environments_max),
+        ("claim", Duration::from_secs(10), config.environments_max),
         ("status", config.status_timeout, config.environments_max),
         ("validate", Duration::from_secs(10), config.environments_max),
         ("admin", minute, config.environments_max),

@@ -64,7 +64,9 @@ mod watcher;
 pub use self::{
     code::Code,
     problem::Problem,
-    routes::{document_routes, enter_routes, router, router_with, status_routes, validate_routes},
+    routes::{
+        claim_routes, document_routes, enter_routes, router, router_with, status_routes, validate_routes,
+    },
     state::ApiState,
 };
 

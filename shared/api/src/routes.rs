@@ -35,6 +35,11 @@ pub fn enter_routes(state: Arc<ApiState>) -> Router {
     add_layers(visitor_routes().merge(extend_route()), Router::new(), state)
 }
 
+/// The routes of the function `claim`.
+pub fn claim_routes(state: Arc<ApiState>) -> Router {
+    add_layers(claim_route(), Router::new(), state)
+}
+
 /// The routes of the function `status`.
 pub fn status_routes(state: Arc<ApiState>) -> Router {
     add_layers(poll_routes(), Router::new(), state)
@@ -55,6 +60,7 @@ pub fn router(state: Arc<ApiState>) -> Router {
 pub fn router_with(state: Arc<ApiState>, other_routes: Router) -> Router {
     let api_routes = public_routes()
         .merge(visitor_routes())
+        .merge(claim_route())
         .merge(poll_routes())
         .merge(service_routes())
         .merge(extend_route());
@@ -71,7 +77,10 @@ fn visitor_routes() -> Router<Arc<ApiState>> {
     Router::new()
         .route("/queues/{queue}/entries", post(enter::handle))
         .route("/queues/{queue}/entries/{token}", delete(leave::handle))
-        .route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
+}
+
+fn claim_route() -> Router<Arc<ApiState>> {
+    Router::new().route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
 }
 
 fn poll_routes() -> Router<Arc<ApiState>> {

@@ -27,7 +27,9 @@ use crate::{
     servers::dynamodb_url,
 };
 
-const FUNCTIONS: [&str; 6] = ["document", "enter", "status", "validate", "promoter", "admin"];
+const FUNCTIONS: [&str; 7] = [
+    "document", "enter", "claim", "status", "validate", "promoter", "admin",
+];
 /// How long a promoter runs. In production it is a minute.
 const PROMOTER_RUN: Duration = Duration::from_secs(15);
 /// The pause between two promoters.

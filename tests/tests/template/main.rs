@@ -2,6 +2,7 @@
 
 mod answers;
 mod declarations;
+mod isolation;
 mod markdown;
 mod permissions;
 mod problem_codes;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tower::ServiceExt;
 use vestibule_api::{
-    ApiState,
+    ApiState, claim_routes,
     config::{ApiConfig, Origins},
     document_routes, enter_routes, status_routes, validate_routes,
 };
@@ -160,7 +160,7 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
         .collect()
 }
 
-fn functions() -> ([(&'static str, Router); 4], TempDir) {
+fn functions() -> ([(&'static str, Router); 5], TempDir) {
     let dir = tempfile::tempdir().expect("a folder");
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
     let config = ApiConfig {
@@ -178,6 +178,7 @@ fn functions() -> ([(&'static str, Router); 4], TempDir) {
     let routers = [
         ("DocumentFunction", document_routes(state.clone())),
         ("EnterFunction", enter_routes(state.clone())),
+        ("ClaimFunction", claim_routes(state.clone())),
         ("StatusFunction", status_routes(state.clone())),
         ("ValidateFunction", validate_routes(state)),
     ];

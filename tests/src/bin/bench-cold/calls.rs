@@ -78,6 +78,11 @@ impl Calls {
                 let enter = event("POST", "/queues/{queue}/entries", &json!({ "queue": self.queue }));
                 with_header(enter, "X-Visitor-Id", &Uuid::new_v4().to_string())
             }
+            "claim" => with_header(
+                event("POST", &format!("{ENTRY}/claim"), &entry),
+                "X-Visitor-Id",
+                &self.visitor,
+            ),
             "status" => with_header(event("GET", ENTRY, &entry), "X-Visitor-Id", &self.visitor),
             "validate" => {
                 let mut validate = event("POST", &format!("{ENTRY}/validate"), &entry);

@@ -22,7 +22,9 @@ use self::{
 
 /// The number of starts of each function. The median counts.
 const STARTS: usize = 10;
-const FUNCTIONS: [&str; 6] = ["document", "enter", "status", "validate", "promoter", "admin"];
+const FUNCTIONS: [&str; 7] = [
+    "document", "enter", "claim", "status", "validate", "promoter", "admin",
+];
 const MEGABYTE: f64 = 1_000_000.0;
 
 /// The figures of one function.

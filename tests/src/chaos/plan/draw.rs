@@ -140,7 +140,7 @@ fn draw_table_fault(draw: &mut impl Rng) -> (Fault, u64) {
 }
 
 fn draw_kill(draw: &mut impl Rng) -> Fault {
-    let function = ["enter", "enter", "promoter", "promoter", "validate", "status"][draw.random_range(0..6)];
+    let function = ["enter", "claim", "promoter", "promoter", "validate", "status"][draw.random_range(0..6)];
     let written = draw.random();
     if function == "status" || draw.random() {
         Fault::FunctionKilled { function }

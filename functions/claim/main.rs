@@ -1,0 +1,10 @@
+//! The function `claim`: serves the route by which visitors claim their turn.
+
+use vestibule_api::{claim_routes, serve::serve};
+use vestibule_runtime::start;
+
+#[tokio::main]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    vestibule_telemetry::init_logging();
+    serve(claim_routes(start::connect_api().await?)).await
+}
