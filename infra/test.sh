@@ -18,6 +18,8 @@ need_valkey >/dev/null
 need_ministack >/dev/null
 VESTIBULE_CHROMIUM=$(need_chromium)
 export VESTIBULE_CHROMIUM
+VESTIBULE_NGINX=$(need_nginx)
+export VESTIBULE_NGINX
 
 # Documentation tests run first. They need no server, and the summary of the suites is then the end of the output.
 cargo test --doc --workspace --locked

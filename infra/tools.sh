@@ -4,6 +4,7 @@
 # environments under .tools/, which `make clean` removes.
 #
 #   need_redis       redis-server and redis-cli, from the system's package manager
+#   need_nginx       prints the path of nginx; installs it with the system's package manager if needed
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
 #   need_python      prints the path of a Python that can create virtual environments
@@ -97,6 +98,30 @@ need_redis() {
   if ((${version:-0} < REDIS_MINIMUM)); then
     fail "this needs Redis $REDIS_MINIMUM or newer, but $(command -v redis-server) is version ${version:-unknown}. Update it."
   fi
+}
+
+# The packages of some systems put it where only root looks for programs.
+find_nginx() {
+  local name
+  for name in nginx /usr/sbin/nginx; do
+    if have "$name"; then
+      command -v "$name"
+      return
+    fi
+  done
+  return 1
+}
+
+need_nginx() {
+  if find_nginx; then return; fi
+  if have apt-get; then
+    apt_install nginx
+  elif have brew; then
+    say "installing nginx with Homebrew"
+    brew install nginx >&2 || fail "Homebrew could not install nginx. See its message above."
+  fi
+  hash -r
+  find_nginx || fail "nginx is missing. Install it and run this again."
 }
 
 need_openssl() {

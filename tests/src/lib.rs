@@ -1,6 +1,7 @@
 //! The harness that the suites share.
 
 pub mod api;
+pub mod caching_proxy;
 pub mod captured_output;
 pub mod chaos;
 pub mod cluster;

@@ -1,0 +1,172 @@
+//! A cache in front of the API: it answers a crowd of readers, and it never keeps the answer to a visitor.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    extract::Request,
+    middleware::{Next, from_fn},
+};
+use futures_util::future::join_all;
+use reqwest::{Client, Response, header};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use uuid::Uuid;
+use vestibule_tests::{
+    caching_proxy::CachingProxy,
+    in_process::{InProcessApi, QUEUE, entry_path},
+};
+
+const READERS: usize = 200;
+/// How long caches may keep the public document.
+const MAX_AGE: Duration = Duration::from_secs(2);
+
+/// Counts the requests that reach the API, by method and path.
+#[derive(Debug, Clone, Default)]
+struct RequestCounter(Arc<Mutex<BTreeMap<String, usize>>>);
+
+impl RequestCounter {
+    fn add(&self, request: &Request) {
+        let route = format!("{} {}", request.method(), request.uri().path());
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(route).or_default() += 1;
+    }
+
+    fn count(&self, method: &str, path: &str) -> usize {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts
+            .get(&format!("{method} {path}"))
+            .copied()
+            .unwrap_or_default()
+    }
+}
+
+/// An API with a cache in front.
+struct Scene {
+    requests: RequestCounter,
+    proxy: CachingProxy,
+    http: Client,
+    _api: InProcessApi,
+}
+
+impl Scene {
+    async fn start() -> Self {
+        let api = InProcessApi::start(json!({ "capacity": 1, "batch": 1 })).await;
+        let requests = RequestCounter::default();
+        let proxy = CachingProxy::start(listen(api.router.clone(), requests.clone()).await);
+        Self {
+            requests,
+            proxy,
+            http: Client::new(),
+            _api: api,
+        }
+    }
+
+    async fn read(&self, path: &str) -> Response {
+        self.http
+            .get(self.proxy.url(path))
+            .send()
+            .await
+            .expect("an answer")
+    }
+
+    async fn enter(&self, visitor: &str) -> Response {
+        let request = self.http.post(self.proxy.url(&entries_path())).json(&json!({}));
+        let answer = request.header("X-Visitor-Id", visitor).send().await;
+        answer.expect("an answer")
+    }
+}
+
+async fn listen(router: Router, requests: RequestCounter) -> SocketAddr {
+    let counted = router.layer(from_fn(move |request: Request, next: Next| {
+        requests.add(&request);
+        next.run(request)
+    }));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move { axum::serve(listener, counted).await });
+    address
+}
+
+fn document_path() -> String {
+    format!("/queues/{QUEUE}")
+}
+
+fn entries_path() -> String {
+    format!("/queues/{QUEUE}/entries")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_readers_causes_few_origin_requests() {
+    let scene = Scene::start().await;
+    let started = Instant::now();
+    let readers = (0..READERS).map(|reader| {
+        let scene = &scene;
+        async move {
+            // Half of them arrive while the first document is fetched, the others later.
+            tokio::time::sleep(Duration::from_millis(if reader % 2 == 0 { 0 } else { 500 })).await;
+            // The name of another queue in the query string, to be sure that it does not count.
+            let answer = scene.read(&format!("{}?reader={reader}", document_path())).await;
+            assert_eq!(answer.status(), 200);
+            answer.json::<Value>().await.expect("JSON")
+        }
+    });
+    let documents = join_all(readers).await;
+    let took = started.elapsed();
+    assert!(took < MAX_AGE, "{READERS} readers took {took:?}");
+    for document in &documents {
+        assert_eq!(document["queue"], QUEUE);
+    }
+    let reached_origin = scene.requests.count("GET", &document_path());
+    assert!(
+        (1..=2).contains(&reached_origin),
+        "{READERS} readers caused {reached_origin} requests to the origin"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_is_renewed_after_its_time() {
+    let scene = Scene::start().await;
+    let first: Value = scene.read(&document_path()).await.json().await.expect("JSON");
+    assert_eq!(first["waiting"], 0);
+    for _ in 0..2 {
+        scene.enter(&Uuid::new_v4().to_string()).await;
+    }
+    let until = Instant::now() + 5 * MAX_AGE;
+    loop {
+        let document: Value = scene.read(&document_path()).await.json().await.expect("JSON");
+        if document["waiting"] == 1 {
+            break;
+        }
+        assert!(Instant::now() < until, "the cache still answers {document}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_to_a_visitor_are_never_cached() {
+    let scene = Scene::start().await;
+    let (first, second) = (Uuid::new_v4().to_string(), Uuid::new_v4().to_string());
+    let mut tokens = Vec::new();
+    for (visitor, status) in [(&first, 201), (&second, 201), (&first, 200)] {
+        let answer = scene.enter(visitor).await;
+        assert_eq!(answer.status(), status);
+        assert_eq!(answer.headers()[header::CACHE_CONTROL], "no-store");
+        assert!(!answer.headers().contains_key("x-cache"));
+        let entry: Value = answer.json().await.expect("JSON");
+        tokens.push(entry["token"].as_str().expect("a token").to_owned());
+    }
+    assert_ne!(tokens[0], tokens[1], "a visitor got the place of another one");
+    assert_eq!(tokens[0], tokens[2]);
+    assert_eq!(scene.requests.count("POST", &entries_path()), 3);
+
+    for _ in 0..3 {
+        assert_eq!(scene.read(&entry_path(&tokens[1])).await.status(), 200);
+    }
+    assert_eq!(scene.requests.count("GET", &entry_path(&tokens[1])), 3);
+}
