@@ -1,6 +1,7 @@
 //! Compares what is deployed, `template.yaml` and `infra/openapi.yaml`, with the code.
 
 mod answers;
+mod cache;
 mod declarations;
 mod isolation;
 mod markdown;
