@@ -129,6 +129,24 @@ async fn a_crowd_of_readers_causes_few_origin_requests() {
     );
 }
 
+/// A page that names a wrong queue is open in as many browsers as a right one.
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_an_absent_queue_cause_few_origin_requests() {
+    let scene = Scene::start().await;
+    let path = "/queues/TIMEDEAL:404";
+    let answers = join_all((0..READERS).map(|_| scene.read(path))).await;
+    for answer in answers {
+        assert_eq!(answer.status(), 404);
+        let problem: Value = answer.json().await.expect("JSON");
+        assert_eq!(problem["code"], "unknown-queue");
+    }
+    let reached_origin = scene.requests.count("GET", path);
+    assert!(
+        (1..=2).contains(&reached_origin),
+        "{READERS} readers caused {reached_origin} requests to the origin"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_is_renewed_after_its_time() {
     let scene = Scene::start().await;

@@ -6,8 +6,8 @@ use std::{any::Any, sync::Arc, time::Duration};
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    http::{HeaderName, Method, header},
-    middleware::from_fn,
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::{from_fn, map_response},
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
@@ -24,6 +24,9 @@ use crate::config::Origins;
 
 /// How long a browser may cache what CORS allows.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_mins(10);
+
+/// How long caches may keep the answer that there is no public document, in seconds of `max-age`.
+const ABSENCE_CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=2");
 
 /// The routes of the function `document`. It also answers the preflights of all routes.
 pub fn document_routes(state: Arc<ApiState>) -> Router {
@@ -69,8 +72,27 @@ pub fn router_with(state: Arc<ApiState>, other_routes: Router) -> Router {
 
 fn public_routes() -> Router<Arc<ApiState>> {
     Router::new()
-        .route("/queues/{queue}", get(public_document::handle))
+        .route(
+            "/queues/{queue}",
+            get(public_document::handle).layer(map_response(let_caches_keep_absence)),
+        )
         .route("/.well-known/jwks.json", get(jwks::handle))
+}
+
+/// Lets caches keep the answer that a queue is unknown, gone or unavailable. Readers of an absent document
+/// cost as much as those of a document, and `CloudFront` keeps no 404 or 410 that says `no-store`.
+async fn let_caches_keep_absence(mut response: Response) -> Response {
+    let is_absence = matches!(
+        response.status(),
+        StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::SERVICE_UNAVAILABLE
+    );
+    if is_absence {
+        response
+            .headers_mut()
+            .entry(header::CACHE_CONTROL)
+            .or_insert(ABSENCE_CACHE_CONTROL);
+    }
+    response
 }
 
 fn visitor_routes() -> Router<Arc<ApiState>> {

@@ -58,14 +58,23 @@ impl ApiResponse {
         self
     }
 
-    /// Asserts that this is a complete problem document with this status and code.
+    /// Asserts that this is a complete problem document with this status and code, which no cache keeps.
     pub fn expect_problem(&self, status: u16, code: &str) -> &Self {
+        self.expect_problem_kept(status, code, "no-store")
+    }
+
+    /// The same for the answer that there is no public document, which caches may keep as long as a document.
+    pub fn expect_absent_document(&self, status: u16, code: &str) -> &Self {
+        self.expect_problem_kept(status, code, "public, max-age=2")
+    }
+
+    fn expect_problem_kept(&self, status: u16, code: &str, cache_control: &str) -> &Self {
         self.expect_status(status);
         assert_eq!(self.text("code"), code, "{self:?}");
         assert_eq!(self.number("status"), u64::from(status));
         assert_eq!(self.text("type"), format!("urn:problem-type:vestibule:{code}"));
         assert_eq!(self.header("content-type"), "application/problem+json");
-        assert_eq!(self.header("cache-control"), "no-store");
+        assert_eq!(self.header("cache-control"), cache_control);
         assert_eq!(self.text("request_id"), self.header("x-request-id"));
         assert!(!self.text("title").is_empty() && !self.text("detail").is_empty());
         self

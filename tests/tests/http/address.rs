@@ -44,8 +44,9 @@ async fn a_method_that_a_path_lacks_is_refused(backend: &Backend) {
 }
 
 async fn an_unknown_queue_is_not_found(backend: &Backend) {
+    let document = backend.send(ApiRequest::get("/queues/nowhere")).await;
+    document.expect_absent_document(404, "unknown-queue");
     for request in [
-        ApiRequest::get("/queues/nowhere"),
         ApiRequest::post("/queues/nowhere/entries"),
         ApiRequest::get(format!("/queues/nowhere/entries/{TOKEN}")),
         ApiRequest::delete(format!("/queues/nowhere/entries/{TOKEN}")),

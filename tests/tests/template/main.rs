@@ -2,6 +2,7 @@
 
 mod answers;
 mod cache;
+mod cdn;
 mod declarations;
 mod isolation;
 mod markdown;
