@@ -60,10 +60,12 @@ async fn answer(
     }
     let (kind, place) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
+    let lane = state.read_lane_of_far_entry(&snapshot, place.status).await;
     let mut body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,
         status: place.status,
+        lane,
         record: place.record,
         durable: place.durable,
         is_owner_proven: true,

@@ -9,7 +9,11 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     estimate::Estimate,
     id::{EntryId, Visitor},
-    poll_pacing::{RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, renew_after_ms, retry_after_ms},
+    lane::LaneProgress,
+    poll_pacing::{
+        RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, look_after_ms, renew_after_ms, retry_after_ms,
+    },
+    queue_state::QueueState,
     record::EntryRecord,
     state::EntryState,
 };
@@ -28,8 +32,24 @@ pub(super) struct EntryBody {
     token: String,
     visit: u64,
     state: EntryState,
+    /// What the queue does, and the operator's message, so that a client needs no second request.
+    queue_state: QueueState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// The order of the entry in line, and its lane: the public document says up to which place
+    /// visitors are called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lane: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
+    /// How many entries of the lane had gone ahead when the position was read. Only an entry that is
+    /// not called has this and `look_after_ms`: its client reads the public document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gone_ahead: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    look_after_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,8 +61,13 @@ pub(super) struct EntryBody {
     promoted_at_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     claim_by_ms: Option<u64>,
+    /// The deadlines as durations, for clients that do not trust their clocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claim_in_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_in_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pass: Option<Pass>,
     /// Whether the change by this request survives the loss of the line. Left out if the request changed
@@ -59,6 +84,9 @@ pub(super) struct EntryViewInput<'a> {
     pub(super) snapshot: &'a QueueSnapshot,
     pub(super) id: EntryId,
     pub(super) status: EntryStatus,
+    /// How far the lane of the entry has moved, if the entry is not called: see
+    /// [`ApiState::read_lane_of_far_entry`].
+    pub(super) lane: Option<LaneProgress>,
     /// The record of the entry, if the backup returned one.
     pub(super) record: Option<EntryRecord>,
     /// Whether the backup has the change; `None` if the request changed nothing.
@@ -68,6 +96,27 @@ pub(super) struct EntryViewInput<'a> {
 }
 
 impl ApiState {
+    /// Reads how far the lane has moved of an entry that is not called, after its position was read.
+    /// `None` for any other entry. Without an answer of the line, the client polls the entry.
+    pub(super) async fn read_lane_of_far_entry(
+        &self,
+        snapshot: &QueueSnapshot,
+        status: EntryStatus,
+    ) -> Option<LaneProgress> {
+        let EntryStatus::Waiting { score, .. } = status else {
+            return None;
+        };
+        if snapshot.is_called(score) {
+            return None;
+        }
+        let lane = self
+            .line
+            .lane_progress(&snapshot.queue, score.lane())
+            .await
+            .ok()?;
+        (score.raw() > lane.check_in_through).then_some(lane)
+    }
+
     /// Builds the JSON of an entry.
     pub(super) fn entry_body(&self, input: EntryViewInput<'_>) -> Result<EntryBody, Problem> {
         let (snapshot, status) = (input.snapshot, input.status);
@@ -78,6 +127,14 @@ impl ApiState {
             token: input.id.to_string(),
             visit: status.visit().number(),
             state: status.state(),
+            queue_state: snapshot.settings().queue_state(),
+            message: snapshot.settings().message.clone(),
+            place: None,
+            lane: None,
+            gone_ahead: None,
+            look_after_ms: None,
+            claim_in_ms: None,
+            expires_in_ms: None,
             position: None,
             waiting: None,
             estimated_wait_seconds: None,
@@ -94,10 +151,19 @@ impl ApiState {
         match status {
             EntryStatus::Waiting { score, position } => {
                 body.joined_at_ms = Some(score.joined_at_ms());
+                body.place = Some(score.raw());
+                body.lane = Some(score.lane());
                 body.fill_wait(snapshot, position);
+                if let Some(lane) = input.lane {
+                    body.gone_ahead = Some(lane.gone_ahead);
+                    body.look_after_ms = Some(look_after_ms(rand::random()));
+                }
             }
-            EntryStatus::Ready { claim_by_ms, .. } => {
+            EntryStatus::Ready {
+                claim_by_ms, now_ms, ..
+            } => {
                 body.claim_by_ms = Some(claim_by_ms);
+                body.claim_in_ms = Some(claim_by_ms.saturating_sub(now_ms));
                 body.retry_after_ms = RETRY_READY_MS;
             }
             EntryStatus::Active {
@@ -108,6 +174,7 @@ impl ApiState {
                 let pass_ms = u64::from(snapshot.settings().pass_seconds) * 1_000;
                 let left_ms = session_end_ms.saturating_sub(now_ms);
                 body.expires_at_ms = Some(session_end_ms);
+                body.expires_in_ms = Some(left_ms);
                 body.retry_after_ms = renew_after_ms(pass_ms).min(left_ms);
                 if input.is_owner_proven {
                     body.pass = Some(self.sign_pass(snapshot, input.id, status, session_end_ms, now_ms)?);
@@ -160,11 +227,12 @@ impl EntryBody {
     ) -> Self {
         let deadline_of = |state| record.expires_at_ms.filter(|_| record.state == state);
         let expires_at_ms = deadline_of(EntryState::Active);
+        let left_until = |at_ms: u64| at_ms.saturating_sub(now_ms);
         let again_ms = degraded_retry_after_ms(known.claim_ms, rand::random());
         let retry_after_ms = match &pass {
             Some(_) => {
                 let pass_ms = u64::from(known.settings.pass_seconds) * 1_000;
-                let left_ms = expires_at_ms.map_or(0, |end_ms| end_ms.saturating_sub(now_ms));
+                let left_ms = expires_at_ms.map_or(0, left_until);
                 renew_after_ms(pass_ms).min(left_ms.max(RETRY_MIN_MS))
             }
             None => again_ms,
@@ -174,6 +242,14 @@ impl EntryBody {
             token: record.id.to_string(),
             visit: record.visit().number(),
             state: record.state,
+            queue_state: known.settings.queue_state(),
+            message: known.settings.message.clone(),
+            place: None,
+            lane: None,
+            gone_ahead: None,
+            look_after_ms: None,
+            claim_in_ms: deadline_of(EntryState::Ready).map(left_until),
+            expires_in_ms: expires_at_ms.map(left_until),
             position: None,
             waiting: None,
             estimated_wait_seconds: None,

@@ -88,6 +88,7 @@ pub(super) async fn handle(
         snapshot: &snapshot,
         id,
         status,
+        lane: None,
         record: write.record,
         durable: Some(write.durable),
         is_owner_proven,

@@ -8,7 +8,11 @@ use vestibule_engine::{
 };
 use vestibule_line::{ClaimOutcome, EntryLookup, ExtendOutcome, LineError, NotFound, ValidateOutcome};
 
-use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};
+use super::{
+    ApiState,
+    problem::{Grace, Problem},
+    queue_cache::QueueSnapshot,
+};
 
 /// Why a query about an entry has no result.
 pub(super) enum QueryError {
@@ -160,9 +164,12 @@ pub(super) fn grace_until_ms(outcome: &MissingEntryOutcome, snapshot: &QueueSnap
 
 /// Converts the outcome into the problem that the client gets.
 pub(super) fn outcome_problem(outcome: MissingEntryOutcome, snapshot: &QueueSnapshot) -> Problem {
-    let grace_until_ms = grace_until_ms(&outcome, snapshot);
+    let grace = grace_until_ms(&outcome, snapshot).map(|until_ms| Grace {
+        until_ms,
+        left_ms: until_ms.saturating_sub(snapshot.now_ms()),
+    });
     match outcome {
-        MissingEntryOutcome::Ended(record) => Problem::ended(&record, grace_until_ms),
+        MissingEntryOutcome::Ended(record) => Problem::ended(&record, grace),
         MissingEntryOutcome::Unconfirmed(error) => Problem::backup_unavailable(&error),
         MissingEntryOutcome::Restored(_) | MissingEntryOutcome::Unclear => {
             Problem::recovering("the line did not have the entry a moment ago")

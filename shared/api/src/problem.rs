@@ -38,6 +38,15 @@ pub struct Problem {
     cause: Option<String>,
 }
 
+/// How long a visitor who missed the turn may enter again at the old place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grace {
+    /// Until when, in Unix milliseconds.
+    pub(crate) until_ms: u64,
+    /// How long from now, in milliseconds.
+    pub(crate) left_ms: u64,
+}
+
 /// The last state of an entry that ended.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct LastState {
@@ -48,6 +57,9 @@ struct LastState {
     ended_at_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     grace_until_ms: Option<u64>,
+    /// The same as a duration, for clients that do not trust their clocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grace_in_ms: Option<u64>,
 }
 
 /// The body of a problem.
@@ -146,14 +158,15 @@ impl Problem {
         )
     }
 
-    /// An entry that ended, as its record shows it. Until `grace_until_ms` (Unix milliseconds) the
-    /// visitor may enter again at the old place.
-    pub(crate) fn ended(record: &EntryRecord, grace_until_ms: Option<u64>) -> Self {
+    /// An entry that ended, as its record shows it. During the grace the visitor may enter again at
+    /// the old place.
+    pub(crate) fn ended(record: &EntryRecord, grace: Option<Grace>) -> Self {
         Self::ended_with(LastState {
             state: record.state,
             visit: Some(record.visit().number()),
             ended_at_ms: record.ended_at_ms,
-            grace_until_ms,
+            grace_until_ms: grace.map(|grace| grace.until_ms),
+            grace_in_ms: grace.map(|grace| grace.left_ms),
         })
     }
 

@@ -1,6 +1,6 @@
 //! `GET /queues/{queue}`: the public document of a queue, which every client may read.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     extract::State,
@@ -8,13 +8,31 @@ use axum::{
     response::Response,
 };
 use serde::Serialize;
-use vestibule_domain::{pace::LimitedBy, settings::Entrance};
+use vestibule_domain::{
+    lane::LaneProgress,
+    pace::LimitedBy,
+    poll_pacing::{DOCUMENT_REFRESH_FAR_MS, DOCUMENT_REFRESH_NEAR_MS, resync_ms},
+    queue_state::QueueState,
+    settings::Entrance,
+};
 
 use super::{ApiState, entry::json, problem::Problem, request::QueuePath};
 
 #[derive(Serialize)]
 struct PublicDocument<'a> {
     queue: &'a str,
+    state: QueueState,
+    epoch: u32,
+    generation: u32,
+    /// Line time, in Unix milliseconds. A copy with an earlier time than one already seen is stale.
+    now_ms: u64,
+    /// The least and the longest time until a client reads the document again, in milliseconds.
+    refresh_near_ms: u64,
+    refresh_far_ms: u64,
+    /// Over which time clients spread their requests after a new epoch or generation, in milliseconds.
+    resync_ms: u64,
+    /// How far each lane has moved, by the number of the lane.
+    lanes: BTreeMap<u8, LaneDocument>,
     waiting: u64,
     /// Entries served per second; `null` before any were served.
     rate: Option<f64>,
@@ -31,14 +49,51 @@ struct PublicDocument<'a> {
     target_url: Option<&'a str>,
 }
 
+/// How far a lane has moved.
+#[derive(Serialize)]
+struct LaneDocument {
+    /// The highest place that was promoted.
+    promoted_through: u64,
+    /// Up to this place, visitors are called: their clients poll the entries.
+    check_in_through: u64,
+    /// The highest place that went past the head.
+    passed_through: u64,
+    /// How many entries went past the head, less those that came back to a place in line.
+    gone_ahead: i64,
+}
+
+impl From<LaneProgress> for LaneDocument {
+    fn from(progress: LaneProgress) -> Self {
+        Self {
+            promoted_through: progress.passed_through,
+            check_in_through: progress.check_in_through,
+            passed_through: progress.passed_through,
+            gone_ahead: progress.gone_ahead,
+        }
+    }
+}
+
 pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
 ) -> Result<Response, Problem> {
-    let snapshot = state.snapshot(&queue).await?;
+    let snapshot = state.with_fallback_tick(&queue, state.snapshot(&queue)).await?;
     let settings = snapshot.settings();
     let view = PublicDocument {
         queue: queue.as_str(),
+        state: settings.queue_state(),
+        epoch: snapshot.view.configuration.epoch,
+        generation: snapshot.view.configuration.generation,
+        now_ms: snapshot.view.now_ms,
+        refresh_near_ms: DOCUMENT_REFRESH_NEAR_MS,
+        refresh_far_ms: DOCUMENT_REFRESH_FAR_MS,
+        resync_ms: resync_ms(snapshot.view.waiting),
+        lanes: snapshot
+            .view
+            .lanes
+            .iter()
+            .map(|(lane, progress)| (*lane, (*progress).into()))
+            .collect(),
         waiting: snapshot.view.waiting,
         // Three decimals are precise enough for a reader.
         rate: snapshot.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
@@ -52,7 +107,7 @@ pub(super) async fn handle(
     let mut response = json(StatusCode::OK, &view);
     response.headers_mut().insert(
         header::CACHE_CONTROL,
-        HeaderValue::from_static("public, max-age=2"),
+        HeaderValue::from_static("public, max-age=2, stale-while-revalidate=8"),
     );
     Ok(response)
 }

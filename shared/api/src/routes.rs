@@ -77,6 +77,28 @@ fn public_routes() -> Router<Arc<ApiState>> {
             get(public_document::handle).layer(map_response(let_caches_keep_absence)),
         )
         .route("/.well-known/jwks.json", get(jwks::handle))
+        .layer(map_response(mark_as_public))
+}
+
+/// Marks an answer that is the same for every reader.
+#[derive(Clone)]
+struct PublicAnswer;
+
+async fn mark_as_public(mut response: Response) -> Response {
+    response.extensions_mut().insert(PublicAnswer);
+    response
+}
+
+/// Lets pages of any origin read a public answer, without credentials. It does not depend on the
+/// origin of the page, so a cache needs one copy: there is no `Vary`.
+async fn open_public_answer(mut response: Response) -> Response {
+    if response.extensions().get::<PublicAnswer>().is_some() {
+        let headers = response.headers_mut();
+        headers.remove(header::VARY);
+        headers.remove(header::ACCESS_CONTROL_ALLOW_CREDENTIALS);
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    }
+    response
 }
 
 /// Lets caches keep the answer that a queue is unknown, gone or unavailable. Readers of an absent document
@@ -139,7 +161,8 @@ pub(super) fn add_layers(
         .with_state(state)
         .layer(DefaultBodyLimit::max(request::BODY_MAX))
         .layer(CatchPanicLayer::custom(answer_panic))
-        .layer(cors);
+        .layer(cors)
+        .layer(map_response(open_public_answer));
     other_routes
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(answer_panic))

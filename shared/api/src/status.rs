@@ -123,6 +123,7 @@ async fn answer(
         snapshot: &snapshot,
         id,
         status,
+        lane: state.read_lane_of_far_entry(&snapshot, status).await,
         record,
         durable,
         is_owner_proven: ownership == Ownership::Proven,

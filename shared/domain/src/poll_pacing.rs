@@ -111,6 +111,29 @@ pub fn degraded_retry_after_ms(claim_ms: u64, jitter: f64) -> u64 {
     spread.clamp(RETRY_MIN_MS.min(cap_ms), cap_ms)
 }
 
+/// The least time until a client reads the public document again, in milliseconds.
+pub const DOCUMENT_REFRESH_NEAR_MS: u64 = 3_000;
+/// The longest time until a client reads the public document again, in milliseconds.
+pub const DOCUMENT_REFRESH_FAR_MS: u64 = 60_000;
+/// How many requests per second a line answers beside its other work when all clients ask again,
+/// because their queue was restored or reset.
+pub const RESYNC_PER_SECOND: u64 = 300;
+
+/// Over how many milliseconds clients spread their requests when all of them ask again.
+pub fn resync_ms(waiting: u64) -> u64 {
+    waiting.saturating_mul(1_000) / RESYNC_PER_SECOND
+}
+
+/// Milliseconds until a client that reads the public document asks about its entry again: ten
+/// minutes, spread by a tenth to each side. The position that it computes is then too large by those
+/// who left ahead since, and its place was kept without any request. `jitter` is random in
+/// `0.0..1.0`.
+pub fn look_after_ms(jitter: f64) -> u64 {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let spread = (120_000.0 * jitter) as u64;
+    540_000 + spread
+}
+
 /// Milliseconds until the holder of a pass renews it: two thirds of its lifetime.
 pub fn renew_after_ms(pass_ms: u64) -> u64 {
     pass_ms / 3 * 2

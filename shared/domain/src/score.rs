@@ -76,8 +76,8 @@ impl WaitScore {
     }
 
     /// The priority class; 0 is served first.
-    pub fn lane(self) -> u64 {
-        self.0 >> (ORDER_BITS + 1)
+    pub fn lane(self) -> u8 {
+        (self.0 >> (ORDER_BITS + 1)).to_le_bytes()[0]
     }
 
     /// Whether the queue was open when it gave this place. Only then does the order tell when the

@@ -1,7 +1,7 @@
 //! What every capability of a line includes: the view of a queue, and a sign of life.
 
 use async_trait::async_trait;
-use vestibule_domain::id::QueueId;
+use vestibule_domain::{id::QueueId, lane::LaneProgress};
 
 use super::{EvictionPolicy, LineError, QueueView};
 
@@ -10,6 +10,10 @@ use super::{EvictionPolicy, LineError, QueueView};
 pub trait QueueLine: Send + Sync + 'static {
     /// Returns the current state of the queue: its configuration, counts, clocks and averages.
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError>;
+
+    /// Returns how far a lane has moved. An answer that names a position reads this after the
+    /// position: the view, which is cached, may count fewer entries than have gone ahead by then.
+    async fn lane_progress(&self, queue: &QueueId, lane: u8) -> Result<LaneProgress, LineError>;
 
     /// How often this process left a server of the line because another one had replaced it. The
     /// new server may lack the last changes.

@@ -7,6 +7,7 @@ use vestibule_domain::{
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
+    lane::LaneProgress,
     load::LoadReport,
     score::Visit,
 };
@@ -89,6 +90,17 @@ impl QueueLine for FaultyLine {
         let view = self.line().queue_view(queue).await;
         call.end().await.map_err(line_error)?;
         view
+    }
+
+    async fn lane_progress(&self, queue: &QueueId, lane: u8) -> Result<LaneProgress, LineError> {
+        let call = self
+            .faults
+            .begin("lane_progress", Some(queue))
+            .await
+            .map_err(line_error)?;
+        let progress = self.line().lane_progress(queue, lane).await;
+        call.end().await.map_err(line_error)?;
+        progress
     }
 
     async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {

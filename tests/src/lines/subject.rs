@@ -7,6 +7,7 @@ use vestibule_domain::{
     change::Change,
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
+    score::WaitScore,
     settings::Settings,
     state::EntryState,
 };
@@ -212,6 +213,14 @@ impl Subject {
     pub async fn position(&self, id: EntryId) -> u64 {
         match self.status(id).await {
             EntryStatus::Waiting { position, .. } => position,
+            other => panic!("not waiting: {other:?}"),
+        }
+    }
+
+    /// The place of a waiting entry.
+    pub async fn place(&self, id: EntryId) -> WaitScore {
+        match self.status(id).await {
+            EntryStatus::Waiting { score, .. } => score,
             other => panic!("not waiting: {other:?}"),
         }
     }

@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use serde_json::json;
+use uuid::Uuid;
 use vestibule_tests::api::{ApiRequest, ApiResponse, Backend};
 
 crate::cases![
@@ -36,7 +37,11 @@ async fn a_page_of_an_allowed_origin_can_read_responses(backend: &Backend) {
         exposed.contains("location") && exposed.contains("retry-after"),
         "{exposed}"
     );
-    for (path, status) in [("/queues/nowhere", 404), ("/queues/a%20b", 400)] {
+    let token = Uuid::nil();
+    for (path, status) in [
+        (format!("/queues/nowhere/entries/{token}"), 404),
+        (format!("/queues/a%20b/entries/{token}"), 400),
+    ] {
         let problem = backend.send(ApiRequest::get(path).header("origin", origin)).await;
         assert_eq!(allowed_origin_of(problem.expect_status(status)), Some(origin));
     }

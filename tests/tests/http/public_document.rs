@@ -19,8 +19,20 @@ async fn the_public_document_shows_the_queue_and_its_changes(backend: &Backend) 
         document.expect_status(200).body["waiting"] == 2
     })
     .await;
-    assert_eq!(document.header("cache-control"), "public, max-age=2");
+    assert_eq!(
+        document.header("cache-control"),
+        "public, max-age=2, stale-while-revalidate=8"
+    );
     assert_eq!(document.header("content-type"), "application/json");
+    let of_page = ApiRequest::get(queue.path("")).header("origin", "https://elsewhere.example");
+    let for_page = backend.send(of_page).await;
+    assert_eq!(for_page.header("access-control-allow-origin"), "*");
+    for name in ["vary", "access-control-allow-credentials"] {
+        assert!(
+            !for_page.headers.contains_key(name),
+            "{name} would split the cache: {for_page:?}"
+        );
+    }
     assert_eq!(document.text("queue"), queue.id);
     assert_eq!(
         (&document.body["rate"], &document.body["paused"]),

@@ -76,7 +76,7 @@ async fn record_after(subject: &Subject, number: u64, event: Event) -> EntryReco
 }
 
 /// The record of a visitor with this live fact.
-async fn live_record(subject: &Subject, number: u64, fact: Fact) -> EntryRecord {
+pub(crate) async fn live_record(subject: &Subject, number: u64, fact: Fact) -> EntryRecord {
     let event = Event::repeat(fact, None).expect("the fact is live");
     record_after(subject, number, event).await
 }

@@ -19,6 +19,7 @@ mod held_polls;
 mod journal;
 mod journal_limits;
 mod journal_slots;
+mod lanes;
 mod load_reports;
 mod loss;
 mod missing;
@@ -69,6 +70,11 @@ on_every_line! {
         more_than_256_entries_in_a_millisecond_keep_their_order
         order_and_line_time_survive_a_clock_set_back
         a_pause_survives_a_clock_that_is_set_back
+    }
+    lanes {
+        only_visitors_near_the_head_are_called
+        a_fast_line_calls_visitors_earlier
+        an_entry_that_comes_back_counts_for_those_behind
     }
     previous_visits {
         a_new_visit_names_the_visit_that_is_over

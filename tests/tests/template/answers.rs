@@ -267,7 +267,7 @@ fn assert_fits_schema(document: &Value, value: &Value, schema: &Value, place: &s
         "array" => value.is_array(),
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
-        "integer" => value.is_u64(),
+        "integer" => value.is_u64() || (value.is_i64() && schema.get("minimum").is_none()),
         "number" => value.is_number(),
         other => panic!("{place}: the schema has an unknown type: {other}"),
     };
@@ -280,7 +280,8 @@ fn assert_fits_schema(document: &Value, value: &Value, schema: &Value, place: &s
     }
     if let Some(fields) = value.as_object() {
         for (name, field) in fields {
-            let known = &schema["properties"][name];
+            let properties = &schema["properties"];
+            let known = properties.get(name).unwrap_or(&schema["additionalProperties"]);
             assert!(
                 known.is_object(),
                 "the document does not list the header or field {name} of {place}"

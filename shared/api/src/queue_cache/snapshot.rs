@@ -5,7 +5,9 @@ use vestibule_backup::EntryPartition;
 use vestibule_domain::{
     estimate::{Estimate, Forecast},
     id::{IdKey, QueueId},
+    lane::LaneProgress,
     record::EntryRecord,
+    score::WaitScore,
     settings::{Entrance, Settings},
 };
 use vestibule_line::QueueView;
@@ -42,6 +44,20 @@ impl QueueSnapshot {
     /// Entries served per second, as measured lately; `None` before any were served.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.forecast.observed_per_second()
+    }
+
+    /// How far a lane had moved; `None` if it had no entry.
+    pub(crate) fn lane(&self, lane: u8) -> Option<LaneProgress> {
+        let mut lanes = self.view.lanes.iter();
+        lanes
+            .find(|(number, _)| *number == lane)
+            .map(|(_, progress)| *progress)
+    }
+
+    /// Whether the visitor at this place is called: the client polls the entry from then on.
+    pub(crate) fn is_called(&self, place: WaitScore) -> bool {
+        self.lane(place.lane())
+            .is_none_or(|progress| place.raw() <= progress.check_in_through)
     }
 
     /// The expected wait at a position, in milliseconds. Pacing needs a number even if there is no

@@ -186,7 +186,7 @@ pub(super) fn attributes(record: &EntryRecord) -> Item {
         (EPOCH, Some(record.version.epoch.into())),
         (V, Some(record.version.v)),
         (SCORE, record.score.map(WaitScore::raw)),
-        (LANE, record.score.map(WaitScore::lane)),
+        (LANE, record.score.map(|score| u64::from(score.lane()))),
         (JOINED_AT_MS, record.joined_at_ms()),
         (PROMOTED_AT_MS, record.promoted_at_ms),
         (CLAIMED_AT_MS, record.claimed_at_ms),

@@ -119,6 +119,14 @@ declare_settings! {
     /// While true, no entry is promoted and claim deadlines stand still; visitors may still enter.
     paused: bool = false, "flag", FieldType::Flag, read by scripts;
 
+    /// How far ahead of the turn visitors are called to poll their entries; before, they read the
+    /// public document.
+    check_in_seconds: u32 = 60, "seconds", number(10, HOUR_SECONDS), read by scripts;
+
+    /// The most polls by called visitors that the line is to answer. It bounds how many visitors
+    /// are called at once.
+    polls_per_second_max: u32 = 500, "polls per second", number(20, 100_000), read by scripts;
+
     /// Whether the queue trusts the X-Visitor-Id header to identify the visitor.
     trust_client_visitor_id: bool = false, "flag", FieldType::Flag;
 

@@ -246,6 +246,7 @@ impl Queue {
         match fact.live_state() {
             Some(EntryState::Waiting) => {
                 let place = place.unwrap_or_else(|| visit.place());
+                self.count_come_back(place);
                 self.put_waiting(id, place, visit, turn);
             }
             Some(EntryState::Ready) => {

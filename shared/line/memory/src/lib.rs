@@ -18,6 +18,7 @@ mod fallback_tick;
 mod held_poll_leases;
 mod journal;
 mod journal_steps;
+mod lanes;
 mod line;
 mod loss;
 mod memory_line;

@@ -5,6 +5,7 @@ use vestibule_domain::{
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
+    lane::LaneProgress,
     load::LoadReport,
     score::Visit,
 };
@@ -34,6 +35,10 @@ impl QueueLine for MemoryLine {
 
     fn server_departures(&self) -> u64 {
         0
+    }
+
+    async fn lane_progress(&self, queue: &QueueId, lane: u8) -> Result<LaneProgress, LineError> {
+        self.with_queue(queue, |queue, _| queue.lane(lane))
     }
 
     async fn ping(&self) -> Result<(), LineError> {

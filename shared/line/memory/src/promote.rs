@@ -56,6 +56,7 @@ impl Queue {
             self.bucket = bucket.spend(self.settings().pace(), promoted);
             self.totals.promoted += promoted;
         }
+        self.call_visitors(now_ms, limited_by);
         self.record_tick(now_ms, &room, !is_full && !is_apart);
         if order.is_promoter {
             self.record_heartbeat(now_ms);
@@ -128,6 +129,7 @@ impl Queue {
             };
             self.put_ready(id, visit, turn, clock_ms + claim_ms);
             self.promoted_through = self.promoted_through.max(place.raw());
+            self.count_gone_ahead(place);
             highest = Some(place);
             // If more than 256 entries joined in one millisecond, a join time may lie ahead of the
             // clock.

@@ -1,6 +1,6 @@
 //! One queue in memory: its state, its configuration and its snapshots.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vestibule_domain::{
     change::{Change, Event, Version},
@@ -9,6 +9,7 @@ use vestibule_domain::{
     estimate::MovingAverages,
     fact::Step,
     id::EntryId,
+    lane::LaneProgress,
     load::{LastLoadReport, LoadReport},
     pace::PaceBucket,
     score::Visit,
@@ -45,6 +46,8 @@ pub(super) struct Queue {
     pub(super) bucket: PaceBucket,
     pub(super) averages: MovingAverages,
     pub(super) promoted_through: u64,
+    /// How far the lanes have moved that had an entry since the queue was created or restored.
+    pub(super) lanes: BTreeMap<u8, LaneProgress>,
     pub(super) heartbeat_ms: u64,
     /// When a request last took a fallback tick, in Unix milliseconds; 0 if no request did.
     pub(super) fallback_ticked_at_ms: u64,
@@ -90,6 +93,7 @@ impl Queue {
             bucket: PaceBucket::full(configuration.settings.pace(), now_ms),
             averages: MovingAverages::default(),
             promoted_through: 0,
+            lanes: BTreeMap::new(),
             heartbeat_ms: 0,
             fallback_ticked_at_ms: 0,
             paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
@@ -210,6 +214,7 @@ impl Queue {
             journal_len: self.journal.len(),
             dead_letters: self.journal.dead_letters.len() as u64,
             promoted_through: self.promoted_through,
+            lanes: self.lanes(),
             heartbeat_ms: self.heartbeat_ms,
             fallback_ticked_at_ms: self.fallback_ticked_at_ms,
             bucket: self.bucket,

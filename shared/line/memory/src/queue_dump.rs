@@ -6,6 +6,7 @@ use vestibule_domain::{
     change::{Change, Event},
     estimate::CountWindow,
     id::{EntryId, QueueId},
+    lane::LaneProgress,
 };
 use vestibule_line::LineError;
 
@@ -30,6 +31,8 @@ pub struct QueueDump {
     /// The settled ends with the times at which the backup had them, in order. Entries with equal
     /// times are ordered by id.
     pub settled: Vec<(EntryId, u64)>,
+    /// How far each lane has moved, as Redis stores it.
+    pub lanes: Vec<(u8, String)>,
     /// All numbers of the state.
     pub state: BTreeMap<String, i64>,
 }
@@ -68,6 +71,11 @@ impl Queue {
             visits,
             ended,
             settled: self.ended.settled().map(by_id).collect(),
+            lanes: self
+                .lanes
+                .iter()
+                .map(|(lane, progress)| (*lane, format_lane(*progress)))
+                .collect(),
             state: self.redis_fields(),
         }
     }
@@ -123,6 +131,19 @@ impl Queue {
             )
             .collect()
     }
+}
+
+fn format_lane(lane: LaneProgress) -> String {
+    let LaneProgress {
+        check_in_through,
+        passed_through,
+        gone_ahead,
+        speed,
+    } = lane;
+    format!(
+        "{check_in_through} {passed_through} {gone_ahead} {} {} {}",
+        speed.per_1000_seconds, speed.at_ms, speed.gone_ahead
+    )
 }
 
 /// The numbers of an averaging window. A mark that has not been set has none.

@@ -57,6 +57,31 @@ impl WaitingEntries {
         self.iter().next_back().map(|(score, _)| score)
     }
 
+    /// The place of the n-th entry, from 1, behind this place.
+    pub(super) fn nth_above(&self, place: u64, n: u64) -> Option<WaitScore> {
+        let first_slot = self.slots.partition_point(|(score, _)| score.raw() <= place);
+        let before = match first_slot.checked_sub(1) {
+            Some(slot) => self.position(slot),
+            None => 0,
+        };
+        self.at_position(before + n)
+    }
+
+    /// The place of the entry at this position, from 1.
+    fn at_position(&self, position: u64) -> Option<WaitScore> {
+        if position == 0 || position > self.len() {
+            return None;
+        }
+        let blocks = self.count_before.partition_point(|before| *before < position);
+        let first_slot = blocks.checked_sub(1)? * BLOCK_SLOTS;
+        let last_slot = (first_slot + BLOCK_SLOTS).min(self.slots.len());
+        let slots: Vec<_> = (first_slot..last_slot)
+            .filter(|slot| self.is_taken(*slot))
+            .collect();
+        let rank = usize::try_from(position - self.count_before[blocks - 1] - 1).ok()?;
+        slots.get(rank).map(|slot| self.slots[*slot].0)
+    }
+
     /// Adds an entry, or moves it to another place. Entries with equal places are ordered by id.
     pub(super) fn insert(&mut self, score: WaitScore, id: EntryId) {
         self.remove(id);

@@ -4,7 +4,7 @@
 -- earlier visit that goes on: the only case in which a lower visit wins.
 -- See docs/adr/0016-one-order-of-truth.md.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits end facts queue
+-- include: line line_table clock scores claim_clock visits end facts queue lanes
 -- KEYS: waiting ready active visits ended settled config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -145,6 +145,7 @@ local function put_entry(fact, fact_place, is_new)
     redis.call('ZADD', ready, string.format('%.0f', deadline_ms), id)
   else
     put.state, put.place = 'waiting', fact_place or PHASE_OPEN + fact.visit
+    count_come_back(state, put.place)
     redis.call('ZADD', waiting, string.format('%.0f', put.place), id)
   end
   if put.step > 0 then

@@ -24,6 +24,7 @@ mod journal;
 mod journal_encoding;
 mod journal_records;
 mod keys;
+mod lanes;
 mod leave;
 mod line;
 mod park_idle_promoter;

@@ -6,6 +6,7 @@ use vestibule_domain::{
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
+    lane::LaneProgress,
     load::LoadReport,
     score::Visit,
 };
@@ -20,7 +21,7 @@ use vestibule_line::{
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, claim, configure,
-    connect::Request, dead_letter, drop_queue, enter, eviction_policy, hold, journal_records, leave,
+    connect::Request, dead_letter, drop_queue, enter, eviction_policy, hold, journal_records, lanes, leave,
     park_idle_promoter, promote, queue_view, raise_watermark, read_due_records, read_page,
     record_check_progress, record_load, requeue_with_backoff, restore, status, status_many, take_check,
     take_fallback_tick, take_report, unflushed, validate,
@@ -38,6 +39,10 @@ impl QueueLine for RedisLine {
 
     fn server_departures(&self) -> u64 {
         self.connection.departures()
+    }
+
+    async fn lane_progress(&self, queue: &QueueId, lane: u8) -> Result<LaneProgress, LineError> {
+        lanes::lane_progress(self, queue, lane).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {

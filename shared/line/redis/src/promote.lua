@@ -5,7 +5,7 @@
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance averages
+-- include: line line_table clock scores claim_clock visits pace settled imbalance averages lanes call_visitors
 -- KEYS: waiting ready active visits ended settled config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -56,8 +56,9 @@ local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumb
 local silent_ms, settled_kept_ms, seen_epoch = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
 local seen_ticks, seen_at_ms, has_changed_server = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 
-local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms = unpack(redis.call('HMGET', config,
-  'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms'))
+local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max =
+  unpack(redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms',
+  'check_in_ms', 'polls_per_second_max'))
 if not epoch then
   return { 'no-queue' }
 end
@@ -194,6 +195,7 @@ local function separate_second_turns(head)
 end
 
 -- Moves the head of the line from waiting to ready.
+local lanes = read_lanes(state)
 local promoted_list, promoted_again_list, claim_by_ms = '', '', 0
 if promoted > 0 then
   claim_ms = tonumber(claim_ms)
@@ -204,6 +206,7 @@ if promoted > 0 then
   local head = redis.call('ZRANGE', waiting, 0, promoted - 1, 'WITHSCORES')
   local highest_place = tonumber(head[#head])
   promoted_list = table.concat(head, ' ')
+  count_gone_ahead(lanes, head)
   local waited_sum_ms, since_era_ms = 0, now_ms - ERA_MS
   waited_max_ms = tonumber(waited_max_ms or 0)
   for i = 2, #head, 2 do
@@ -241,6 +244,10 @@ if promoted > 0 then
     string.format('%.0f %.0f %.0f %.0f %.0f', highest_place, epoch, change_v, now_ms, claim_by_ms))
 end
 
+-- A queue that an earlier build configured has no settings for calling yet, so their defaults count.
+local is_at_pace = limited_by == 'line' or limited_by == 'pace' or limited_by == 'requested'
+call_visitors(state, waiting, lanes, now_ms, is_at_pace and math.floor(batch * 1000000 / interval_ms) or 0,
+  tonumber(check_in_ms or 60000), tonumber(polls_per_second_max or 500))
 if promoted + no_shows + expired > 0 then
   line.v = change_v
   redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,

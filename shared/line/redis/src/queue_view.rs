@@ -13,7 +13,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{Imbalance, LineError, QueueTotals, QueueView, TickMark};
 
-use super::{RedisLine, record_load::read_last_load, reply::Fields, script::LuaScript};
+use super::{RedisLine, lanes::read_lanes, record_load::read_last_load, reply::Fields, script::LuaScript};
 
 pub(super) static QUEUE_VIEW: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("queue_view", include_str!("queue_view.lua")));
@@ -42,6 +42,7 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
         journal_len: journal,
         dead_letters,
         promoted_through: state.number("promoted_through")?,
+        lanes: read_lanes(&state)?,
         heartbeat_ms: state.number("heartbeat_ms")?,
         // A queue from a release without fallback ticks has no such field.
         fallback_ticked_at_ms: if state.has("fallback_tick_at_ms") {

@@ -16,7 +16,7 @@ use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply};
 
-const INCLUDES: [(&str, &str); 18] = [
+const INCLUDES: [(&str, &str); 20] = [
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
     ("line", include_str!("include/line.lua")),
@@ -35,6 +35,8 @@ const INCLUDES: [(&str, &str); 18] = [
     ("imbalance", include_str!("include/imbalance.lua")),
     ("words", include_str!("include/words.lua")),
     ("journal", include_str!("include/journal.lua")),
+    ("lanes", include_str!("include/lanes.lua")),
+    ("call_visitors", include_str!("include/call_visitors.lua")),
 ];
 
 /// The size of `EVALSHA`, a hash and a count.

@@ -5,6 +5,7 @@ use vestibule_domain::{
     clock::ClockDifference,
     configuration::Configuration,
     estimate::MovingAverages,
+    lane::LaneProgress,
     load::LastLoadReport,
     pace::PaceBucket,
     score::WaitScore,
@@ -162,6 +163,8 @@ pub struct QueueView {
     /// The highest score promoted so far. Each entry that waited at this score or a lower one has
     /// been promoted.
     pub promoted_through: u64,
+    /// How far each lane has moved, in order. The first lane is always there.
+    pub lanes: Vec<(u8, LaneProgress)>,
     /// When the promoter last ticked, in Unix milliseconds; 0 if it never did, and while it is parked.
     pub heartbeat_ms: u64,
     /// When a request last took a fallback tick, in Unix milliseconds; 0 if no request did.

@@ -17,7 +17,7 @@ super::cases![
     held_polls_get_their_turn,
     one_held_poll_runs_the_ticks_of_all,
     requests_run_no_ticks_while_the_promoter_runs,
-    only_entering_and_status_requests_run_ticks,
+    only_entering_status_and_the_document_run_ticks,
     without_the_backup_ticks_promote_no_visitor,
 ];
 
@@ -158,7 +158,7 @@ async fn requests_run_no_ticks_while_the_promoter_runs() {
     assert_eq!(queue_view(&api).await.fallback_ticked_at_ms, api.now_ms());
 }
 
-async fn only_entering_and_status_requests_run_ticks() {
+async fn only_entering_status_and_the_document_run_ticks() {
     let api = start_full_queue(json!({})).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     // A process attempts a tick at most once a second.
@@ -166,7 +166,6 @@ async fn only_entering_and_status_requests_run_ticks() {
     api.faults.grant_fallback_ticks();
     let path = |below: &str| format!("{}{below}", entry_path(&guest.token));
     for (request, status) in [
-        (ApiRequest::get(format!("/queues/{QUEUE}")), 200),
         (
             ApiRequest::post(path("/claim"))
                 .visitor(&guest.id)
@@ -194,6 +193,12 @@ async fn only_entering_and_status_requests_run_ticks() {
     assert_eq!(api.faults.calls("take_fallback_tick"), 0);
     api.send(status_request(&guest)).await;
     assert_eq!(api.faults.calls("take_fallback_tick"), 1);
+    // Far from the head, visitors read only the public document.
+    sleep(Duration::from_millis(1_100)).await;
+    api.send(ApiRequest::get(format!("/queues/{QUEUE}")))
+        .await
+        .expect_status(200);
+    assert_eq!(api.faults.calls("take_fallback_tick"), 2);
 }
 
 /// Without the watermark of the backup, the line may hold stale data, so a tick must not promote.

@@ -3,6 +3,7 @@
 mod any_origin;
 mod backup_unavailable;
 mod fallback_ticks;
+mod far_visitors;
 mod grace;
 mod hold_budget;
 mod hold_wakeups;
@@ -47,6 +48,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         any_origin::trials(),
         backup_unavailable::trials(),
         fallback_ticks::trials(),
+        far_visitors::trials(),
         grace::trials(),
         hold_budget::trials(),
         hold_wakeups::trials(),

@@ -25,6 +25,11 @@ fn unknown_now(subject: &Subject) -> AdoptBasis {
     UnknownAt(subject.clock.now_ms())
 }
 
+/// Gives a lost entry back to the line.
+pub(crate) async fn adopt_as_unknown(subject: &Subject, number: u64, record: EntryRecord) {
+    expect_live(adopt(subject, number, Some(record), unknown_now(subject)).await);
+}
+
 /// Opens a queue that visitors 1 to 6 entered one after the other, and that lost 2, 4 and 6. Returns it with the
 /// records of all six.
 async fn open_with_every_other_lost(mut subject: Subject) -> (Subject, Vec<EntryRecord>) {

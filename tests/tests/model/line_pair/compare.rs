@@ -145,12 +145,22 @@ impl LinePair {
                 .collect(),
             ended: by_id(ended),
             settled: scored(settled),
+            lanes: read_lanes(&state),
             state: unpack_line(&state["line"])
                 .into_iter()
                 .chain(parse_numbers(&state))
                 .collect(),
         }
     }
+}
+
+/// The texts of the lanes that the hash `state` has.
+fn read_lanes(state: &BTreeMap<String, Vec<u8>>) -> Vec<(u8, String)> {
+    let lanes = state.iter().filter_map(|(field, text)| {
+        let lane = field.strip_prefix("lane_")?.parse().ok()?;
+        Some((lane, String::from_utf8_lossy(text).into_owned()))
+    });
+    lanes.collect()
 }
 
 /// The numbers in the field `line` of the hash `state`, but for the epoch, which is one of the configuration.

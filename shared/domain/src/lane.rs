@@ -1,0 +1,110 @@
+//! How far the line of a lane has moved, and how far ahead of it visitors are called to check in.
+//!
+//! A visitor far from the head asks nothing about the own entry. The public document of the queue
+//! says, for each lane, how many entries went past the head and up to which place visitors are
+//! called. A called visitor polls the entry.
+
+use crate::{pace::Pace, settings::Settings};
+
+/// The number of lanes. A place has three bits for its lane.
+pub const LANES: u8 = 8;
+/// How many places one lane has: the part of a score below the lane.
+pub const LANE_PLACES: u64 = 1 << 50;
+/// The least number of entries in the window of a lane.
+pub const WINDOW_ENTRIES_MIN: u64 = 500;
+/// How often a waiting visitor who is called checks in, at least, in milliseconds.
+pub const CHECK_IN_INTERVAL_MS: u64 = 30_000;
+/// The time over which the speed of a lane is averaged, in milliseconds.
+pub const SPEED_AVERAGED_MS: u64 = 20_000;
+/// The least time between two measurements of the speed, in milliseconds.
+pub const SPEED_MEASURED_MS: u64 = 1_000;
+
+/// The highest place of a lane.
+pub fn lane_top(lane: u8) -> u64 {
+    (u64::from(lane) + 1) * LANE_PLACES - 1
+}
+
+/// How far the line of one lane has moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneProgress {
+    /// The place up to which visitors are called: they poll their entries.
+    pub check_in_through: u64,
+    /// The highest place that went past the head of the lane.
+    pub passed_through: u64,
+    /// How many entries went past the head, less those that came back to a place in line.
+    pub gone_ahead: i64,
+    /// The measured speed.
+    pub speed: LaneSpeed,
+}
+
+/// A moving average of the entries that go past the head of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LaneSpeed {
+    /// Entries per 1,000 seconds. An integer, because Redis and memory must compute the same.
+    pub per_1000_seconds: u64,
+    /// When it was last measured, in Unix milliseconds; 0 if it never was.
+    pub at_ms: u64,
+    /// `gone_ahead` at that time.
+    pub gone_ahead: i64,
+}
+
+impl LaneProgress {
+    /// A lane in which no entry was promoted yet. All its visitors are called.
+    pub fn new(lane: u8) -> Self {
+        Self {
+            check_in_through: lane_top(lane),
+            passed_through: lane_top(lane) + 1 - LANE_PLACES,
+            gone_ahead: 0,
+            speed: LaneSpeed::default(),
+        }
+    }
+}
+
+impl LaneSpeed {
+    /// The average with what happened since the last measurement, if that was long enough ago.
+    #[must_use]
+    pub fn measure(self, now_ms: u64, gone_ahead: i64) -> Self {
+        let passed_ms = now_ms.saturating_sub(self.at_ms);
+        if self.at_ms == 0 {
+            return Self {
+                at_ms: now_ms,
+                gone_ahead,
+                ..self
+            };
+        }
+        if passed_ms < SPEED_MEASURED_MS {
+            return self;
+        }
+        let passed_entries = u64::try_from(gone_ahead - self.gone_ahead).unwrap_or(0);
+        let weight_ms = passed_ms.min(SPEED_AVERAGED_MS);
+        let kept = self.per_1000_seconds * (SPEED_AVERAGED_MS - weight_ms);
+        // The entries went past in `passed_ms`, and count for `weight_ms` of the time that is averaged.
+        let added = passed_entries * 1_000_000 * weight_ms / passed_ms;
+        Self {
+            per_1000_seconds: (kept + added) / SPEED_AVERAGED_MS,
+            at_ms: now_ms,
+            gone_ahead,
+        }
+    }
+}
+
+/// How many waiting entries of a lane are called: those that get their turns within
+/// `check_in_seconds` at the present speed, at least [`WINDOW_ENTRIES_MIN`], and at most so many
+/// that their polls are `polls_per_second_max`. `pace` is the pace of the queue if nothing else
+/// limits the speed of this lane.
+pub fn window_entries(speed: LaneSpeed, pace: Option<Pace>, settings: &Settings) -> u64 {
+    let at_pace = pace.map_or(0, |pace| pace.batch * 1_000_000 / pace.interval_ms);
+    let per_1000_seconds = speed.per_1000_seconds.max(at_pace);
+    let wanted = per_1000_seconds * u64::from(settings.check_in_seconds) / 1_000;
+    wanted.max(WINDOW_ENTRIES_MIN).min(settings.window_entries_max())
+}
+
+impl Settings {
+    /// The most entries that may be called at once, by the polls per second that the line answers.
+    pub fn window_entries_max(&self) -> u64 {
+        (u64::from(self.polls_per_second_max) * CHECK_IN_INTERVAL_MS / 1_000).max(WINDOW_ENTRIES_MIN)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! The state of a queue as its visitors see it.
+
+use serde::Serialize;
+
+use crate::settings::{Entrance, Settings};
+
+/// What a queue does, for visitors and for the public document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueState {
+    /// Visitors may enter, and entries are promoted.
+    Open,
+    /// Visitors may enter, and no entry is promoted.
+    Paused,
+    /// No new visitor may enter, and entries are promoted.
+    Draining,
+    /// No new visitor may enter, and no entry is promoted.
+    Closed,
+}
+
+impl Settings {
+    /// The state of the queue. `paused` says more to a visitor who waits than `draining` does.
+    pub fn queue_state(&self) -> QueueState {
+        match self.entrance {
+            Entrance::Closed => QueueState::Closed,
+            _ if self.paused => QueueState::Paused,
+            Entrance::Draining => QueueState::Draining,
+            Entrance::Open => QueueState::Open,
+        }
+    }
+}

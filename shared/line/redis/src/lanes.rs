@@ -1,0 +1,67 @@
+//! Reads how far the lanes of a queue have moved, as `include/lanes.lua` stores it.
+
+use redis::Cmd;
+use vestibule_domain::{
+    id::QueueId,
+    lane::{LANES, LaneProgress, LaneSpeed},
+};
+use vestibule_line::LineError;
+
+use super::{RedisLine, connect::Request, keys::Keys, reply::Fields};
+
+/// Reads how far one lane has moved, with a plain command.
+pub(super) async fn lane_progress(
+    line: &RedisLine,
+    queue: &QueueId,
+    lane: u8,
+) -> Result<LaneProgress, LineError> {
+    let command = Cmd::hget(Keys::new(queue).key("state"), field_name(lane));
+    let text: Option<String> = line.connection.send(Request::Command(&command)).await?;
+    text.map_or_else(|| Ok(LaneProgress::new(lane)), |text| parse_lane(&text))
+}
+
+fn field_name(lane: u8) -> String {
+    format!("lane_{lane}")
+}
+
+/// Reads how far the lanes have moved that had an entry, and the first one.
+pub(super) fn read_lanes(state: &Fields) -> Result<Vec<(u8, LaneProgress)>, LineError> {
+    let mut lanes = Vec::new();
+    for lane in 0..LANES {
+        let field = field_name(lane);
+        if state.has(&field) {
+            lanes.push((lane, parse_lane(state.text(&field)?)?));
+        } else if lane == 0 {
+            lanes.push((lane, LaneProgress::new(lane)));
+        }
+    }
+    Ok(lanes)
+}
+
+/// Parses what `lanes.lua` stores of a lane.
+fn parse_lane(text: &str) -> Result<LaneProgress, LineError> {
+    let numbers: Vec<i64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
+    let [
+        check_in_through,
+        passed_through,
+        gone_ahead,
+        speed,
+        at_ms,
+        speed_gone_ahead,
+    ] = numbers[..]
+    else {
+        return Err(LineError::Protocol(format!(
+            "the hash `state` has a lane `{text}`"
+        )));
+    };
+    Ok(LaneProgress {
+        check_in_through: check_in_through.cast_unsigned(),
+        passed_through: passed_through.cast_unsigned(),
+        gone_ahead,
+        speed: LaneSpeed {
+            per_1000_seconds: speed.cast_unsigned(),
+            at_ms: at_ms.cast_unsigned(),
+            gone_ahead: speed_gone_ahead,
+        },
+    })
+}
