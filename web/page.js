@@ -8,7 +8,6 @@ const ANNOUNCE_INTERVAL_MS = 30_000;
 const queue = new URLSearchParams(location.search).get("queue") || "demo:1";
 const place = new Place({ queue });
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
-let publicDocument = {};
 let isJoining = false;
 let isLeaving = false;
 let isRedirected = false;
@@ -49,12 +48,11 @@ function headlineText(entry) {
   return entry.state === "expired" && !entry.expires_at_ms ? "You missed your turn" : HEADLINES[entry.state];
 }
 
-// Explains why there is no estimate: the line does not move, or too few visitors have been let in to estimate. The
-// public document, which may be older than the entry, tells which.
-function standstillText(entry) {
-  if (entry?.state !== "waiting" || entry.estimated_wait_seconds) return "";
-  if (publicDocument.entrance === "closed") return "The line is closed for now. Your place is kept.";
-  if (publicDocument.paused || publicDocument.limited_by) {
+// Explains why there is no estimate: the line does not move, or too few visitors have been let in to estimate.
+function standstillText({ state, estimatedWaitSeconds, queue }) {
+  if (state !== "waiting" || estimatedWaitSeconds) return "";
+  if (queue.state === "closed") return "The line is closed for now. Your place is kept.";
+  if (queue.state === "paused" || queue.limitedBy) {
     return "The line stands still for a moment. Your place is kept.";
   }
   return "The expected wait is not known yet. Your place is kept.";
@@ -78,22 +76,24 @@ function countdownText(ms) {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-// Returns how long the place of a missed turn is still kept.
-function graceMs(entry) {
-  return entry?.state === "expired" && entry.grace_until_ms ? place.msUntil(entry.grace_until_ms) : 0;
+// Returns the time that a state lasts, or NaN. An older server sends only the timestamp of its end.
+function stateLeftMs({ state, leftMs }) {
+  const { claim_by_ms: claimBy, expires_at_ms: expiresAt, grace_until_ms: graceUntil } = place.entry ?? {};
+  const endMs = { ready: claimBy, active: expiresAt, expired: graceUntil }[state] ?? Number.NaN;
+  return leftMs ?? place.msUntil(endMs);
 }
 
 function render() {
-  const { entry, position } = place;
+  const { entry, view } = place;
+  const { state, position } = view;
   const { activeElement: focused } = document;
-  const state = entry?.state ?? "none";
   const isInQueue = ["waiting", "ready", "active"].includes(state);
   document.body.dataset.state = state;
   setText("headline", headlineText(entry));
-  setText("message", publicDocument.message ?? "");
-  setText("standstill", standstillText(entry));
+  setText("message", view.queue.message ?? "");
+  setText("standstill", standstillText(view));
   setText("position", position?.toLocaleString("en") ?? "");
-  setText("wait", waitText(entry?.estimated_wait_seconds));
+  setText("wait", waitText(view.estimatedWaitSeconds));
   part("position").classList.toggle("long", position >= 100_000);
   part("figures").hidden = position === null;
   part("wait-row").hidden = part("wait").hidden;
@@ -107,11 +107,13 @@ function render() {
 }
 
 function renderCountdown() {
-  const { state, claim_by_ms: claimBy, expires_at_ms: expiresAt, grace_until_ms: graceUntil } = place.entry ?? {};
-  const isPlaceKept = graceMs(place.entry) > 0;
-  const until = { ready: claimBy, active: expiresAt, expired: isPlaceKept ? graceUntil : undefined }[state];
-  setText("countdown", until ? countdownText(place.msUntil(until)) : "");
-  part("countdown-row").hidden = !until;
+  const { view } = place;
+  const { state } = view;
+  const leftMs = stateLeftMs(view);
+  const isPlaceKept = state === "expired" && leftMs > 0;
+  const isCounting = isPlaceKept || (state !== "expired" && !Number.isNaN(leftMs));
+  setText("countdown", isCounting ? countdownText(leftMs) : "");
+  part("countdown-row").hidden = !isCounting;
   setText("hint", isPlaceKept ? "Your place is kept until the time runs out." : (HINTS[state] ?? ""));
   const joinText = isPlaceKept ? "Take my place back" : place.entry ? "Join again" : "Join the line";
   if (part("join").textContent !== joinText) part("join").textContent = joinText;
@@ -125,33 +127,25 @@ function announcePosition() {
   if (position) announcedAtMs = performance.now();
 }
 
-function showProblem(problem) {
-  const { entry } = place;
-  const defaultText = problem.retryable
-    ? `No answer at the moment. Trying again${entry ? "; your place is kept" : ""}.`
-    : `${problem.message}.${entry ? " Please reload the page." : ""}`;
-  setText("trouble", PROBLEM_TEXTS[problem.code] ?? defaultText);
+function noAnswerText() {
+  return `No answer at the moment. Trying again${place.entry ? "; your place is kept" : ""}.`;
 }
 
-// Runs after each poll. A held poll ends at once when the line is paused or the message changes.
-async function refreshPublicDocument() {
-  try {
-    publicDocument = await place.fetchPublicDocument();
-    render();
-  } catch {
-    // The polls of the place report the problem.
-  }
-  redirectToTarget();
+function showProblem(problem) {
+  const defaultText = problem.retryable
+    ? noAnswerText()
+    : `${problem.message}.${place.entry ? " Please reload the page." : ""}`;
+  setText("trouble", PROBLEM_TEXTS[problem.code] ?? defaultText);
 }
 
 // Sends an admitted visitor to the page behind the line, if the queue has its address. The pass is in the fragment,
 // which no server logs. The address replaces this page in the history, so that going back does not redirect again.
 function redirectToTarget() {
-  const pass = place.entry?.pass;
-  if (isRedirected || !pass || !publicDocument.target_url) return;
+  const { targetUrl } = place.view;
+  if (isRedirected || !targetUrl) return;
   isRedirected = true;
-  const target = new URL(publicDocument.target_url);
-  target.hash = new URLSearchParams({ pass });
+  const target = new URL(targetUrl);
+  target.hash = new URLSearchParams({ pass: place.entry.pass });
   location.replace(target);
 }
 
@@ -174,9 +168,10 @@ async function leave() {
 }
 
 place.addEventListener("change", () => {
-  setText("trouble", "");
+  const { hasProblem, isStale } = place.view;
+  if (!hasProblem) setText("trouble", isStale ? noAnswerText() : "");
   render();
-  refreshPublicDocument();
+  redirectToTarget();
 });
 place.addEventListener("problem", (event) => {
   render();
@@ -187,5 +182,4 @@ part("join").addEventListener("click", join);
 
 setText("queue", queue);
 setInterval(renderCountdown, 250);
-refreshPublicDocument();
 join();

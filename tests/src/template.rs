@@ -24,6 +24,21 @@ pub fn read_text(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Reads the scripts of the waiting page: name and text.
+pub fn read_web_scripts() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let scripts = paths.filter(|path| path.extension().is_some_and(|extension| extension == "js"));
+    scripts
+        .map(|path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let text = fs::read_to_string(&path).expect("the script is text");
+            (name.expect("the name is text").to_owned(), text)
+        })
+        .collect()
+}
+
 /// Reads all Rust files under a folder of the repository, except tests.
 pub fn read_rust_sources(folder: &str) -> Vec<String> {
     let mut found = Vec::new();

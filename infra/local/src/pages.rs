@@ -13,21 +13,45 @@ use axum::{
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// Paths and texts of the scripts with these names in `web`.
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => {
+        [$((concat!("/", $name), include_str!(concat!("../../../web/", $name)))),*]
+    };
+}
+
+/// The page loads the first one, and each script loads those that it imports.
+const SCRIPTS: [(&str, &str); 10] = scripts![
+    "page.js",
+    "vestibule.js",
+    "document.js",
+    "document_reader.js",
+    "entry.js",
+    "follower.js",
+    "problem.js",
+    "queue_api.js",
+    "resync.js",
+    "shown_position.js",
+];
+
 /// The routes of the page and its files.
 pub(crate) fn routes() -> Router {
     let page = |kind: &'static str, text: &'static str| get(move || async move { asset(kind, text) });
-    let (html, script) = ("text/html; charset=utf-8", "text/javascript; charset=utf-8");
-    Router::new()
-        .route("/", page(html, include_str!("../../../web/index.html")))
-        .route("/page.js", page(script, include_str!("../../../web/page.js")))
+    let router = Router::new()
         .route(
-            "/vestibule.js",
-            page(script, include_str!("../../../web/vestibule.js")),
+            "/",
+            page(
+                "text/html; charset=utf-8",
+                include_str!("../../../web/index.html"),
+            ),
         )
         .route(
             "/style.css",
             page("text/css; charset=utf-8", include_str!("../../../web/style.css")),
-        )
+        );
+    SCRIPTS.into_iter().fold(router, |router, (path, text)| {
+        router.route(path, page("text/javascript; charset=utf-8", text))
+    })
 }
 
 fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {

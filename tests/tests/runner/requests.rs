@@ -1,6 +1,7 @@
 //! The requests that the runner answers, and those that it refuses.
 
 use serde_json::{Value, json};
+use vestibule_tests::template::read_web_scripts;
 
 use crate::{start_runner, temporary_folder};
 
@@ -101,14 +102,15 @@ async fn waiting_page_and_its_files_are_served() {
     };
     let (kind, page) = get("/").await;
     assert!(kind.starts_with("text/html"), "{kind}");
-    for (path, kind) in [
-        ("page.js", "text/javascript"),
-        ("vestibule.js", "text/javascript"),
-        ("style.css", "text/css"),
-    ] {
-        let (found, text) = get(&format!("/{path}")).await;
-        assert!(found.starts_with(kind) && !text.is_empty(), "{path}: {found}");
-        assert!(!text.contains("innerHTML"), "{path} must not set innerHTML");
+    let (found, text) = get("/style.css").await;
+    assert!(found.starts_with("text/css") && !text.is_empty(), "{found}");
+    for (name, script) in read_web_scripts() {
+        let (found, text) = get(&format!("/{name}")).await;
+        assert!(
+            found.starts_with("text/javascript") && text == script,
+            "{name}: {found}"
+        );
+        assert!(!text.contains("innerHTML"), "{name} must not set innerHTML");
     }
     assert!(page.contains("src=\"page.js\"") && page.contains("href=\"style.css\""));
     assert!(

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 use vestibule_domain::problem_code::{Audience, Code};
-use vestibule_tests::template::{read_api_document, read_rust_sources, read_text};
+use vestibule_tests::template::{read_api_document, read_rust_sources, read_text, read_web_scripts};
 
 use crate::markdown::code_spans;
 
@@ -103,8 +103,7 @@ fn the_page_knows_only_codes_that_exist() {
     let html = read_text("web/index.html");
     let codes = codes_of_callers(&read_api_document());
     let mut known = 0;
-    for path in ["web/page.js", "web/vestibule.js"] {
-        let script = read_text(path);
+    for (path, script) in read_web_scripts() {
         for literal in script.split('"').skip(1).step_by(2) {
             let is_name =
                 literal.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && literal.contains('-');

@@ -1,0 +1,75 @@
+// Reads the public document: keeps the newest one, and decides when to ask for the next.
+
+import { compareDocuments, isFollowable, refreshBoundsMs } from "./document.js";
+import { backoffMs } from "./problem.js";
+
+// A document that has not advanced for so long, or for two refreshes, is stale.
+const STALE_MS_MIN = 15_000;
+const STALE_REFRESHES = 2;
+// Readers vary their interval by so much to each side, so that they do not stay in step.
+const REFRESH_JITTER = 0.15;
+
+/** The state of the reader. It is as pure as the follower, and its times are those of the follower's clock. */
+export class DocumentReader {
+  /** The newest document, or `null`. */
+  newest = null;
+  /** When any document came last. */
+  receivedAtMs = -Infinity;
+  /** When to ask for the next. */
+  dueMs = Infinity;
+  #random;
+  #refreshMs = 0;
+  // When a newer document came last, or the reader started.
+  #advancedAtMs = -Infinity;
+  // Requests in a row that failed, or were answered with no newer document although the newest one is stale.
+  #failures = 0;
+
+  constructor(random) {
+    this.#random = random;
+  }
+
+  /** Starts to read after a time without reading, in which no newer document was expected. */
+  start(nowMs) {
+    this.#advancedAtMs = nowMs;
+    this.#failures = 0;
+  }
+
+  /** Takes a document, and returns whether it is newer than the ones before. */
+  receive(document, nowMs) {
+    this.receivedAtMs = nowMs;
+    if (!isFollowable(document) || (this.newest && compareDocuments(document, this.newest) <= 0)) return false;
+    this.newest = document;
+    this.#advancedAtMs = nowMs;
+    this.#failures = 0;
+    return true;
+  }
+
+  /** Sets when to ask after an answer: after `refreshMs`, or by the backoff if the newest document is stale. */
+  schedule(refreshMs, nowMs) {
+    this.#refreshMs = refreshMs;
+    if (nowMs >= this.staleAtMs) return this.postpone(nowMs);
+    this.dueMs = nowMs + refreshMs * (1 + REFRESH_JITTER * (2 * this.#random() - 1));
+  }
+
+  /** Sets when to ask after an answer about the entry, which tells the same. A backoff goes on. */
+  scheduleAfterEntry(refreshMs, nowMs) {
+    if (this.#failures === 0) this.schedule(refreshMs, nowMs);
+  }
+
+  /** Sets when to ask again after a failure. It grows to the longest interval: a late document costs no turn. */
+  postpone(nowMs, retryAfterMs = 0) {
+    const { nearMs, farMs } = refreshBoundsMs(this.newest);
+    const backoff = { failures: this.#failures++, boundMs: farMs, random: this.#random };
+    this.dueMs = nowMs + backoffMs({ retryAfterMs: Math.max(nearMs, retryAfterMs), ...backoff });
+  }
+
+  /** The age at which the newest document is stale. */
+  get staleAfterMs() {
+    return Math.max(STALE_MS_MIN, STALE_REFRESHES * this.#refreshMs);
+  }
+
+  /** From when on the newest document is stale, if no newer one comes. */
+  get staleAtMs() {
+    return this.#advancedAtMs + this.staleAfterMs;
+  }
+}

@@ -1,0 +1,59 @@
+// What an answer about the entry tells the client about its next request. The functions are pure.
+
+// How long the server may hold a poll near the turn, in seconds. The server answers a held poll at once when the turn
+// comes, but not when the position changes. A visible page therefore polls more often, to show new positions.
+const HOLD_SECONDS = 20;
+const HOLD_SECONDS_VISIBLE = 5;
+// The interval of polls if the server sets none, and the shortest one, whatever the server says.
+export const POLL_MS_DEFAULT = 2_000;
+const POLL_MS_MIN = 250;
+// The bound of the random part of the backoff is a fifth of claim_seconds, so that no error costs a turn. The server
+// does not send claim_seconds. It is at least 10, and retry_after_ms is at most two thirds of it.
+const BACKOFF_MS_BOUND_MIN = 2_000;
+const BACKOFF_MS_BOUND_MAX = 12_000;
+const BACKOFF_SHARE_OF_INTERVAL = 0.3;
+
+const ENDED_STATES = new Set(["completed", "left", "expired", "evicted"]);
+
+/** Whether the visit has ended. */
+export function isEnded(entry) {
+  return ENDED_STATES.has(entry.state);
+}
+
+/** Whether the client follows the public document while it has this answer: the entry waits, far from the head. */
+export function isFollower(entry) {
+  const { state, place, lane, look_after_ms: lookAfterMs } = entry ?? {};
+  return state === "waiting" && [place, lane, lookAfterMs].every(Number.isFinite);
+}
+
+/** The interval in milliseconds after which a client that does not follow the document asks again. */
+export function pollMs({ retry_after_ms: intervalMs = POLL_MS_DEFAULT }) {
+  return Math.max(POLL_MS_MIN, intervalMs);
+}
+
+/** How long the server may hold a poll, in seconds. Only the poll of an entry that waits can be held. */
+export function holdSeconds(entry, isVisible) {
+  if (entry.state !== "waiting") return 0;
+  return isVisible ? HOLD_SECONDS_VISIBLE : HOLD_SECONDS;
+}
+
+/** The bound in milliseconds of the random part of the backoff after a failed request about the entry. */
+export function backoffBoundMs(entry) {
+  const shareMs = BACKOFF_SHARE_OF_INTERVAL * (entry?.retry_after_ms ?? Infinity);
+  return Math.min(BACKOFF_MS_BOUND_MAX, Math.max(BACKOFF_MS_BOUND_MIN, shareMs));
+}
+
+/**
+ * The milliseconds that are left by an answer that is `ageMs` old: to claim, until the session ends, or in which the
+ * place of a missed turn is kept. `null` if there is no such time, or if an older server sends only timestamps.
+ */
+export function leftMs(entry, ageMs) {
+  const { state, claim_in_ms: claimInMs, expires_in_ms: expiresInMs, grace_in_ms: graceInMs } = entry ?? {};
+  const atAnswerMs = { ready: claimInMs, active: expiresInMs, expired: graceInMs }[state];
+  return atAnswerMs === undefined ? null : Math.max(0, atAnswerMs - ageMs);
+}
+
+/** What the page shows about the queue, by this answer. An older server tells nothing, and `before` stays. */
+export function summarizeQueue({ queue_state: state, message = "" }, before) {
+  return state === undefined ? before : { ...before, state, message, limitedBy: "" };
+}

@@ -1,0 +1,38 @@
+// What a client does after the queue was restored (a new epoch) or reset (a new generation), as documents tell.
+//
+// After a restore, the place of an entry stays valid, but the documents count from another start, so the client asks
+// the entry. After a reset, the place is lost, so the client enters again. All clients notice it within seconds. Each
+// one waits for a random time within `resync_ms`.
+
+import { isSameEpoch, refreshBoundsMs } from "./document.js";
+
+/** Compares the documents since the entry's last answer with the first one. */
+export class Resync {
+  /** When to ask the entry. */
+  statusAtMs = Infinity;
+  /** When to enter again. */
+  enterAtMs = Infinity;
+  #baseline = null;
+  #random;
+
+  constructor(random) {
+    this.#random = random;
+  }
+
+  /** Begins with an answer about the entry. `newest` is the newest document before, or `null`. */
+  begin(newest) {
+    this.#baseline = newest;
+    this.statusAtMs = this.enterAtMs = Infinity;
+  }
+
+  /** Takes a newer document, and returns whether its counts can be compared with the answer. */
+  compare(document, nowMs) {
+    this.#baseline ??= document;
+    if (isSameEpoch(document, this.#baseline)) return true;
+    // The random time is drawn once, or the earliest of many draws would count.
+    const atMs = nowMs + this.#random() * (document.resync_ms ?? refreshBoundsMs(document).farMs);
+    if (this.statusAtMs === Infinity) this.statusAtMs = atMs;
+    if (document.generation > this.#baseline.generation && this.enterAtMs === Infinity) this.enterAtMs = atMs;
+    return false;
+  }
+}
