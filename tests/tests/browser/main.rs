@@ -5,6 +5,8 @@
 
 mod chromium;
 mod claim;
+mod fake_api;
+mod following;
 mod outage;
 mod place;
 mod poll_timing;
