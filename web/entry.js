@@ -20,8 +20,8 @@ export function isEnded(entry) {
   return ENDED_STATES.has(entry.state);
 }
 
-/** Whether the client follows the public document while it has this answer: the entry waits, far from the head. */
-export function isFollower(entry) {
+/** Whether the entry waits far from the head, so that the client follows the public document. */
+export function isFarFromHead(entry) {
   const { state, place, lane, look_after_ms: lookAfterMs } = entry ?? {};
   return state === "waiting" && [place, lane, lookAfterMs].every(Number.isFinite);
 }

@@ -90,8 +90,8 @@ export class Follower {
     if (entry.state !== "active") this.#activeSinceMs = Infinity;
     else if (before?.state !== "active") this.#activeSinceMs = this.#reader.dueMs = nowMs;
     this.#shownPosition.lower(entry, entry.position ?? null);
-    if (!entries.isFollower(entry)) return;
-    if (!entries.isFollower(before)) this.#reader.start(nowMs);
+    if (!entries.isFarFromHead(entry)) return;
+    if (!entries.isFarFromHead(before)) this.#reader.start(nowMs);
     this.#reader.scheduleAfterEntry(this.#refreshMs(nowMs), nowMs);
   }
 
@@ -100,7 +100,7 @@ export class Follower {
     const isNewer = this.#reader.receive(document, nowMs);
     // A document of an older server cannot be followed, but tells about the queue.
     if (isNewer || !this.#reader.newest) this.#queue = documents.summarizeQueue(document);
-    if (isNewer && entries.isFollower(this.#entry)) {
+    if (isNewer && entries.isFarFromHead(this.#entry)) {
       const isComparable = this.#resync.compare(document, nowMs) && this.#position() !== null;
       if (isComparable) this.#shownPosition.lower(this.#entry, documents.positionNow(this.#entry, document));
     }
@@ -138,7 +138,7 @@ export class Follower {
     if (this.#entry.state === "ready" && this.#isVisible && !this.#isClaimRefused) {
       return { kind: "claim", token: this.#token, atMs: this.#retryAtMs };
     }
-    if (!entries.isFollower(this.#entry)) {
+    if (!entries.isFarFromHead(this.#entry)) {
       const pollAtMs = this.#pollAtMs();
       const isDocumentNext = this.#needsTarget() && this.#reader.dueMs < pollAtMs;
       return isDocumentNext ? this.#documentRequest() : this.#statusRequest(pollAtMs);
@@ -161,7 +161,7 @@ export class Follower {
   /** What the visitor sees at a time. `leftMs` counts from then. */
   viewAt(nowMs) {
     const entry = this.#entry;
-    const isFollowing = this.#phase === "joined" && entries.isFollower(entry);
+    const isFollowing = this.#phase === "joined" && entries.isFarFromHead(entry);
     return {
       state: entry?.state ?? "none",
       /** The position, or `null` if the entry does not wait or its position is not known. It never rises in a visit. */
@@ -195,7 +195,7 @@ export class Follower {
   }
 
   #statusRequest(atMs) {
-    const canBeHeld = !entries.isFollower(this.#entry) || this.#isCalledSinceAnswer();
+    const canBeHeld = !entries.isFarFromHead(this.#entry) || this.#isCalledSinceAnswer();
     const seconds = canBeHeld ? entries.holdSeconds(this.#entry, this.#isVisible) : 0;
     return { kind: "status", token: this.#token, holdSeconds: seconds, atMs };
   }
