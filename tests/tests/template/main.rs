@@ -1,5 +1,6 @@
 //! Compares what is deployed, `template.yaml` and `infra/openapi.yaml`, with the code.
 
+mod alarms;
 mod answers;
 mod cache;
 mod cdn;
