@@ -172,6 +172,15 @@ async fn visitors_pass_through_the_deployed_stack() {
     let states: Vec<_> = visitors.iter().map(|visitor| visitor.state.as_str()).collect();
     assert_eq!(states, ["active", "active", "waiting", "waiting", "waiting"]);
 
+    // Any reader sees the queue, by the function of the public document.
+    wait_for("the public document shows the three who wait", async || {
+        let request = caller.request(Method::GET, &format!("/queues/{queue}"), None);
+        let (status, document) = caller.send(request.build().expect("a request")).await;
+        assert_eq!(status, 200, "{document}");
+        (document["waiting"] == 3).then_some(())
+    })
+    .await;
+
     // A visitor cannot act as the protected service.
     let complete = |visitor: &Visitor| format!("/queues/{queue}/entries/{}/complete", visitor.token);
     let (status, refused) = caller

@@ -9,5 +9,6 @@ mod isolation;
 mod markdown;
 mod permissions;
 mod problem_codes;
+mod releases;
 mod resources;
 mod routes;
