@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vestibule_tests::api::{ApiRequest, ApiResponse, Backend, Guest, Queue};
 
 crate::cases![
@@ -15,6 +15,11 @@ crate::cases![
 
 /// The time that a held poll offers to wait.
 const WAIT: Duration = Duration::from_secs(20);
+
+/// The turn of the first visitor in line is expected within half a minute, so that the poll is held.
+fn short_session() -> Value {
+    json!({ "session_seconds": 25 })
+}
 
 /// Holds a poll while the change happens, and returns its response. The change must end the hold.
 async fn hold_poll_during(queue: &Queue<'_>, guest: &Guest, change: impl AsyncFnOnce()) -> ApiResponse {
@@ -30,7 +35,7 @@ async fn hold_poll_during(queue: &Queue<'_>, guest: &Guest, change: impl AsyncFn
 }
 
 async fn a_promotion_ends_the_hold(backend: &Backend) {
-    let (queue, active) = backend.create_full_queue(json!({})).await;
+    let (queue, active) = backend.create_full_queue(short_session()).await;
     let (guest, _) = queue.enter_and_expect_created().await;
     let response = hold_poll_during(&queue, &guest, async || {
         // One round trip gives the poll time to arrive.
@@ -44,7 +49,7 @@ async fn a_promotion_ends_the_hold(backend: &Backend) {
 }
 
 async fn leaving_ends_the_hold(backend: &Backend) {
-    let (queue, _) = backend.create_full_queue(json!({})).await;
+    let (queue, _) = backend.create_full_queue(short_session()).await;
     let (guest, _) = queue.enter_and_expect_created().await;
     let response = hold_poll_during(&queue, &guest, async || {
         let status = queue.get_status(&guest).await;
@@ -56,7 +61,7 @@ async fn leaving_ends_the_hold(backend: &Backend) {
 }
 
 async fn a_poll_without_news_is_held_for_the_time_it_offers(backend: &Backend) {
-    let (queue, _) = backend.create_full_queue(json!({})).await;
+    let (queue, _) = backend.create_full_queue(short_session()).await;
     let (guest, _) = queue.enter_and_expect_created().await;
     let poll = |query: &str| ApiRequest::get(queue.entry_path(&guest, query)).visitor(&guest.id);
     for request in [

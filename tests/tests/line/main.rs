@@ -119,7 +119,7 @@ on_every_line! {
     }
     estimates {
         the_averages_count_by_the_minute
-        without_observations_there_is_no_estimate
+        without_departures_the_session_bounds_the_estimate
         an_estimate_includes_the_running_sessions
     }
     switches {

@@ -121,9 +121,11 @@ async fn a_process_that_only_reads_leaves_a_stale_primary() {
 async fn a_held_poll_follows_to_the_new_primary() {
     let mut pair = Pair::start().await;
     let queue = create(&pair.url()).await;
+    let first = Process::start(&pair.url(), &queue).await;
+    let active = first.enter_and_expect_created().await;
     promote_each_second(&pair.primary.connect_line().await, &queue).await;
+    // This process has no snapshot with the earlier settings.
     let process = Process::start(&pair.url(), &queue).await;
-    let active = process.enter_and_expect_created().await;
     let waiting = process.enter_and_expect_created().await;
     let (routes, poll) = (
         process.routes.clone(),

@@ -34,10 +34,12 @@ pub(crate) async fn wait_for_subscribers(server: &Server, queue: &QueueId, subsc
     poll_until(BOUND, listeners, |listeners| *listeners == subscribers).await;
 }
 
-/// Lets a tick promote each second, so that the test need not wait for the pace.
+/// Lets a tick promote each second, so that the test need not wait for the pace, and lets each visitor expect the turn
+/// soon, so that polls are held. The session of a visitor who is active already stays long.
 pub(crate) async fn promote_each_second(line: &RedisLine, queue: &QueueId) {
     let mut brisk = settings();
     brisk.insert("interval_seconds".to_owned(), json!(1));
+    brisk.insert("session_seconds".to_owned(), json!(10));
     let changed = line.configure(queue, &configuration(&brisk, "2"), false).await;
     changed.expect("the queue exists");
 }
@@ -51,12 +53,12 @@ async fn held_polls_survive_outage(is_cluster: bool) {
     }
     let queue = create(&server.url()).await;
     let line = RedisLine::connect(&server.url()).await.expect("it answers");
+    let first = Process::start(&server.url(), &queue).await;
+    let active = first.enter_and_expect_created().await;
     promote_each_second(&line, &queue).await;
+    // This process has no snapshot with the earlier settings.
     let process = Process::start(&server.url(), &queue).await;
-    let (active, waiting) = (
-        process.enter_and_expect_created().await,
-        process.enter_and_expect_created().await,
-    );
+    let waiting = process.enter_and_expect_created().await;
     // The poll that was held when the line died counts until its lease ends, so the next held poll is of
     // another entry.
     let third = process.enter_and_expect_created().await;

@@ -17,7 +17,7 @@ use crate::{QUEUE, start_runner, temporary_folder};
 async fn shutdown_answers_held_polls() {
     let dir = temporary_folder();
     let mut runner = start_runner(&dir);
-    let settings = json!({ "capacity": 1, "batch": 10, "interval_seconds": 1, "session_seconds": 3600 });
+    let settings = json!({ "capacity": 1, "batch": 10, "interval_seconds": 1, "session_seconds": 25 });
     runner
         .run_command(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
         .await;

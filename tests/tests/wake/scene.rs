@@ -12,15 +12,19 @@ use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
 use vestibule_faults::{Faults, FaultyLine};
-use vestibule_line::{Line, Promotion};
+use vestibule_line::{LeaveReason, Line, Promotion};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
-    lines::{fresh_queue, tick_order},
+    lines::{fresh_queue, tick_order, visitor},
     waiting::poll_until,
 };
 
 /// More polls than any case holds.
 const HELD_BUDGET: u32 = 10_000;
+/// The visitor who is let in.
+const ACTIVE: u64 = 1;
+/// The visitor who is in line until another one is.
+const FIRST_IN_LINE: u64 = 2;
 
 pub(crate) struct Scene {
     pub(crate) line: Arc<dyn Line>,
@@ -32,7 +36,8 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Opens a queue with room for one entry, and lets one visitor in. All who enter later wait.
+    /// Opens a queue with room for many entries, and one in line. All who enter later wait behind it, although there is
+    /// room: only the test promotes.
     pub(crate) async fn open(line: Arc<dyn Line>) -> Self {
         let (queue, faults) = (fresh_queue(), Faults::default());
         // No request runs a fallback tick, so only the test promotes.
@@ -55,8 +60,20 @@ impl Scene {
             _dir: dir,
         };
         scene.create(&*backup).await;
-        scene.enter().await;
+        scene.put_one_in_line().await;
         scene
+    }
+
+    /// Puts an entry in line while there is room for one only, and makes room. No process has a snapshot of the full
+    /// queue, in which turns are too far away for polls to be held.
+    async fn put_one_in_line(&self) {
+        for number in [ACTIVE, FIRST_IN_LINE] {
+            let entered = self.line.enter(&self.queue, visitor(number)).await;
+            entered.expect("the queue exists");
+        }
+        let configuration = configuration(&settings(10_000), "2");
+        let configured = self.line.configure(&self.queue, &configuration, false).await;
+        configured.expect("the queue exists");
     }
 
     async fn create(&self, backup: &dyn Backup) {
@@ -73,19 +90,18 @@ impl Scene {
         configured.expect("the line accepts the queue");
     }
 
-    /// Raises the capacity, so that there is room for all waiting entries.
-    async fn make_room(&self) {
-        let configuration = configuration(&settings(10_000), "2");
-        let configured = self.line.configure(&self.queue, &configuration, false).await;
-        configured.expect("the queue exists");
-    }
-
-    /// Lets a new visitor enter and returns the path of the entry. All but the first visitor wait.
+    /// Lets a new visitor enter, who waits, and returns the path of the entry.
     pub(crate) async fn enter(&self) -> String {
         let entries = format!("/queues/{}/entries", self.queue);
         let ask = ApiRequest::post(entries.as_str()).visitor(&Uuid::new_v4().to_string());
         let answer = self.send(ask).await;
-        format!("{entries}/{}", answer.expect_status(201).text("token"))
+        assert_eq!(answer.expect_status(201).text("state"), "waiting");
+        // From now on, this visitor keeps the others in line.
+        let left = self
+            .line
+            .leave(&self.queue, visitor(FIRST_IN_LINE), None, LeaveReason::Leave);
+        left.await.expect("the queue exists");
+        format!("{entries}/{}", answer.text("token"))
     }
 
     pub(crate) async fn enter_many(&self, many: usize) -> Vec<String> {
@@ -108,7 +124,6 @@ impl Scene {
 
     /// Promotes this many entries.
     pub(crate) async fn promote(&self, asked: u64) -> Promotion {
-        self.make_room().await;
         let promote = async || {
             self.line
                 .promote(&self.queue, tick_order(asked))

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Polls are held by the rate expected for this many seconds.
-const NEXT_RATE_SECONDS: f64 = 30.0;
+pub(super) const NEXT_RATE_SECONDS: f64 = 30.0;
 
 /// When each position is served.
 #[derive(Debug, Clone)]

@@ -6,18 +6,20 @@ use std::sync::OnceLock;
 
 use super::{
     Estimate,
+    assumed_course::AssumedCourse,
     curve::{Curve, seconds_until_empty},
     expected_rates::{ExpectedRates, SessionEndSpread},
     observed_line::ObservedLine,
     rates::{PRIOR_EVENTS, WindowRates, pace_per_second},
+    step_grid::count_as_f64,
 };
 
 /// The weight of the assumption that every visitor stays to the end of the session, in events. It
 /// is small, because the session length says little about how long visitors really stay.
 const STAY_PRIOR_EVENTS: f64 = 0.1;
-/// A forecast of when slots come free needs at least this many slots freed in the long window. If
+/// A forecast from how slots came free needs at least this many slots freed in the long window. If
 /// the slots filled up during that window, it also needs this share of the taken slots to have been
-/// freed.
+/// freed. Without these, [`AssumedCourse`] applies.
 const FREED_SLOTS_MIN: f64 = 4.0;
 const TURNOVER_SHARE_MIN: f64 = 0.3;
 /// A range beyond one day is not shown, because conditions will have changed by then.
@@ -57,14 +59,14 @@ impl ObservedLine {
 #[derive(Debug, Clone)]
 pub struct Forecast {
     pace: f64,
-    /// Entries that are promoted at the next tick.
-    promotable_now: f64,
     /// Slots that are not taken.
     free: u64,
     /// Whether slots come free faster than the pace fills them, even if every visitor stays to the
     /// end of the session.
     never_full: bool,
     course: ExpectedRates,
+    /// The course beyond the free slots while too few slots were seen to come free.
+    assumed: AssumedCourse,
     /// How much faster recently filled slots may come free, as a share.
     recent_fill_share: f64,
     observed: ObservedLine,
@@ -72,6 +74,7 @@ pub struct Forecast {
     expected: OnceLock<Curve>,
     sooner: OnceLock<Curve>,
     later: OnceLock<Curve>,
+    longest: OnceLock<Curve>,
     /// Entries served per second in the short window; `None` if the observation is too short.
     observed_rate: Option<f64>,
 }
@@ -118,7 +121,7 @@ impl Forecast {
         let free = observed.capacity.saturating_sub(observed.taken);
         Self {
             pace,
-            promotable_now: observed.promotable_now() as f64,
+            assumed: AssumedCourse::from_observed(&observed, &course, stay_seconds),
             free,
             never_full: pace * stay_seconds <= observed.capacity as f64 && free > 0,
             course,
@@ -126,6 +129,7 @@ impl Forecast {
             expected: OnceLock::new(),
             sooner: OnceLock::new(),
             later: OnceLock::new(),
+            longest: OnceLock::new(),
             observed_rate: observed_rate(&observed),
             observed,
         }
@@ -142,42 +146,51 @@ impl Forecast {
         if self.has_turnover() {
             self.expected_curve().next_rate
         } else {
-            self.course.near.served
+            self.assumed.next_rate().max(self.longest_curve().next_rate)
         }
     }
 
-    /// The expected wait of one position, in milliseconds. It paces polls, so it always has a
-    /// value. If too few slots were seen to come free, the estimate uses the pace alone; a visitor
-    /// who polls too early loses nothing.
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss
-    )]
+    /// The expected wait of one position, in milliseconds. It paces polls and decides which are held.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn eta_ms(&self, position: u64) -> u64 {
-        let seconds = if self.has_turnover() {
-            self.expected_curve().seconds_until_served(position)
-        } else {
-            seconds_until_empty(
-                position as f64 - self.promotable_now,
-                self.course.near.served,
-                0.0,
-            )
-        };
         // The cast saturates: a wait beyond the range of the type becomes its maximum.
-        (seconds * 1_000.0).ceil() as u64
+        (self.expected_seconds(position) * 1_000.0).ceil() as u64
     }
 
-    /// The range in which the turn of one position comes in four of five cases. `None` if no
-    /// estimate is possible: the position does not fit into the free slots, and too few slots were
-    /// seen to come free.
-    pub fn wait_range(&self, position: u64) -> Option<Estimate> {
-        let is_room = self.has_room_for(position);
-        if !is_room && !self.has_turnover() {
-            return None;
+    fn expected_seconds(&self, position: u64) -> f64 {
+        if self.has_turnover() {
+            return self.expected_curve().seconds_until_served(position);
         }
+        let assumed = self.assumed.seconds_until_served(position);
+        // The known ends of the running sessions may show that slots come free sooner.
+        let longest = || self.longest_curve().seconds_until_served(position);
+        if self.has_room_for(position) {
+            assumed
+        } else {
+            assumed.min(longest()).max(self.shortest_seconds(position))
+        }
+    }
+
+    /// The range in which the turn of one position comes in four of five cases. If too few slots were
+    /// seen to come free, the range of a position beyond the free slots is as wide as it has to be: from
+    /// the pace, as if slots never ran out, to the end of whole sessions. `None` if the turn may
+    /// be more than a day away.
+    pub fn wait_range(&self, position: u64) -> Option<Estimate> {
+        let (low, high) = if self.has_room_for(position) || self.has_turnover() {
+            self.likely_seconds(position)
+        } else {
+            let expected = self.expected_seconds(position);
+            let low = self.shortest_seconds(position).min(expected);
+            let high = self.longest_curve().seconds_until_served(position).max(expected);
+            (low - TICK_ERROR_SECONDS, high + TICK_ERROR_SECONDS)
+        };
+        (high <= RANGE_MAX_SECONDS).then(|| Estimate::between(low.max(0.0), high))
+    }
+
+    /// The range by the observed rates, in seconds.
+    fn likely_seconds(&self, position: u64) -> (f64, f64) {
         let seconds = self.expected_curve().seconds_until_served(position);
-        let is_steady = is_room && self.is_at_pace();
+        let is_steady = self.has_room_for(position) && self.is_at_pace();
         let unsteady = if is_steady {
             0.0
         } else {
@@ -186,7 +199,13 @@ impl Forecast {
         let around = TICK_ERROR_SECONDS + unsteady;
         let low = self.sooner_curve().seconds_until_served(position).min(seconds) - around;
         let high = self.later_curve().seconds_until_served(position).max(seconds) + around;
-        (high <= RANGE_MAX_SECONDS).then(|| Estimate::between(low.max(0.0), high))
+        (low, high)
+    }
+
+    /// The time until a position is served if slots never limit the line, in seconds.
+    fn shortest_seconds(&self, position: u64) -> f64 {
+        let ahead = count_as_f64(position) - count_as_f64(self.observed.promotable_now());
+        seconds_until_empty(ahead, self.pace, self.course.far.leaving)
     }
 
     fn expected_curve(&self) -> &Curve {
@@ -206,6 +225,22 @@ impl Forecast {
         let course = || self.course.map_rates(SessionEndSpread::Later, later);
         self.later
             .get_or_init(|| Curve::compute(&self.observed, &course()))
+    }
+
+    /// The course if each visitor takes the whole claim time, and stays for the whole session as far as
+    /// the departures so far allow that.
+    fn longest_curve(&self) -> &Curve {
+        let staying = |rates: WindowRates| rates.to_longest_stays(self.pace);
+        self.longest.get_or_init(|| {
+            let observed = ObservedLine {
+                session_ms: self.observed.session_ms + self.observed.claim_ms,
+                ..self.observed.clone()
+            };
+            Curve::compute(
+                &observed,
+                &self.course.map_rates(SessionEndSpread::Later, staying),
+            )
+        })
     }
 
     /// Whether enough slots were seen to come free.

@@ -2,6 +2,7 @@
 //! the range that visitors see. `docs/adr/0012-wait-estimate.md` has the formula and measures its
 //! accuracy.
 
+mod assumed_course;
 mod curve;
 mod due_slots;
 mod expected_rates;

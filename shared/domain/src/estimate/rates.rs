@@ -22,6 +22,9 @@ const PACE_SHORTFALL_SHARE: f64 = 0.007;
 pub(super) const RATE_DRIFT_SHARE: f64 = 0.015;
 /// The factor on the standard error by which a small number of events widens the range.
 const CHANCE_FACTOR: f64 = 1.05;
+/// The factor on the standard error of a small number of departures that visitors fall short of in
+/// one of ten cases.
+const FEW_DEPARTURES_FACTOR: f64 = 1.28;
 /// How many more no-shows there may be, as a share: visitors who waited longer miss their turn more
 /// often.
 const EXTRA_NO_SHOW_SHARE: f64 = 0.6;
@@ -145,6 +148,16 @@ impl WindowRates {
             no_shows: self.no_shows / unclaimed,
             leaving: self.leaving * PESSIMISTIC_LEAVING_SHARE,
             ..self
+        }
+    }
+
+    /// The pessimistic rates while few departures were seen. Before the second one, no visitor is
+    /// assumed to leave early.
+    pub(super) fn to_longest_stays(self, pace: f64) -> Self {
+        let certain_share = 1.0 - FEW_DEPARTURES_FACTOR / self.freed_early.max(1.0).sqrt();
+        Self {
+            early: self.early * certain_share.max(0.0),
+            ..self.to_pessimistic(pace)
         }
     }
 }
