@@ -2,7 +2,15 @@
 //!
 //! The guarantee: a visitor who respects `retry_after_ms`, and whose polls are answered, cannot
 //! lose a turn, however fast the line moves. A visitor who is promoted right after a poll polls
-//! again within two thirds of `claim_seconds` and has the last third left to claim.
+//! again within two thirds of `claim_seconds` and has the last third left to claim. A client that was
+//! refused keeps to the same bound: see `Retry-After` in [`retry_after_seconds`].
+
+mod refusal;
+
+pub use refusal::{
+    RETRY_AFTER_BEHIND_MIN_SECONDS, RETRY_AFTER_MIN_SECONDS, RefusedQueue, client_backoff_ms,
+    retry_after_seconds,
+};
 
 /// The default number of polls that one deployment holds at once.
 pub const HELD_BUDGET: u32 = 500;
