@@ -58,6 +58,12 @@ pub struct Outcome {
     pub held_max: u64,
     /// The longest time that a waiting visitor was told to wait before the next poll, in milliseconds.
     pub retry_after_ms_max: u64,
+    /// The polls in each second, of clients that follow `retry_after_ms`.
+    pub polls_per_second: Vec<u32>,
+    /// Visitors whose requests were refused in the outage and who were served again.
+    pub refused_visitors: u64,
+    /// The longest time from the end of the outage until such a visitor was served, in milliseconds.
+    pub return_ms_max: u64,
     /// The accuracy of the wait estimates.
     pub estimates: EstimateAccuracy,
     /// The state of the queue over time.

@@ -1,5 +1,7 @@
 //! The scenarios: who arrives, and what happens to the queue meanwhile.
 
+use std::ops::Range;
+
 use vestibule_domain::{poll_pacing::HELD_BUDGET, settings::Settings};
 
 /// When visitors arrive.
@@ -117,10 +119,12 @@ pub struct Scenario {
     pub network: Network,
     /// The most polls that may be held at the same time.
     pub held_budget: u64,
+    /// While the API refuses all requests with 503 and the line stands, in milliseconds of the simulation.
+    pub outage_ms: Option<Range<u64>>,
 }
 
 /// The names of all scenarios.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 11] = [
     "flash",
     "wave",
     "steady",
@@ -130,6 +134,8 @@ pub const NAMES: [&str; 9] = [
     "unattended",
     "operator",
     "quiet",
+    "full",
+    "refused",
 ];
 /// The time in which the line serves all visitors, in seconds. The last ones therefore wait for more than half
 /// an hour.
@@ -160,6 +166,7 @@ impl Scenario {
             operator: Operator::Absent,
             network: Network::Usual,
             held_budget: HELD_BUDGET.into(),
+            outage_ms: None,
         };
         Some(match name {
             // The capacity is the limit: nearly all slots are taken most of the time.
@@ -215,6 +222,23 @@ impl Scenario {
             "quiet" => Self {
                 visitors: (visitors / 10).max(1),
                 settings: with_pace(served_per_second / 10.0 * 1.5, served_per_second / 10.0 * 110.0),
+                ..usual
+            },
+            // The queue fills up within seconds, and no visitor leaves before the session ends. So for the first
+            // five minutes only the settings say how long the wait is.
+            "full" => Self {
+                arrivals: Arrivals::Flash { mean_seconds: 1.0 },
+                service_time: ServiceTime::WholeSession,
+                settings: Settings {
+                    session_seconds: 300,
+                    interval_seconds: 1,
+                    ..with_pace(f64::from(visitors) / 70.0, f64::from(visitors) / 7.0)
+                },
+                ..usual
+            },
+            // Requests are refused for a minute.
+            "refused" => Self {
+                outage_ms: Some(600_000..660_000),
                 ..usual
             },
             _ => usual,

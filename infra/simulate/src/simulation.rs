@@ -1,8 +1,11 @@
 //! One run: visitors pass through the line, from the first arrival until the line is empty.
 
+mod availability;
 mod clients;
 mod fallback_ticks;
 mod operator;
+mod outage;
+mod poll_count;
 mod poll_schedule;
 mod process;
 mod promoter;
@@ -49,7 +52,11 @@ impl Simulation {
                 "scenario {name} with seed {seed} is stuck: the line is not empty after six hours"
             );
             let request_at_ms = self.next_background_request_ms();
-            let until_ms = tick_at_ms.min(settings_change_at_ms).min(request_at_ms);
+            let outage_change_at_ms = self.next_outage_change_ms();
+            let until_ms = tick_at_ms
+                .min(settings_change_at_ms)
+                .min(request_at_ms)
+                .min(outage_change_at_ms);
             if until_ms == u64::MAX && self.event_queue.is_empty() {
                 // There is no promoter, and no visitor polls any more.
                 break;
@@ -60,7 +67,9 @@ impl Simulation {
                 continue;
             }
             self.set_clock(until_ms);
-            if until_ms == settings_change_at_ms {
+            if until_ms == outage_change_at_ms {
+                self.change_availability();
+            } else if until_ms == settings_change_at_ms {
                 settings_change_at_ms = self.change_settings();
             } else if until_ms == tick_at_ms {
                 self.tick();
@@ -79,10 +88,8 @@ impl Simulation {
         self.outcome.served = view.totals.fast_tracked + view.totals.promoted;
     }
 
-    /// Whether all visitors have arrived and no entry is waiting or ready.
+    /// Whether all visitors have entered and no entry is waiting or ready.
     fn is_finished(&self) -> bool {
-        let last = self.visitors.last();
-        let last_ms = last.map_or(0, |visitor| visitor.drawn.arrives_at_ms);
-        self.now_ms > last_ms && self.sample.waiting + self.sample.ready == 0
+        self.entered == self.scenario.visitors && self.sample.waiting + self.sample.ready == 0
     }
 }

@@ -26,6 +26,7 @@ fn extremes(seed: u64, visitor_profile: VisitorProfile) -> Scenario {
         operator: Operator::Extreme,
         network: Network::Slow,
         held_budget: 0,
+        outage_ms: None,
     }
 }
 

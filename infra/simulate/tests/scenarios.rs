@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use vestibule_simulate::{
-    outcome::{Outcome, VisitorOutcome},
+    outcome::{Outcome, Sample, VisitorOutcome},
     run_figures::RunFigures,
     scenario::{NAMES, Scenario},
-    simulation::{Clients, run_scenario},
+    simulation::{Clients, FIXED_POLL_MS, SAMPLE_MS, run_scenario},
 };
 
 const VISITORS: u32 = 20_000;
@@ -162,6 +162,64 @@ fn raising_the_pace_costs_no_punctual_visitor_a_turn() {
 #[test]
 fn estimates_cover_a_line_that_hardly_moves() {
     check_coverage("quiet", 0.45..0.95);
+}
+
+/// No visitor has left yet, so nothing but the settings says how long the wait is. Paced by the pace of such a queue,
+/// each visitor would poll every two seconds.
+#[test]
+fn a_full_queue_polls_less_than_fixed_clients_from_the_start() {
+    let outcome = run_paced("full");
+    let fixed = |sample: &Sample| sample.waiting * SAMPLE_MS / FIXED_POLL_MS;
+    // The first sample is taken as the queue opens.
+    let full = || {
+        outcome
+            .samples
+            .iter()
+            .skip(1)
+            .filter(|sample| sample.waiting > 1_000)
+    };
+    assert!(full().count() > 100, "the line was not long");
+    for sample in full() {
+        assert!(
+            sample.polls <= fixed(sample),
+            "{sample:?}: {} polls of fixed clients",
+            fixed(sample)
+        );
+    }
+    let polls: u64 = full().map(|sample| sample.polls).sum();
+    let of_fixed: u64 = full().map(fixed).sum();
+    assert!(polls * 8 < of_fixed, "{polls} polls, {of_fixed} of fixed clients");
+    let estimates = outcome.estimates.total();
+    assert_eq!(
+        estimates.unknown, 0,
+        "each visitor has an estimate from the start"
+    );
+    assert!(
+        estimates.coverage() > 0.8,
+        "the coverage is {}",
+        estimates.coverage()
+    );
+}
+
+/// All requests are refused for a minute.
+#[test]
+fn refusals_cost_no_punctual_visitor_a_turn() {
+    for seed in 1..=4 {
+        let scenario = Scenario::by_name("refused", 4_000, seed).expect("the scenario exists");
+        for clients in [Clients::Paced, Clients::Fixed] {
+            let outcome = run_scenario(&scenario, clients);
+            let violations = (outcome.overshoot, outcome.out_of_order);
+            assert_eq!(violations, (0, 0), "seed {seed}, {clients:?}");
+            assert!(
+                outcome.refused_visitors > 0,
+                "seed {seed}, {clients:?}: no visitor was refused"
+            );
+            if clients == Clients::Paced {
+                assert_eq!(outcome.lost_turns, 0, "seed {seed}");
+                assert!(outcome.refused_visitors > 1_000, "seed {seed}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -25,8 +25,14 @@ impl Simulation {
             Operator::Extreme => self.draw_extreme_change(),
             Operator::Absent | Operator::Moderate => self.draw_moderate_change(),
         };
-        self.settings_order += 1;
         self.outcome.settings_changes += 1;
+        self.apply_settings();
+        self.now_ms + after_ms
+    }
+
+    /// Applies the settings of the run to the line.
+    pub(super) fn apply_settings(&mut self) {
+        self.settings_order += 1;
         let new = configuration(&self.settings, self.settings_order);
         let configured = self.line.configure(&self.queue, &new, false);
         assert_eq!(
@@ -34,7 +40,6 @@ impl Simulation {
             ConfigureOutcome::Changed
         );
         self.checker.apply_settings(self.now_ms, &self.settings);
-        self.now_ms + after_ms
     }
 
     fn draw_moderate_change(&mut self) -> u64 {

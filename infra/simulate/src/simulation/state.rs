@@ -23,6 +23,7 @@ use vestibule_line::{ConfigureOutcome, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
 use super::{
+    availability::Availability,
     clients::{Clients, FIXED_POLL_MS},
     poll_schedule::PollSchedule,
     process::{PROCESSES, Process},
@@ -59,6 +60,7 @@ pub(super) struct Simulation {
     pub(super) event_queue: EventQueue,
     pub(super) settings: Settings,
     pub(super) settings_order: u64,
+    pub(super) availability: Availability,
     /// The snapshot of the queue that requests use, as a function's process caches it.
     pub(super) view: QueueView,
     pub(super) forecast: Forecast,
@@ -90,6 +92,7 @@ impl Simulation {
             turn: 0,
             step: Step::Enter,
             held_since_ms: 0,
+            refusals: 0,
             outcome: VisitorOutcome::default(),
         };
         let visitors: Vec<_> = ids.into_iter().zip(visitors).map(state).collect();
@@ -110,6 +113,9 @@ impl Simulation {
             settings_changes: 0,
             held_max: 0,
             retry_after_ms_max: 0,
+            polls_per_second: Vec::new(),
+            refused_visitors: 0,
+            return_ms_max: 0,
             estimates: EstimateAccuracy::new(scenario.visitors),
             samples: Vec::new(),
         };
@@ -136,6 +142,7 @@ impl Simulation {
             checker: InvariantChecker::new(&settings),
             settings,
             settings_order: 0,
+            availability: Availability::BeforeOutage,
             forecast: view.forecast(),
             view,
             viewed_at_ms: 0,

@@ -28,6 +28,9 @@ const WAKE_MS: u64 = 25;
 
 impl Simulation {
     pub(super) fn run_step(&mut self, visitor: u32) {
+        if self.refuse_step(visitor) {
+            return;
+        }
         match self.visitors[visitor as usize].step {
             Step::Enter => self.enter(visitor),
             Step::Poll => self.poll(visitor),
@@ -43,7 +46,7 @@ impl Simulation {
         }
     }
 
-    fn schedule(&mut self, visitor: u32, step: Step, at_ms: u64) {
+    pub(super) fn schedule(&mut self, visitor: u32, step: Step, at_ms: u64) {
         self.visitors[visitor as usize].step = step;
         self.event_queue.schedule(visitor, at_ms);
     }
@@ -85,8 +88,7 @@ impl Simulation {
     }
 
     fn poll(&mut self, visitor: u32) {
-        self.visitors[visitor as usize].outcome.polls += 1;
-        self.sample.polls += 1;
+        self.count_poll(visitor);
         self.answer_poll(visitor, true);
         self.serve_request(visitor);
     }
@@ -130,7 +132,7 @@ impl Simulation {
         true
     }
 
-    fn release_held_poll(&mut self, visitor: u32) {
+    pub(super) fn release_held_poll(&mut self, visitor: u32) {
         self.held_polls -= 1;
         self.processes[process_of(visitor)].remove_held_poll();
         let held_ms = self.now_ms - self.visitors[visitor as usize].held_since_ms;
@@ -156,8 +158,12 @@ impl Simulation {
             Behavior::Late => claim_ms * 3 / 2,
             _ => retry_after_ms,
         };
-        let at_ms = self.now_ms + pause_ms + delay_ms;
-        match behavior {
+        self.schedule_poll(visitor, self.now_ms + pause_ms + delay_ms);
+    }
+
+    /// Schedules the next poll, unless the visitor leaves or vanishes before it.
+    pub(super) fn schedule_poll(&mut self, visitor: u32, at_ms: u64) {
+        match self.visitors[visitor as usize].drawn.behavior {
             Behavior::LeavesAt(leaves_ms) if leaves_ms <= at_ms => {
                 self.schedule(visitor, Step::Leave, leaves_ms);
             }
@@ -168,7 +174,7 @@ impl Simulation {
         }
     }
 
-    fn draw_poll_delay_ms(&mut self) -> u64 {
+    pub(super) fn draw_poll_delay_ms(&mut self) -> u64 {
         match self.scenario.network {
             Network::Slow => self.rng.random_range(0..=SLOW_POLL_DELAY_MS),
             Network::Usual => match self.rng.random_range(0..100) {

@@ -34,5 +34,7 @@ pub(super) struct VisitorState {
     pub(super) turn: u32,
     pub(super) step: Step,
     pub(super) held_since_ms: u64,
+    /// Refusals in a row.
+    pub(super) refusals: u32,
     pub(super) outcome: VisitorOutcome,
 }
