@@ -51,6 +51,7 @@ mod public_document;
 mod queue_cache;
 mod request;
 mod request_context;
+mod retry_after;
 mod routes;
 pub mod serve;
 mod state;

@@ -10,21 +10,20 @@ mod conversions;
 use std::sync::Arc;
 
 use axum::{
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
 use vestibule_backup::BackupError;
-use vestibule_domain::{entry_status::EntryStatus, record::EntryRecord, state::EntryState};
+use vestibule_domain::{
+    entry_status::EntryStatus,
+    poll_pacing::{RETRY_AFTER_BEHIND_MIN_SECONDS, RETRY_AFTER_MIN_SECONDS},
+    record::EntryRecord,
+    state::EntryState,
+};
 use vestibule_line::LineError;
 
 use super::code::{Code, http_status};
-
-/// How long a client should wait before it retries a request that failed because a store was
-/// unavailable, in seconds.
-const RETRY_AFTER_SECONDS: u64 = 2;
-/// The same if the backup has to catch up first, in seconds.
-const RETRY_BEHIND_AFTER_SECONDS: u64 = 10;
 
 /// A request that could not be answered as the client asked.
 #[derive(Debug)]
@@ -187,6 +186,16 @@ impl Problem {
         }
     }
 
+    /// The shortest time after which the client tries the request again, in seconds. `None` if trying
+    /// again is of no use. The [request context](super::request_context) writes the header.
+    pub(super) fn retry_after_min_seconds(&self) -> Option<u64> {
+        match self.code {
+            Code::BackupBehind => Some(RETRY_AFTER_BEHIND_MIN_SECONDS),
+            code if http_status(code) == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_AFTER_MIN_SECONDS),
+            _ => None,
+        }
+    }
+
     /// Returns the body of the answer, as JSON.
     pub(super) fn body(&self, request_id: &str) -> String {
         let body = ProblemBody {
@@ -234,17 +243,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = http_status(self.code);
-        let mut response = status.into_response();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            let seconds = match self.code {
-                Code::BackupBehind => RETRY_BEHIND_AFTER_SECONDS,
-                _ => RETRY_AFTER_SECONDS,
-            };
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
+        let mut response = http_status(self.code).into_response();
         response.extensions_mut().insert(Arc::new(self));
         response
     }

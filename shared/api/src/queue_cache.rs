@@ -15,8 +15,11 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep_until, timeout},
 };
-use vestibule_backup::{Backup, BackupError};
-use vestibule_domain::id::{IdKey, QueueId, RootKey};
+use vestibule_backup::{Backup, BackupError, StoredQueue};
+use vestibule_domain::{
+    id::{IdKey, QueueId, RootKey},
+    poll_pacing::RefusedQueue,
+};
 use vestibule_engine::tick_history::TickHistory;
 use vestibule_line::{LineError, QueueLine};
 
@@ -109,6 +112,15 @@ impl QueueCache {
         &self.tick_history
     }
 
+    /// What this process knows of a queue whose clients it refuses. `None` if it never saw the queue:
+    /// an unknown name must not take a place in the cache.
+    pub(crate) fn refused_queue(&self, queue: &QueueId) -> Option<RefusedQueue> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.get(queue)?.clone();
+        drop(slots);
+        slot.fallback.refused_queue()
+    }
+
     /// How many queues the cache keeps.
     #[cfg(test)]
     pub(super) fn cached_queues(&self) -> usize {
@@ -150,17 +162,25 @@ impl QueueCache {
         }
         let at = Instant::now();
         let stored_queue = self.backup.read_queue(queue).await?;
-        let last_snapshot = slot.fallback.last_snapshot();
-        let degraded_queue = stored_queue.map(|stored_queue| {
-            Arc::new(DegradedQueue::from_stored_queue(
-                queue,
-                &stored_queue,
-                last_snapshot.as_deref(),
-                &self.root,
-            ))
-        });
+        let degraded_queue = stored_queue.map(|stored| self.describe_stored_queue(slot, queue, &stored));
         *stored = Some((at, degraded_queue.clone()));
         Ok(degraded_queue)
+    }
+
+    fn describe_stored_queue(
+        &self,
+        slot: &CacheSlot,
+        queue: &QueueId,
+        stored: &StoredQueue,
+    ) -> Arc<DegradedQueue> {
+        let last_snapshot = slot.fallback.last_snapshot();
+        let last_snapshot = last_snapshot.as_deref();
+        Arc::new(DegradedQueue::from_stored_queue(
+            queue,
+            stored,
+            last_snapshot,
+            &self.root,
+        ))
     }
 
     async fn read_snapshot(&self, queue: &QueueId) -> CachedAnswer {
@@ -209,9 +229,12 @@ impl QueueCache {
         if slot.fallback.is_recovering() {
             return QueueLookupError::Recovering;
         }
+        let at = Instant::now();
         match self.backup.read_queue(queue).await {
-            Ok(Some(_)) => {
+            Ok(Some(stored)) => {
                 slot.fallback.set_recovering();
+                let degraded_queue = self.describe_stored_queue(&slot, queue, &stored);
+                *slot.fallback.stored.lock().await = Some((at, Some(degraded_queue)));
                 QueueLookupError::Recovering
             }
             Ok(None) => QueueLookupError::QueueNotFound,

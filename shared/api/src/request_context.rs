@@ -11,8 +11,9 @@ use axum::{
 };
 use tracing::{Instrument, Span, field::Empty, info_span};
 use uuid::Uuid;
+use vestibule_domain::poll_pacing::RefusedQueue;
 
-use super::{gateway::Gateway, problem::Problem};
+use super::{gateway::Gateway, problem::Problem, retry_after::insert_retry_after};
 
 /// The header that identifies a request in the logs.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -43,12 +44,14 @@ fn complete_response(mut response: Response, request_id: &str) -> Response {
     if let Some(problem) = response.extensions_mut().remove::<Arc<Problem>>() {
         problem.log();
         *response.body_mut() = Body::from(problem.body(request_id));
+        let refused_queue = response.extensions_mut().remove::<RefusedQueue>();
         let headers = response.headers_mut();
         headers.remove(header::CONTENT_LENGTH);
         headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
+        insert_retry_after(headers, &problem, refused_queue.as_ref());
     }
     let headers = response.headers_mut();
     headers

@@ -7,7 +7,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     http::{HeaderName, HeaderValue, Method, StatusCode, header},
-    middleware::{from_fn, map_response},
+    middleware::{from_fn, from_fn_with_state, map_response},
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
@@ -18,7 +18,7 @@ use tower_http::{
 
 use super::{
     ApiState, claim, code::Code, complete, enter, extend, jwks, leave, load, problem::Problem,
-    public_document, request, request_context, status, validate, visitor,
+    public_document, request, request_context, retry_after, status, validate, visitor,
 };
 use crate::config::Origins;
 
@@ -158,6 +158,7 @@ pub(super) fn add_layers(
             )
         })
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(state.clone(), retry_after::add_refused_queue))
         .with_state(state)
         .layer(DefaultBodyLimit::max(request::BODY_MAX))
         .layer(CatchPanicLayer::custom(answer_panic))

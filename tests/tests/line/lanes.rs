@@ -56,10 +56,11 @@ pub(crate) async fn only_visitors_near_the_head_are_called(mut subject: Subject)
         subject.tick().await;
     }
     let later = first_lane(&subject).await;
-    assert_eq!(later.gone_ahead, 130);
+    let gone_ahead = u64::try_from(later.gone_ahead).expect("entries went ahead");
+    assert!(gone_ahead > 120, "ten in each interval: {gone_ahead}");
     assert_eq!(
         subject.position(visitor(600)).await,
-        position - 130,
+        position - gone_ahead,
         "position and entries gone ahead agree"
     );
     assert!(place.raw() <= later.check_in_through, "visitor 600 is called now");

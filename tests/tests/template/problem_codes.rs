@@ -7,7 +7,10 @@ use std::{
 };
 
 use serde_json::Value;
-use vestibule_domain::problem_code::{Audience, Code};
+use vestibule_domain::{
+    poll_pacing::RETRY_AFTER_MIN_SECONDS,
+    problem_code::{Audience, Code},
+};
 use vestibule_tests::template::{read_api_document, read_rust_sources, read_text, read_web_scripts};
 
 use crate::markdown::code_spans;
@@ -33,6 +36,20 @@ fn the_gateway_answers_with_declared_titles_and_statuses() {
             assert_ne!(declared.audience(), Audience::Operators, "{code}");
             assert_eq!(problem["title"], declared.title(), "{code}");
             assert_eq!(problem["status"], declared.status(), "{code}");
+        }
+    }
+}
+
+/// The gateway cannot draw a time, so it says the shortest one, and clients add their own delay to it.
+#[test]
+fn the_gateway_says_the_shortest_retry_after() {
+    let document = read_api_document();
+    let answers = document["x-amazon-apigateway-gateway-responses"].as_object();
+    let own_time = ["QUOTA_EXCEEDED", "WAF_FILTERED"];
+    for (name, answer) in answers.expect("answers") {
+        let header = &answer["responseParameters"]["gatewayresponse.header.Retry-After"];
+        if header.is_string() && !own_time.contains(&name.as_str()) {
+            assert_eq!(header, &format!("'{RETRY_AFTER_MIN_SECONDS}'"), "{name}");
         }
     }
 }

@@ -27,9 +27,11 @@ fn internal_cause_never_reaches_the_body() {
 }
 
 #[test]
-fn unavailable_store_answers_with_retry_after() {
-    let away = Problem::line_unavailable("no answer").into_response();
-    assert_eq!(away.headers()[header::RETRY_AFTER], "2");
-    let refused = Problem::unknown_entry().into_response();
-    assert!(!refused.headers().contains_key(header::RETRY_AFTER));
+fn only_an_unavailable_store_asks_to_retry() {
+    let seconds = |problem: &Problem| problem.retry_after_min_seconds();
+    assert_eq!(seconds(&Problem::line_unavailable("no answer")), Some(2));
+    assert_eq!(seconds(&Problem::recovering("lost")), Some(2));
+    assert_eq!(seconds(&Problem::backup_behind()), Some(10));
+    assert_eq!(seconds(&Problem::unknown_entry()), None);
+    assert_eq!(seconds(&Problem::internal("a fault")), None);
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use tokio::{sync::watch, time::Instant};
+use vestibule_domain::poll_pacing::RefusedQueue;
 
 use super::{
     degraded_queue::DegradedQueue,
@@ -105,6 +106,25 @@ impl FallbackCache {
 
     pub(super) fn store_snapshot(&self, snapshot: &Arc<QueueSnapshot>) {
         *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot.clone());
+    }
+
+    /// What is known of the queue for clients that are refused. The time to claim is the shortest one
+    /// that may apply when the line is back, as in [`DegradedQueue::claim_ms`].
+    pub(super) fn refused_queue(&self) -> Option<RefusedQueue> {
+        let last = self.last_snapshot();
+        // A request that reads the backup now holds the lock. The snapshot is the next best then.
+        let stored_claim_ms = self.stored.try_lock().ok().and_then(|stored| {
+            let (_, queue) = stored.as_ref()?;
+            Some(queue.as_ref()?.claim_ms)
+        });
+        let seen_claim_ms = last.as_ref().map(|snapshot| snapshot.settings().claim_ms());
+        let claim_ms = seen_claim_ms.into_iter().chain(stored_claim_ms).min()?;
+        let waiting = last.as_ref().map_or(0, |snapshot| snapshot.view.waiting);
+        Some(RefusedQueue {
+            waiting,
+            last_eta_ms: last.map_or(0, |snapshot| snapshot.eta_ms(waiting)),
+            claim_ms,
+        })
     }
 
     pub(super) fn last_snapshot(&self) -> Option<Arc<QueueSnapshot>> {

@@ -11,7 +11,7 @@ use vestibule_engine::{
     flush::flush_journal,
 };
 use vestibule_line::{JournalLimits, QueueLine};
-use vestibule_tests::in_process::{ApiRequest, InProcessApi, entry_path, queue_id};
+use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path, queue_id};
 
 use super::{Guest, enter_and_expect_created, leave_request, new_visitor_id, status_request};
 
@@ -192,10 +192,14 @@ async fn without_the_backup_changes_are_not_durable() {
         ApiRequest::get(entry_path("0f8fad5b-d9cb-869f-a165-70867728950e")),
     ] {
         let refused = api.send(request).await;
-        let refused = refused.expect_problem(503, "backup-unavailable");
-        assert_eq!(refused.header("retry-after"), "2");
+        expect_short_retry(refused.expect_problem(503, "backup-unavailable"));
     }
     let document = api.send(ApiRequest::get("/queues/nowhere")).await;
-    let document = document.expect_absent_document(503, "backup-unavailable");
-    assert_eq!(document.header("retry-after"), "2");
+    expect_short_retry(document.expect_absent_document(503, "backup-unavailable"));
+}
+
+/// Without a line there is no crowd to spread, so the floor and its width count.
+fn expect_short_retry(refused: &ApiResponse) {
+    let retry_after: u64 = refused.header("retry-after").parse().expect("whole seconds");
+    assert!((2..=4).contains(&retry_after), "{retry_after}");
 }

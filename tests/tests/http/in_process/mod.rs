@@ -11,6 +11,7 @@ mod http_api_events;
 mod killed_process;
 mod line_clock;
 mod line_unavailable;
+mod no_herd;
 mod passes;
 mod passes_without_line;
 mod rest_events;
@@ -56,6 +57,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         killed_process::trials(),
         line_clock::trials(),
         line_unavailable::trials(),
+        no_herd::trials(),
         passes::trials(),
         passes_without_line::trials(),
         rest_events::trials(),

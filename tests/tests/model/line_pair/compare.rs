@@ -186,9 +186,9 @@ fn unpack_line(packed: &[u8]) -> Vec<(String, i64)> {
 /// The numbers in the other fields, but for the part of the configuration that enter.lua reads. The answers of `enter`
 /// show whether that is right.
 fn parse_numbers(state: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (String, i64)> {
-    let numbers = state
-        .iter()
-        .filter(|(name, _)| !["line", "re_entry", "paused"].contains(&name.as_str()));
+    let numbers = state.iter().filter(|(name, _)| {
+        !["line", "re_entry", "paused"].contains(&name.as_str()) && !name.starts_with("lane_")
+    });
     numbers.map(|(name, bytes)| {
         let text = String::from_utf8_lossy(bytes);
         let number = text.parse().unwrap_or_else(|_| panic!("{name} is {text}"));
