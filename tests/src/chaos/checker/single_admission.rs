@@ -85,12 +85,17 @@ fn is_another_session(call: &Call, end_ms: Option<u64>) -> bool {
 }
 
 /// Whether the visitor had missed the turn before this request, so that there was nothing to end, and entering within
-/// the grace gives the old place back.
+/// the grace gives the old place back. An answer said so, or told a time to claim that had passed.
 fn is_after_missed_turn(place: &SafePlace<'_>, call: &Call) -> bool {
-    place
-        .calls
-        .iter()
-        .any(|earlier| earlier.ended_ms <= call.begun_ms && earlier.number("grace_until_ms").is_some())
+    let has_passed = |earlier: &Call| {
+        earlier
+            .number("claim_by_ms")
+            .is_some_and(|claim_by_ms| claim_by_ms <= call.ended_ms)
+    };
+    place.calls.iter().any(|earlier| {
+        earlier.ended_ms <= call.begun_ms
+            && (earlier.number("grace_until_ms").is_some() || has_passed(earlier))
+    })
 }
 
 /// Whether the answer acknowledges an end that cannot be lost. On a slow machine, an end that took this long
