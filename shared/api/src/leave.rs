@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::{extract::State, http::StatusCode};
 use vestibule_domain::{id::EntryId, score::Visit};
 use vestibule_engine::missing_entry::MissingEntryOutcome;
-use vestibule_line::{LeaveOutcome, LeaveReason};
+use vestibule_line::{EntryLookup, LeaveOutcome, LeaveReason};
 
 use super::{
     ApiState,
@@ -47,7 +47,11 @@ impl ApiState {
                 Ok(LeaveOutcome::Ended(change)) => {
                     return self.write_change(snapshot, &change).await.map(drop);
                 }
-                Ok(LeaveOutcome::OtherVisit) => return Ok(()),
+                Ok(LeaveOutcome::OtherVisit) => {
+                    if !self.has_lost_visit(snapshot, id, visit).await? {
+                        return Ok(());
+                    }
+                }
                 Ok(LeaveOutcome::NotActive(status)) => return Err(Problem::not_your_turn(&status)),
                 Ok(LeaveOutcome::NotFound(missing)) => {
                     match self.resolve_missing_entry(snapshot, id, missing).await? {
@@ -62,5 +66,30 @@ impl ApiState {
             }
         }
         Err(outcome_problem(MissingEntryOutcome::Unclear, snapshot))
+    }
+
+    /// Whether the line lost the named visit and still has an earlier one of the entry. If so, the
+    /// line has what the backup knows of the entry afterwards.
+    async fn has_lost_visit(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        named: Option<Visit>,
+    ) -> Result<bool, Problem> {
+        let status = match self.line.status(&snapshot.queue, id).await {
+            Ok(EntryLookup::Found(status)) => status,
+            Ok(EntryLookup::NotFound(_)) => return Ok(true),
+            Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
+        };
+        if named.is_none_or(|named| named <= status.visit()) {
+            return Ok(false);
+        }
+        let partition = snapshot.partition();
+        let context = self.entry_context(&partition);
+        let record = context.read_record(id).await;
+        match context.reconcile_status(id, status, record).await {
+            Ok(_) => Ok(true),
+            Err(error) => Err(self.missing_entry_error_problem(snapshot, error).await),
+        }
     }
 }

@@ -300,3 +300,35 @@ pub(crate) async fn a_completed_visit_stays_ended_while_the_table_refuses_writes
         );
     }
 }
+
+pub(crate) async fn a_forgotten_later_visit_can_be_left(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guest = scene.enter_many(2).await.remove(1);
+    let mut connection = scene.connection.clone();
+    let earlier_place: f64 = redis::Cmd::zscore(scene.key("waiting"), guest.member())
+        .query_async(&mut connection)
+        .await
+        .expect("the visitor waits");
+    scene.leave(&guest).await;
+    let (_, again) = scene.enter_as(&guest.id).await;
+    let visit = again.expect_status(201).number("visit");
+    // A replica took over that has neither the end of the first visit nor the second visit.
+    let mut stale = redis::pipe();
+    stale.hdel(scene.key("ended"), guest.member());
+    stale.zadd(scene.key("waiting"), guest.member(), earlier_place);
+    stale
+        .exec_async(&mut connection)
+        .await
+        .expect("Redis answers");
+
+    let path = format!("{}?visit={visit}", scene.path(&guest));
+    let left = scene.send(ApiRequest::delete(path).visitor(&guest.id)).await;
+    left.expect_status(204);
+    scene.status(&guest).await.expect_problem(410, "left");
+    let record = scene.record(&guest).await;
+    assert_eq!(
+        (record.state, record.visit().number()),
+        (EntryState::Left, visit),
+        "the named visit ended"
+    );
+}

@@ -61,6 +61,7 @@ on_each! {
         an_ended_visit_does_not_end_an_unwritten_session
         an_ended_visit_does_not_end_an_unwritten_turn
         a_completed_visit_stays_ended_while_the_table_refuses_writes
+        a_forgotten_later_visit_can_be_left
     }
     lost_seconds {
         a_check_finds_lost_claims_and_completions
