@@ -39,6 +39,7 @@ pub(super) async fn handle(
         id,
         status,
         lane: None,
+        has_entered: false,
         record: write.record,
         durable: Some(write.durable),
         is_owner_proven: true,

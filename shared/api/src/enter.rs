@@ -66,6 +66,7 @@ async fn answer(
         id,
         status: place.status,
         lane,
+        has_entered: true,
         record: place.record,
         durable: place.durable,
         is_owner_proven: true,

@@ -12,6 +12,7 @@ use vestibule_domain::{
     lane::LaneProgress,
     poll_pacing::{
         RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, look_after_ms, renew_after_ms, retry_after_ms,
+        retry_cap_ms,
     },
     queue_state::QueueState,
     record::EntryRecord,
@@ -84,9 +85,11 @@ pub(super) struct EntryViewInput<'a> {
     pub(super) snapshot: &'a QueueSnapshot,
     pub(super) id: EntryId,
     pub(super) status: EntryStatus,
-    /// How far the lane of the entry has moved, if the entry is not called: see
-    /// [`ApiState::read_lane_of_far_entry`].
+    /// How far the lane of a waiting entry has moved, read after its position; `None` if it is not
+    /// known. The client then polls the entry.
     pub(super) lane: Option<LaneProgress>,
+    /// Whether the request was to enter.
+    pub(super) has_entered: bool,
     /// The record of the entry, if the backup returned one.
     pub(super) record: Option<EntryRecord>,
     /// Whether the backup has the change; `None` if the request changed nothing.
@@ -96,8 +99,8 @@ pub(super) struct EntryViewInput<'a> {
 }
 
 impl ApiState {
-    /// Reads how far the lane has moved of an entry that is not called, after its position was read.
-    /// `None` for any other entry. Without an answer of the line, the client polls the entry.
+    /// Reads how far the lane of a waiting entry has moved, after its position was read. `None` if the
+    /// entry is called, for any other entry, and if the line does not answer.
     pub(super) async fn read_lane_of_far_entry(
         &self,
         snapshot: &QueueSnapshot,
@@ -109,12 +112,7 @@ impl ApiState {
         if snapshot.is_called(score) {
             return None;
         }
-        let lane = self
-            .line
-            .lane_progress(&snapshot.queue, score.lane())
-            .await
-            .ok()?;
-        (score.raw() > lane.check_in_through).then_some(lane)
+        self.line.lane_progress(&snapshot.queue, score.lane()).await.ok()
     }
 
     /// Builds the JSON of an entry.
@@ -153,8 +151,10 @@ impl ApiState {
                 body.joined_at_ms = Some(score.joined_at_ms());
                 body.place = Some(score.raw());
                 body.lane = Some(score.lane());
-                body.fill_wait(snapshot, position);
-                if let Some(lane) = input.lane {
+                let far_in_lane = input.lane.filter(|lane| score.raw() > lane.check_in_through);
+                let was_check_in = far_in_lane.is_none() && !input.has_entered;
+                body.fill_wait(snapshot, position, was_check_in);
+                if let Some(lane) = far_in_lane {
                     body.gone_ahead = Some(lane.gone_ahead);
                     body.look_after_ms = Some(look_after_ms(rand::random()));
                 }
@@ -206,15 +206,16 @@ impl ApiState {
 
 impl EntryBody {
     /// Fills in what a waiting visitor needs. There is no estimate while the queue does not move.
-    fn fill_wait(&mut self, snapshot: &QueueSnapshot, position: u64) {
+    /// `was_check_in`: whether this request was the poll of a called visitor.
+    fn fill_wait(&mut self, snapshot: &QueueSnapshot, position: u64, was_check_in: bool) {
         let settings = snapshot.settings();
         self.position = Some(position);
         // The count may be a second older than the position.
-        self.waiting = Some(snapshot.view.waiting.max(position));
+        self.waiting = Some(snapshot.view.in_line().max(position));
         self.estimated_wait_seconds = snapshot.estimate(position);
-        let (eta_ms, claim_ms) = (snapshot.eta_ms(position), settings.claim_ms());
+        let (eta_ms, cap_ms) = (snapshot.eta_ms(position), retry_cap_ms(settings, was_check_in));
         // The snapshot is older than the position, and much older if a slow backup delayed a new entry.
-        self.retry_after_ms = retry_after_ms(eta_ms, claim_ms, snapshot.age_ms(), rand::random());
+        self.retry_after_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
     }
 
     /// Builds the JSON of an entry from its record while the line is unavailable. The position and

@@ -8,7 +8,8 @@ use std::{
 
 use tokio::sync::oneshot;
 use vestibule_domain::{
-    entry_status::EntryStatus, id::EntryId, record::EntryRecord, score::WaitScore, settings::Entrance,
+    entry_status::EntryStatus, id::EntryId, lane::LaneProgress, record::EntryRecord, score::WaitScore,
+    settings::Entrance,
 };
 use vestibule_line::{EntryLookup, STATUS_CHUNK, Tick};
 
@@ -60,6 +61,8 @@ pub(super) enum Wakeup {
 #[derive(Debug)]
 pub(super) struct EntryUpdate {
     pub(super) lookup: EntryLookup,
+    /// How far the lane of a waiting entry has moved, if the lookup said so.
+    pub(super) lane: Option<LaneProgress>,
     /// The record that the promotion creates, if its tick was received. It saves a read of the backup.
     pub(super) record: Option<EntryRecord>,
 }
@@ -67,7 +70,11 @@ pub(super) struct EntryUpdate {
 impl EntryUpdate {
     /// Creates an update that has the status only.
     pub(super) fn from_lookup(lookup: EntryLookup) -> Self {
-        Self { lookup, record: None }
+        Self {
+            lookup,
+            lane: None,
+            record: None,
+        }
     }
 }
 
@@ -184,7 +191,11 @@ impl HeldPolls {
         Some(PendingReply {
             permit,
             reply,
-            update: EntryUpdate { lookup, record },
+            update: EntryUpdate {
+                lookup,
+                lane: None,
+                record,
+            },
         })
     }
 

@@ -69,8 +69,13 @@ impl ApiState {
             release.await;
             lookup
         } else {
-            let final_lookup = self.line.status(&poll.snapshot.queue, poll.id);
-            tokio::join!(final_lookup, release).0?
+            let checked_in = self.line.check_in(&poll.snapshot.queue, poll.id);
+            let checked_in = tokio::join!(checked_in, release).0?;
+            return Ok(Some(EntryUpdate {
+                lookup: checked_in.lookup,
+                lane: checked_in.lane,
+                record: None,
+            }));
         };
         Ok(Some(EntryUpdate::from_lookup(lookup)))
     }
@@ -92,10 +97,10 @@ impl ApiState {
         wait: Duration,
         gateway: &Gateway,
     ) -> Option<HoldCandidate<'a>> {
-        let (snapshot, wait_ms) = (
-            &poll.snapshot,
-            u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-        );
+        let snapshot = &poll.snapshot;
+        // A held visitor checks in when the hold begins, and stays present until its end.
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let wait_ms = wait_ms.min(snapshot.settings().check_in_interval_ms());
         let moving = snapshot.settings().can_promote() && !snapshot.view.clocks.apart;
         let hold = plan_hold(
             snapshot.eta_ms(poll.position),

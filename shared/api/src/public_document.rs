@@ -94,7 +94,7 @@ pub(super) async fn handle(
             .iter()
             .map(|(lane, progress)| (*lane, (*progress).into()))
             .collect(),
-        waiting: snapshot.view.waiting,
+        waiting: snapshot.view.in_line(),
         // Three decimals are precise enough for a reader.
         rate: snapshot.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         paused: settings.paused,

@@ -14,7 +14,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_engine::{missing_entry::MissingEntryError, reconcile_entry::ReconciledEntry};
-use vestibule_line::{EntryLookup, LineError};
+use vestibule_line::{CheckIn, EntryLookup, LineError};
 
 use super::{
     ApiState,
@@ -71,11 +71,12 @@ async fn answer(
     let answer_degraded = async |snapshot: &QueueSnapshot, cause| {
         answer_from_backup(DegradedContext::from_snapshot(snapshot, cause)).await
     };
-    let mut lookup = match state.line.status(queue, id).await {
-        Ok(lookup) => lookup,
+    let checked_in = match state.line.check_in(queue, id).await {
+        Ok(checked_in) => checked_in,
         Err(LineError::Unavailable(cause)) => return answer_degraded(&snapshot, cause).await,
         Err(error) => return Err(state.line_problem(queue, error).await),
     };
+    let CheckIn { mut lookup, mut lane } = checked_in;
     if matches!(lookup, EntryLookup::NotFound(_)) {
         lookup = match state.restore_lost_entry(&snapshot, id, lookup).await {
             Ok(status) => EntryLookup::Found(status),
@@ -96,11 +97,22 @@ async fn answer(
         match state.hold_poll(&poll, wait.offered, &gateway).await {
             Ok(Some(update)) => {
                 (lookup, record_of_update, held) = (update.lookup, update.record, true);
+                lane = update.lane;
                 snapshot = state.snapshot(queue).await?;
             }
             Ok(None) => {}
             Err(LineError::Unavailable(cause)) => return answer_degraded(&snapshot, cause).await,
             Err(error) => return Err(state.line_problem(queue, error).await),
+        }
+    }
+    if lane.is_none() && is_waiting(lookup) {
+        // The visitor of a restored entry checks in, too, and a lookup for many held polls counts
+        // absent entries.
+        let again = state.line.check_in(queue, id).await;
+        if let Ok(again) = again
+            && is_waiting(again.lookup)
+        {
+            CheckIn { lookup, lane } = again;
         }
     }
     let mut durable = None;
@@ -123,7 +135,12 @@ async fn answer(
         snapshot: &snapshot,
         id,
         status,
-        lane: state.read_lane_of_far_entry(&snapshot, status).await,
+        lane: if is_waiting(EntryLookup::Found(status)) {
+            lane
+        } else {
+            None
+        },
+        has_entered: false,
         record,
         durable,
         is_owner_proven: ownership == Ownership::Proven,
@@ -135,6 +152,10 @@ async fn answer(
             .insert("preference-applied", wait.as_preference());
     }
     Ok(response)
+}
+
+fn is_waiting(lookup: EntryLookup) -> bool {
+    matches!(lookup, EntryLookup::Found(EntryStatus::Waiting { .. }))
 }
 
 impl ApiState {

@@ -5,7 +5,7 @@ use super::{id::Salt, settings::Settings};
 /// The layout of what a queue stores in the line and in the backup. It rises with each change that
 /// an earlier build cannot read. A build serves queues of its own layout only: see
 /// `docs/adr/0019-layout-number.md`.
-pub const LAYOUT: u32 = 2;
+pub const LAYOUT: u32 = 3;
 /// The layout of data without a layout number, which was written before there was one.
 pub const LAYOUT_UNNUMBERED: u32 = 1;
 

@@ -24,22 +24,26 @@ pub enum EndReason {
     NoShow,
     /// The session ran out.
     Expired,
+    /// The visitor was absent for too long while waiting. The state of the entry is expired.
+    Absence,
 }
 
 impl EndReason {
     /// All ways in which a visit ends, except those that contain a consumption.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Completed,
         Self::Left,
         Self::Evicted,
         Self::NoShow,
         Self::Expired,
+        Self::Absence,
     ];
 
     /// The name of the end in the line: one word without spaces.
     pub fn name(self) -> Cow<'static, str> {
         match self {
             Self::NoShow => "no-show".into(),
+            Self::Absence => "absence".into(),
             Self::Consumed(consumption) => consumption.to_string().into(),
             Self::Completed | Self::Left | Self::Evicted | Self::Expired => self.state().name().into(),
         }
@@ -55,7 +59,9 @@ impl EndReason {
     pub fn consumption(self) -> Option<Consumption> {
         match self {
             Self::Consumed(consumption) => Some(consumption),
-            Self::Completed | Self::Left | Self::Evicted | Self::NoShow | Self::Expired => None,
+            Self::Completed | Self::Left | Self::Evicted | Self::NoShow | Self::Expired | Self::Absence => {
+                None
+            }
         }
     }
 
@@ -65,16 +71,18 @@ impl EndReason {
             Self::Completed | Self::Consumed(_) => EntryState::Completed,
             Self::Left => EntryState::Left,
             Self::Evicted => EntryState::Evicted,
-            Self::NoShow | Self::Expired => EntryState::Expired,
+            Self::NoShow | Self::Expired | Self::Absence => EntryState::Expired,
         }
     }
 
     /// Whether a visit can have ended in this way with this fact: a no-show is a turn that ran out,
-    /// an expired session one that ran out, and every other end is the last step.
+    /// an expired session one that ran out, an absence a wait that did, and every other end is the
+    /// last step.
     pub fn fits(self, fact: Fact) -> bool {
         match self {
             Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
             Self::Expired => fact.is_over && fact.step == Step::Active,
+            Self::Absence => fact.is_over && matches!(fact.step, Step::Waiting | Step::WaitingAgain),
             Self::Completed | Self::Consumed(_) | Self::Left | Self::Evicted => {
                 fact == Fact::ended(fact.visit)
             }

@@ -12,8 +12,8 @@ pub const LANES: u8 = 8;
 pub const LANE_PLACES: u64 = 1 << 50;
 /// The least number of entries in the window of a lane.
 pub const WINDOW_ENTRIES_MIN: u64 = 500;
-/// How often a waiting visitor who is called checks in, at least, in milliseconds.
-pub const CHECK_IN_INTERVAL_MS: u64 = 30_000;
+/// How often a called visitor polls, at least, in milliseconds, if presence is switched off.
+const POLL_INTERVAL_MS: u64 = 30_000;
 /// The time over which the speed of a lane is averaged, in milliseconds.
 pub const SPEED_AVERAGED_MS: u64 = 20_000;
 /// The least time between two measurements of the speed, in milliseconds.
@@ -35,6 +35,8 @@ pub struct LaneProgress {
     pub gone_ahead: i64,
     /// The measured speed.
     pub speed: LaneSpeed,
+    /// How many entries wait that were passed over and are not present: the absent ones.
+    pub absent: u64,
 }
 
 /// A moving average of the entries that go past the head of a lane.
@@ -56,7 +58,19 @@ impl LaneProgress {
             passed_through: lane_top(lane) + 1 - LANE_PLACES,
             gone_ahead: 0,
             speed: LaneSpeed::default(),
+            absent: 0,
         }
+    }
+
+    /// The position of an entry within the lane, from its rank there, which counts absent entries
+    /// too. An entry that was passed over and is present has only other such entries ahead.
+    pub fn position(&self, place: u64, rank: u64) -> u64 {
+        let absent_ahead = if place > self.passed_through {
+            self.absent
+        } else {
+            0
+        };
+        (rank.saturating_sub(absent_ahead) + 1).max(1)
     }
 }
 
@@ -89,20 +103,37 @@ impl LaneSpeed {
 }
 
 /// How many waiting entries of a lane are called: those that get their turns within
-/// `check_in_seconds` at the present speed, at least [`WINDOW_ENTRIES_MIN`], and at most so many
-/// that their polls are `polls_per_second_max`. `pace` is the pace of the queue if nothing else
-/// limits the speed of this lane.
-pub fn window_entries(speed: LaneSpeed, pace: Option<Pace>, settings: &Settings) -> u64 {
+/// `check_in_seconds` at the present speed, at least [`WINDOW_ENTRIES_MIN`], times `growth`, and at
+/// most so many that their polls fit into `room` entries, or twice that if the window has grown.
+/// `pace` is the pace of the queue if nothing else limits the speed of this lane.
+pub fn window_entries(
+    speed: LaneSpeed,
+    pace: Option<Pace>,
+    growth: u64,
+    room: u64,
+    settings: &Settings,
+) -> u64 {
     let at_pace = pace.map_or(0, |pace| pace.batch * 1_000_000 / pace.interval_ms);
     let per_1000_seconds = speed.per_1000_seconds.max(at_pace);
     let wanted = per_1000_seconds * u64::from(settings.check_in_seconds) / 1_000;
-    wanted.max(WINDOW_ENTRIES_MIN).min(settings.window_entries_max())
+    let most = if growth > 1 { 2 * room } else { room };
+    (wanted.max(WINDOW_ENTRIES_MIN) * growth).min(most)
 }
 
 impl Settings {
+    /// The most time between two polls of a called visitor, in milliseconds: a third of
+    /// `presence_seconds`.
+    pub fn check_in_interval_ms(&self) -> u64 {
+        if self.has_presence() {
+            self.presence_ms() / 3
+        } else {
+            POLL_INTERVAL_MS
+        }
+    }
+
     /// The most entries that may be called at once, by the polls per second that the line answers.
     pub fn window_entries_max(&self) -> u64 {
-        (u64::from(self.polls_per_second_max) * CHECK_IN_INTERVAL_MS / 1_000).max(WINDOW_ENTRIES_MIN)
+        u64::from(self.polls_per_second_max) * self.check_in_interval_ms() / 1_000
     }
 }
 

@@ -16,6 +16,7 @@ pub mod load;
 pub mod pace;
 pub mod plan;
 pub mod poll_pacing;
+pub mod presence;
 pub mod problem_code;
 pub mod queue_state;
 pub mod reconcile;

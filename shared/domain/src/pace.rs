@@ -88,6 +88,8 @@ impl PaceBucket {
 pub enum LimitedBy {
     /// No more entries are waiting.
     Line,
+    /// All who could be promoted were. The next in line were called lately and have not checked in.
+    Presence,
     /// Ready and active entries fill the capacity.
     Capacity,
     /// The pace bucket has no token left.
@@ -105,7 +107,7 @@ pub enum LimitedBy {
 /// The bounds of one promotion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromotionBounds {
-    /// Entries in line.
+    /// Entries in line, without the absent ones.
     pub waiting: u64,
     /// The most entries that may be ready and active at once.
     pub capacity: u64,

@@ -5,6 +5,8 @@
 //! again within two thirds of `claim_seconds` and has the last third left to claim. A client that was
 //! refused keeps to the same bound: see `Retry-After` in [`retry_after_seconds`].
 
+use crate::settings::Settings;
+
 mod refusal;
 
 pub use refusal::{
@@ -84,15 +86,32 @@ fn held_polls_limit(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
     held_budget - u64::try_from(kept).unwrap_or(reserve)
 }
 
-/// Milliseconds until a waiting visitor polls again: `clamp(0.3 * eta, 2 s, 2/3 * claim)` with 15 %
-/// of jitter to each side. The bounds also apply after the jitter, because the guarantee depends on
-/// them. The number of polls grows with the logarithm of the wait, until the cap applies. `jitter`
-/// is random in `0.0..1.0`.
+/// The longest time until a waiting visitor polls again, in milliseconds: two thirds of
+/// `claim_seconds`, so that no turn is lost. The visitor also has to be present when the turn comes.
+/// After a poll that `was_check_in`, this takes another one within a third of `presence_seconds`. A
+/// visitor who has just entered, or may be called at any moment, polls within two thirds of
+/// `call_seconds`.
+pub fn retry_cap_ms(settings: &Settings, was_check_in: bool) -> u64 {
+    let cap_ms = settings.claim_ms() / 3 * 2;
+    if !settings.has_presence() {
+        cap_ms
+    } else if was_check_in {
+        cap_ms.min(settings.check_in_interval_ms())
+    } else {
+        cap_ms
+            .min(settings.check_in_interval_ms())
+            .min(settings.call_ms() / 3 * 2)
+    }
+}
+
+/// Milliseconds until a waiting visitor polls again: `clamp(0.3 * eta, 2 s, cap)` with 15 % of
+/// jitter to each side; `cap_ms` is that of [`retry_cap_ms`]. The bounds also apply after the
+/// jitter, because the guarantee depends on them. The number of polls grows with the logarithm of
+/// the wait, until the cap applies. `jitter` is random in `0.0..1.0`.
 ///
-/// `claim_ms` was read `age_ms` ago. An operator may have lowered it since, and the turn may have
-/// come at that moment, so the two thirds count from then.
-pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, age_ms: u64, jitter: f64) -> u64 {
-    let cap_ms = claim_ms / 3 * 2;
+/// The settings were read `age_ms` ago. An operator may have lowered the cap since, and the turn may
+/// have come at that moment, so the cap counts from then.
+pub fn retry_after_ms(eta_ms: u64, cap_ms: u64, age_ms: u64, jitter: f64) -> u64 {
     // Apply the cap before the jitter, so that capped polls are also spread. They are spread
     // downwards only.
     #[allow(
@@ -156,7 +175,7 @@ mod tests {
     proptest! {
         #[test]
         fn retry_is_at_most_two_thirds_of_the_claim_time(eta in 0u64..u64::MAX / 2, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0) {
-            let retry = retry_after_ms(eta, claim_s * 1_000, 0, jitter);
+            let retry = retry_after_ms(eta, claim_s * 1_000 / 3 * 2, 0, jitter);
             prop_assert!(retry * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
             prop_assert!(retry >= RETRY_MIN_MS);
             let away = degraded_retry_after_ms(claim_s * 1_000, jitter);
@@ -203,17 +222,30 @@ mod tests {
         fn an_old_snapshot_shortens_the_retry(
             eta in 0u64..400_000, age in 0u64..100_000, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0,
         ) {
-            let retry_ms = retry_after_ms(eta, claim_s * 1_000, age, jitter);
-            prop_assert!(retry_ms <= retry_after_ms(eta, claim_s * 1_000, 0, jitter));
+            let cap_ms = claim_s * 1_000 / 3 * 2;
+            let retry_ms = retry_after_ms(eta, cap_ms, age, jitter);
+            prop_assert!(retry_ms <= retry_after_ms(eta, cap_ms, 0, jitter));
             prop_assert!((retry_ms + age) * 3 <= claim_s * 2_000 || retry_ms <= RETRY_READY_MS);
         }
+    }
+
+    #[test]
+    fn a_called_visitor_polls_three_times_within_the_presence() {
+        let settings = Settings::default();
+        assert_eq!(retry_cap_ms(&settings, true), 30_000, "a third of 90 s");
+        assert_eq!(retry_cap_ms(&settings, false), 20_000, "two thirds of 30 s");
+        let off = Settings {
+            presence_seconds: 0,
+            ..settings
+        };
+        assert_eq!(retry_cap_ms(&off, true), 40_000);
     }
 
     #[test]
     fn a_half_hour_wait_takes_at_most_60_polls() {
         let (mut left_ms, mut polls) = (1_800_000u64, 0);
         while left_ms > 0 {
-            left_ms = left_ms.saturating_sub(retry_after_ms(left_ms, 60_000, 0, 0.5));
+            left_ms = left_ms.saturating_sub(retry_after_ms(left_ms, 40_000, 0, 0.5));
             polls += 1;
         }
         assert!(polls <= 60, "{polls}");

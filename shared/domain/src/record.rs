@@ -96,8 +96,9 @@ impl EntryRecord {
             }),
             EntryState::Left => Some(EndReason::Left),
             EntryState::Evicted => Some(EndReason::Evicted),
-            EntryState::Expired if self.fact.turn().is_some() => Some(EndReason::NoShow),
-            EntryState::Expired => Some(EndReason::Expired),
+            EntryState::Expired => [EndReason::NoShow, EndReason::Absence, EndReason::Expired]
+                .into_iter()
+                .find(|how| how.fits(self.fact)),
             EntryState::Waiting | EntryState::Ready | EntryState::Active => None,
         }
     }

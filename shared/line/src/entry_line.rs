@@ -7,8 +7,8 @@ use vestibule_domain::{
 };
 
 use super::{
-    ClaimOutcome, EnterOutcome, EntryLookup, ExtendOutcome, LeaveOutcome, LeaveReason, LineError, QueueLine,
-    SessionExtension, TickSubscription, ValidateOutcome, Validation,
+    CheckIn, ClaimOutcome, EnterOutcome, EntryLookup, ExtendOutcome, LeaveOutcome, LeaveReason, LineError,
+    QueueLine, SessionExtension, TickSubscription, ValidateOutcome, Validation,
 };
 
 /// Entering, looking up, claiming, leaving and validating one entry.
@@ -21,11 +21,19 @@ pub trait EntryLine: QueueLine {
     /// new entries:
     ///
     /// - The visitor becomes active at once (the fast track) if promotion is allowed, the queue has
-    ///   free capacity, the pace bucket has a token and no entry waits.
+    ///   free capacity, the pace bucket has a token and no entry waits but absent ones.
     /// - Otherwise the visitor joins at the back of the line.
+    ///
+    /// A visitor who is called at that place is present for `call_seconds`. The position counts no
+    /// absent entry.
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError>;
 
-    /// Returns the status of an entry. Changes nothing.
+    /// Returns the status of an entry for its visitor, who checks in by asking: if the entry waits
+    /// and is called, the visitor is present for `presence_seconds`. The position counts no absent
+    /// entry.
+    async fn check_in(&self, queue: &QueueId, id: EntryId) -> Result<CheckIn, LineError>;
+
+    /// Returns the status of an entry. Changes nothing. The position counts absent entries, too.
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError>;
 
     /// Returns the status of many entries, in the order of `ids`. Each answer equals that of

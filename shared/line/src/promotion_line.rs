@@ -11,8 +11,9 @@ use super::{
 /// Promotion and what surrounds it: the heartbeat, fallback ticks, the clock offset, reports and load.
 #[async_trait]
 pub trait PromotionLine: QueueLine {
-    /// Drops entries whose deadline has passed, promotes as many entries as the pace and the
-    /// capacity allow, and writes both to the journal.
+    /// Drops entries whose deadline has passed, promotes as many present entries as the pace and the
+    /// capacity allow, and writes both to the journal. Goes past absent entries: see
+    /// [`presence`](vestibule_domain::presence). If presence is off, all entries are promoted in turn.
     ///
     /// Any number of callers may call this at any moment, because the amount depends only on stored
     /// time and state. Two cases promote and drop nothing and only record the heartbeat: the

@@ -30,8 +30,14 @@ const fn milliseconds_metric(name: &'static str) -> Metric {
     }
 }
 
-/// Entries that are waiting when the report is made.
+/// Entries that are waiting when the report is made, without the absent ones.
 pub const WAITING: Metric = count_metric("Waiting");
+/// Waiting entries that are called to check in.
+pub const CALLED: Metric = count_metric("Called");
+/// Waiting entries whose visitors checked in lately.
+pub const PRESENT: Metric = count_metric("Present");
+/// Entries that were passed over because their visitors did not check in. They keep their places.
+pub const ABSENT: Metric = count_metric("Absent");
 /// Entries that are promoted and not claimed yet when the report is made.
 pub const READY: Metric = count_metric("Ready");
 /// Entries that are active when the report is made.
@@ -66,6 +72,8 @@ pub const PROMOTED: Metric = count_metric("Promoted");
 pub const EXPIRED: Metric = count_metric("Expired");
 /// Turns that were not claimed in time, since the last report.
 pub const NO_SHOWS: Metric = count_metric("NoShows");
+/// Places that were given up because their visitors were absent for too long, since the last report.
+pub const ABSENCES: Metric = count_metric("Absences");
 /// Visitors who left and entries that an operator removed, since the last report.
 pub const LEFT: Metric = count_metric("Left");
 /// Visits that were completed, since the last report.
@@ -88,8 +96,11 @@ pub const CHECK_AGE: Metric = milliseconds_metric("CheckAgeMs");
 pub const CLOCKS_APART: Metric = count_metric("ClocksApart");
 
 /// All metrics.
-pub const ALL: [Metric; 23] = [
+pub const ALL: [Metric; 27] = [
     WAITING,
+    CALLED,
+    PRESENT,
+    ABSENT,
     READY,
     ACTIVE,
     JOURNAL_LENGTH,
@@ -104,6 +115,7 @@ pub const ALL: [Metric; 23] = [
     PROMOTED,
     EXPIRED,
     NO_SHOWS,
+    ABSENCES,
     LEFT,
     COMPLETED,
     HELD_POLLS,

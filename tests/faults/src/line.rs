@@ -12,7 +12,7 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckIn, CheckOrder, ClaimOutcome,
     ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
     ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
     LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine,
@@ -124,6 +124,7 @@ impl QueueLine for FaultyLine {
 decorate! { EntryLine {
     fn enter(id: EntryId) -> EnterOutcome;
     fn status(id: EntryId) -> EntryLookup;
+    fn check_in(id: EntryId) -> CheckIn;
     fn status_many(ids: &[EntryId]) -> Vec<EntryLookup>;
     fn subscribe() -> TickSubscription;
     fn claim(id: EntryId) -> ClaimOutcome;

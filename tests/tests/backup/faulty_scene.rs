@@ -48,6 +48,7 @@ impl FaultyScene {
             batch: 1_000,
             interval_seconds: 1,
             paused: true,
+            presence_seconds: 0,
             ..Settings::default()
         });
         let queue = fresh_queue();

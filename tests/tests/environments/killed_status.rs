@@ -15,7 +15,8 @@ use crate::{BOUND, Stage, Visitor};
 
 /// A full queue that moves fast enough for polls at its head to be held.
 async fn full_stage(config: DeploymentConfig) -> (Stage, Visitor) {
-    let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": 25 });
+    let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": 25,
+        "presence_seconds": 0 });
     let stage = Stage::open(config, settings).await;
     let (_, entered) = stage.enter().await;
     assert_eq!(entered.text("state"), "active");

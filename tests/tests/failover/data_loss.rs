@@ -3,8 +3,9 @@
 use crate::scene::{Guest, Scene};
 
 /// The keys of a queue.
-const KEYS: [&str; 11] = [
-    "waiting", "ready", "active", "visits", "ended", "settled", "config", "state", "load", "journal", "lost",
+const KEYS: [&str; 13] = [
+    "waiting", "ready", "active", "visits", "ended", "settled", "present", "seen", "config", "state", "load",
+    "journal", "lost",
 ];
 
 /// The serialized values of keys, as Redis dumps them.
@@ -15,7 +16,7 @@ impl Scene {
     pub(crate) async fn forget_entries(&self, guests: &[Guest]) {
         let mut pipe = ::redis::pipe();
         for guest in guests {
-            for set in ["waiting", "ready", "active", "settled"] {
+            for set in ["waiting", "ready", "active", "settled", "present", "seen"] {
                 pipe.zrem(self.key(set), guest.member()).ignore();
             }
             for hash in ["visits", "ended"] {

@@ -316,10 +316,7 @@ pub(crate) async fn a_forgotten_later_visit_can_be_left(backend: Backend) {
     let mut stale = redis::pipe();
     stale.hdel(scene.key("ended"), guest.member());
     stale.zadd(scene.key("waiting"), guest.member(), earlier_place);
-    stale
-        .exec_async(&mut connection)
-        .await
-        .expect("Redis answers");
+    stale.exec_async(&mut connection).await.expect("Redis answers");
 
     let path = format!("{}?visit={visit}", scene.path(&guest));
     let left = scene.send(ApiRequest::delete(path).visitor(&guest.id)).await;

@@ -11,7 +11,7 @@ use vestibule_domain::{
 use vestibule_line::{CheckAssignment, CheckOrder, Cursor, LeaveReason, PAGE_ENTRIES, Page};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::{bounded, two_at_a_time};
+use crate::settings::{bounded, in_turn, two_at_a_time};
 
 const ORDER: CheckOrder = CheckOrder {
     every_ms: 300_000,
@@ -45,7 +45,7 @@ pub(crate) async fn stored_entries(subject: &Subject) -> BTreeMap<EntryId, Store
 }
 
 pub(crate) async fn the_pages_contain_every_entry(mut subject: Subject) {
-    let settings = bounded(1_500, 1_500, 1);
+    let settings = in_turn(bounded(1_500, 1_500, 1));
     subject.open(settings).await;
     subject.line_up(1..=4_000).await;
     subject.advance_seconds(1);

@@ -41,6 +41,7 @@ async fn eight_promoters_share_a_line(backend: Backend) {
         interval_seconds: 1,
         claim_seconds: 3_600,
         paused: true,
+        presence_seconds: 0,
         ..Settings::default()
     };
     let put = async |settings: &Settings| {

@@ -2,14 +2,14 @@
 
 use vestibule_tests::lines::{Backend, Subject};
 
-use crate::settings::two_at_a_time;
+use crate::settings::{in_turn, two_at_a_time};
 
 /// The counters that the earlier release lacks.
 const NEW: [&str; 2] = ["expired", "no_shows"];
 
 async fn verify_queue_of_earlier_release(backend: Backend) {
     let mut subject = Subject::new(backend).await;
-    subject.open(two_at_a_time()).await;
+    subject.open(in_turn(two_at_a_time())).await;
     subject.line_up(1..=9).await;
     subject.tick().await;
     let mut link = backend.connection_to_owner(&subject.queue).await;

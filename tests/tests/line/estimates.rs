@@ -4,13 +4,13 @@ use vestibule_domain::{entry_status::EntryStatus, settings::Settings, state::Ent
 use vestibule_line::LeaveReason;
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::with_pace;
+use crate::settings::{in_turn, with_pace};
 
 pub(crate) async fn the_averages_count_by_the_minute(mut subject: Subject) {
     subject
         .open(Settings {
             capacity: 30,
-            ..with_pace(10, 10)
+            ..in_turn(with_pace(10, 10))
         })
         .await;
     subject.line_up(1..=400).await;
@@ -97,7 +97,7 @@ pub(crate) async fn without_departures_the_session_bounds_the_estimate(mut subje
             capacity: 20,
             session_seconds: 3_600,
             claim_seconds: 3_600,
-            ..with_pace(10, 10)
+            ..in_turn(with_pace(10, 10))
         })
         .await;
     subject.line_up(1..=100).await;
@@ -140,7 +140,7 @@ pub(crate) async fn an_estimate_includes_the_running_sessions(mut subject: Subje
         .open(Settings {
             capacity: 40,
             session_seconds: 300,
-            ..with_pace(40, 1)
+            ..in_turn(with_pace(40, 1))
         })
         .await;
     assert_eq!(

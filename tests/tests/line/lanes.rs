@@ -10,7 +10,7 @@ use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
     adopt::{adopt_as_unknown, live_record},
-    settings::bounded,
+    settings::{bounded, in_turn},
 };
 
 async fn first_lane(subject: &Subject) -> LaneProgress {
@@ -28,7 +28,7 @@ async fn place_of(subject: &Subject, number: u64) -> WaitScore {
 }
 
 pub(crate) async fn only_visitors_near_the_head_are_called(mut subject: Subject) {
-    subject.open(bounded(10_000, 10, 10)).await;
+    subject.open(in_turn(bounded(10_000, 10, 10))).await;
     let before = first_lane(&subject).await;
     assert_eq!(
         before,
@@ -106,7 +106,7 @@ pub(crate) async fn a_fast_line_calls_visitors_earlier(mut subject: Subject) {
 }
 
 pub(crate) async fn an_entry_that_comes_back_counts_for_those_behind(mut subject: Subject) {
-    subject.open(bounded(100, 1, 1)).await;
+    subject.open(in_turn(bounded(100, 1, 1))).await;
     subject.line_up(1..=5).await;
     subject.tick().await;
     let first = first_lane(&subject).await;

@@ -25,11 +25,13 @@ mod loss;
 mod missing;
 mod order;
 mod pace;
+mod presence;
 mod previous_visits;
 mod promote_chunks;
 mod queue_view;
 mod reports;
 mod restore;
+mod server_time;
 mod settings;
 mod status_many;
 mod subscription;
@@ -75,6 +77,23 @@ on_every_line! {
         only_visitors_near_the_head_are_called
         a_fast_line_calls_visitors_earlier
         an_entry_that_comes_back_counts_for_those_behind
+    }
+    presence {
+        a_visitor_who_polls_is_promoted_in_turn
+        a_silent_visitor_is_passed_over_and_first_again_after_a_poll
+        silence_at_the_head_holds_the_line_for_the_call_time_only
+        entering_counts_as_present_for_the_call_time
+        a_newcomer_behind_absent_visitors_is_admitted_at_once
+        positions_count_no_absent_entry
+        a_full_queue_passes_nobody_over
+        an_outage_of_the_front_door_makes_nobody_absent
+        a_pause_makes_nobody_absent
+        an_absence_ends_after_its_time
+        an_absence_ends_later_for_a_visitor_who_was_back
+        silent_crowds_make_the_window_grow
+        presence_can_be_switched_off_and_on
+        a_restored_line_calls_its_visitors_first
+        one_poll_checks_in_far_visitors_not_at_all
     }
     previous_visits {
         a_new_visit_names_the_visit_that_is_over

@@ -12,7 +12,7 @@ use vestibule_domain::{
 use vestibule_line::{JoinKind, LeaveReason};
 use vestibule_tests::lines::{JoinedEntry, Subject, visitor};
 
-use crate::settings::bounded;
+use crate::settings::{bounded, in_turn};
 
 fn one_a_second() -> Settings {
     bounded(1_000, 1, 1)
@@ -26,7 +26,7 @@ fn waiting_score(place: &JoinedEntry) -> WaitScore {
 }
 
 pub(crate) async fn entries_are_promoted_in_the_order_of_entering(mut subject: Subject) {
-    subject.open(one_a_second()).await;
+    subject.open(in_turn(one_a_second())).await;
     subject.change_settings(|settings| settings.paused = true).await;
     // Many entries share a millisecond, and some come later.
     for number in 1..=60 {

@@ -4,10 +4,10 @@ use vestibule_domain::{entry_status::EntryStatus, pace::LimitedBy};
 use vestibule_line::{PROMOTE_CHUNK, PromoteOrder};
 use vestibule_tests::lines::{Subject, tick_order, visitor};
 
-use crate::settings::with_pace;
+use crate::settings::{in_turn, with_pace};
 
 pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
-    subject.open(with_pace(1_000_000, 1)).await;
+    subject.open(in_turn(with_pace(1_000_000, 1))).await;
     subject.line_up(1..=2_500).await;
     let mut ticks = Vec::new();
     for _ in 0..3 {
@@ -36,7 +36,7 @@ pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
 }
 
 pub(crate) async fn dropped_entries_count_towards_the_chunk(mut subject: Subject) {
-    subject.open(with_pace(1_000_000, 1)).await;
+    subject.open(in_turn(with_pace(1_000_000, 1))).await;
     subject.line_up(1..=1_300).await;
     while subject.tick().await.has_more {}
     for number in 1..=100 {

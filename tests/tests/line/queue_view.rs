@@ -140,6 +140,7 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
             left: 1,
             evicted: 1,
             expired: 1,
+            absences: 0,
             no_shows: 4,
             returned: 0,
         }

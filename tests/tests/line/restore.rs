@@ -18,7 +18,7 @@ use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 
 use crate::{
     missing::{expect_end_reason, unknown},
-    settings::three_a_second,
+    settings::{in_turn, three_a_second},
 };
 
 /// The default settings on which writes to the backup depend.
@@ -43,7 +43,7 @@ pub(crate) fn restored_entries(changes: &[Change]) -> RestoredEntries {
 /// Opens the queue so that visitors 1 and 2 are active, 3 completed, 4 to 6 are ready, 7 left, and 8 to 40 wait.
 /// Returns all changes in the order of their versions.
 async fn open_with_every_state(subject: &mut Subject) -> Vec<Change> {
-    subject.open(three_a_second()).await;
+    subject.open(in_turn(three_a_second())).await;
     subject.change_settings(|settings| settings.paused = true).await;
     let mut changes = Vec::new();
     for number in 1..=40 {
@@ -76,7 +76,7 @@ pub(crate) async fn a_restore_brings_back_every_live_entry(mut subject: Subject)
     // A new queue stands for the one that the line lost. It gets what the backup holds, and its clock is
     // behind.
     subject.advance_seconds(30);
-    let mut rebuilt = subject.open_sibling(three_a_second()).await;
+    let mut rebuilt = subject.open_sibling(in_turn(three_a_second())).await;
     rebuilt.queue = fresh_queue();
     rebuilt.clock.set_back(Duration::from_secs(3));
     let mut configuration = configuration(&rebuilt.settings);

@@ -26,3 +26,11 @@ pub(crate) fn three_a_second() -> Settings {
 pub(crate) fn with_pace(batch: u32, interval_seconds: u32) -> Settings {
     bounded(1_000_000, batch, interval_seconds)
 }
+
+/// These settings, but every visitor is promoted in turn, present or not.
+pub(crate) fn in_turn(settings: Settings) -> Settings {
+    Settings {
+        presence_seconds: 0,
+        ..settings
+    }
+}

@@ -18,6 +18,7 @@ pub(crate) const VISITORS: u64 = 6;
 pub(crate) enum Operation {
     Enter(u64),
     Status(u64),
+    CheckIn(u64),
     Promote {
         max_entries: u64,
         is_promoter: bool,
@@ -125,6 +126,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         6 => visitor().prop_map(Operation::Enter),
         2 => visitor().prop_map(Operation::Status),
+        6 => visitor().prop_map(Operation::CheckIn),
         6 => promote(),
         2 => (1_u64..6_000, 1_u64..2_000).prop_map(|(promoter_down_after_ms, every_ms)| {
             Operation::TakeFallbackTick(FallbackTickOrder { promoter_down_after_ms, every_ms })

@@ -14,6 +14,9 @@ pub(crate) enum Setting {
     ReEntry(ReEntry),
     Entrance(Entrance),
     Paused(bool),
+    PresenceSeconds(u32),
+    CallSeconds(u32),
+    AbsentSeconds(u32),
 }
 
 impl Setting {
@@ -27,6 +30,9 @@ impl Setting {
             Self::ReEntry(re_entry) => settings.re_entry = *re_entry,
             Self::Entrance(entrance) => settings.entrance = *entrance,
             Self::Paused(paused) => settings.paused = *paused,
+            Self::PresenceSeconds(seconds) => settings.presence_seconds = *seconds,
+            Self::CallSeconds(seconds) => settings.call_seconds = *seconds,
+            Self::AbsentSeconds(seconds) => settings.absent_seconds = *seconds,
         }
     }
 }
@@ -41,6 +47,9 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => Union::new([ReEntry::Keep, ReEntry::Requeue].map(Just)).prop_map(Setting::ReEntry),
         1 => Union::new([Entrance::Open, Entrance::Open, Entrance::Draining, Entrance::Closed].map(Just))
             .prop_map(Setting::Entrance),
+        2 => prop_oneof![1 => Just(0), 2 => 2_u32..60].prop_map(Setting::PresenceSeconds),
+        1 => (1_u32..30).prop_map(Setting::CallSeconds),
+        1 => (10_u32..120).prop_map(Setting::AbsentSeconds),
         // Pauses end more often than they start, so that most operations find the queue moving.
         4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
     ]

@@ -38,7 +38,7 @@ pub(crate) async fn a_process_subscribes_once_while_it_holds_polls(backend: Back
         0,
         "no poll is held yet"
     );
-    let lookup_gate = scene.faults.gate_after("status");
+    let lookup_gate = scene.faults.gate_after("check_in");
     for _ in 0..2 {
         let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
         wait_until(BOUND, "the process is subscribed", async || {

@@ -88,7 +88,7 @@ pub(crate) async fn a_turn_between_the_lookup_and_the_hold_is_found(backend: Bac
         scene.faults.calls("status_many") > 0
     })
     .await;
-    let lookup_gate = scene.faults.gate_after("status");
+    let lookup_gate = scene.faults.gate_after("check_in");
     let before = lookup_gate.arrivals();
     lookup_gate.shut();
     let poll = scene.poll(&entries[0]);
@@ -133,7 +133,7 @@ pub(crate) async fn many_polls_are_answered_with_few_lookups(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
     let entries = scene.enter_many(CROWD).await;
     scene.freeze().await;
-    let (lookup_gate, mut polls) = (scene.faults.gate_after("status"), Vec::new());
+    let (lookup_gate, mut polls) = (scene.faults.gate_after("check_in"), Vec::new());
     for some in entries.chunks(POLLS_AT_ONCE) {
         polls.extend(some.iter().map(|entry| scene.poll(entry)));
         wait_until(BOUND, "the polls are looked up", async || {

@@ -11,13 +11,36 @@ fn speed_after(seconds: u64, per_second: u64) -> LaneSpeed {
     speed
 }
 
+fn find_window(speed: LaneSpeed, growth: u64, settings: &Settings) -> u64 {
+    window_entries(speed, None, growth, settings.window_entries_max(), settings)
+}
+
+#[test]
+fn absent_visitors_make_the_window_grow_to_twice_the_room() {
+    let settings = Settings::default();
+    let still = LaneSpeed::default();
+    let windows = [1, 4, 16, 64].map(|growth| find_window(still, growth, &settings));
+    assert_eq!(windows, [500, 2_000, 8_000, 30_000]);
+}
+
+#[test]
+fn absent_entries_do_not_count_in_a_position() {
+    let progress = LaneProgress {
+        passed_through: 1_000,
+        absent: 30,
+        ..LaneProgress::new(0)
+    };
+    assert_eq!(progress.position(2_000, 40), 11);
+    assert_eq!(progress.position(900, 4), 5, "the entry was passed over");
+}
+
 #[test]
 fn a_steady_lane_is_measured_within_two_minutes() {
     let speed = speed_after(120, 40).per_1000_seconds;
     assert!((39_500..=40_000).contains(&speed), "{speed}");
     let settings = Settings::default();
     assert_eq!(
-        window_entries(speed_after(120, 40), None, &settings),
+        find_window(speed_after(120, 40), 1, &settings),
         speed * 60 / 1_000
     );
 }
@@ -27,14 +50,14 @@ fn a_lane_that_stands_falls_back_to_the_least_window() {
     let mut speed = speed_after(120, 1_000);
     let settings = Settings::default();
     assert_eq!(
-        window_entries(speed, None, &settings),
+        find_window(speed, 1, &settings),
         15_000,
         "500 polls a second, one in 30 s each"
     );
     for second in 121..400 {
         speed = speed.measure(1_000_000 + second * 1_000, 120_000);
     }
-    assert_eq!(window_entries(speed, None, &settings), WINDOW_ENTRIES_MIN);
+    assert_eq!(find_window(speed, 1, &settings), WINDOW_ENTRIES_MIN);
 }
 
 #[test]
@@ -44,7 +67,13 @@ fn the_pace_opens_the_window_before_the_first_measurement() {
         interval_seconds: 10,
         ..Settings::default()
     };
-    let window = window_entries(LaneSpeed::default(), Some(settings.pace()), &settings);
+    let window = window_entries(
+        LaneSpeed::default(),
+        Some(settings.pace()),
+        1,
+        settings.window_entries_max(),
+        &settings,
+    );
     assert_eq!(window, 6_000, "60 s at 100 entries a second");
 }
 

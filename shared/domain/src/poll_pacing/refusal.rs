@@ -195,7 +195,7 @@ mod tests {
             let eta = |position: u64| position * 60_000 / per_minute;
             #[allow(clippy::cast_precision_loss)]
             let polls: f64 = (1..=waiting)
-                .map(|position| 1.0 / retry_after_ms(eta(position), claim_s * 1_000, 0, 0.5) as f64)
+                .map(|position| 1.0 / retry_after_ms(eta(position), claim_s * 1_000 / 3 * 2, 0, 0.5) as f64)
                 .sum();
             #[allow(clippy::cast_precision_loss)]
             let ratio = usual_pause_ms(eta(waiting), claim_s * 1_000) as f64 * polls / waiting as f64;

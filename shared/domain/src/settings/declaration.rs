@@ -123,6 +123,16 @@ declare_settings! {
     /// public document.
     check_in_seconds: u32 = 60, "seconds", number(10, HOUR_SECONDS), read by scripts;
 
+    /// How long a called visitor counts as present after checking in by a poll; 0 promotes every
+    /// visitor in turn, present or not.
+    presence_seconds: u32 = 90, "seconds", number(0, HOUR_SECONDS), read by scripts;
+
+    /// How long after being called a visitor who has not checked in is passed over.
+    call_seconds: u32 = 30, "seconds", number(1, HOUR_SECONDS), read by scripts;
+
+    /// How long the place of an absent visitor is kept.
+    absent_seconds: u32 = 3_600, "seconds", number(10, DAY_SECONDS), read by scripts;
+
     /// The most polls by called visitors that the line is to answer. It bounds how many visitors
     /// are called at once.
     polls_per_second_max: u32 = 500, "polls per second", number(20, 100_000), read by scripts;

@@ -6,7 +6,7 @@ use vestibule_domain::{
     fact::{Fact, Step, Turn},
     id::EntryId,
 };
-use vestibule_line::{EntryLookup, NotFound};
+use vestibule_line::{CheckIn, EntryLookup, NotFound};
 
 use super::queue::Queue;
 
@@ -44,6 +44,25 @@ impl Queue {
         match self.find_entry(self.now_ms(now_us), id) {
             Ok(status) => EntryLookup::Found(status),
             Err(not_found) => EntryLookup::NotFound(not_found),
+        }
+    }
+
+    /// The status of an entry for its visitor, who checks in by asking.
+    pub(super) fn check_in_entry(&mut self, now_us: u64, id: EntryId) -> CheckIn {
+        let Some(place) = self.waiting.score(id) else {
+            return CheckIn {
+                lookup: self.lookup_entry(now_us, id),
+                lane: None,
+            };
+        };
+        self.check_in(place, id);
+        let position = self.position_in_lane(place);
+        CheckIn {
+            lookup: EntryLookup::Found(EntryStatus::Waiting {
+                score: place,
+                position,
+            }),
+            lane: Some(self.lane(place.lane())),
         }
     }
 

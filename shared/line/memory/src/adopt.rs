@@ -99,7 +99,7 @@ impl Queue {
         let now_ms = self.now_ms(now_us);
         self.uncount_entered();
         self.totals.returned += 1;
-        self.replace_entry(now_ms, id, fact, Some(place));
+        self.replace_entry(now_ms, id, fact, Some(place), true);
         AdoptOutcome::Live {
             status: self.entry_status(now_ms, id, fact),
             change: Some(self.new_change(now_us, id, Event::CameBack { place })),
@@ -153,7 +153,7 @@ impl Queue {
             },
             _ => fact,
         };
-        self.replace_entry(now_ms, record.id, fact, record.score);
+        self.replace_entry(now_ms, record.id, fact, record.score, false);
         let version = self.take_next_version(now_us);
         let repeat = Event::repeat(fact, record.score).filter(|event| event.state() == EntryState::Ready);
         AdoptOutcome::Live {
@@ -236,8 +236,16 @@ impl Queue {
         }
     }
 
-    /// Puts an entry into the set of a live fact, in place of what the line has of it.
-    fn replace_entry(&mut self, now_ms: u64, id: EntryId, fact: Fact, place: Option<WaitScore>) {
+    /// Puts an entry into the set of a live fact, in place of what the line has of it. A waiting
+    /// visitor who `is_here` checks in.
+    fn replace_entry(
+        &mut self,
+        now_ms: u64,
+        id: EntryId,
+        fact: Fact,
+        place: Option<WaitScore>,
+        is_here: bool,
+    ) {
         let Fact { visit, step_ms, .. } = fact;
         self.remove_entry(id);
         // Every end that the line has of the entry is of an earlier fact.
@@ -246,8 +254,8 @@ impl Queue {
         match fact.live_state() {
             Some(EntryState::Waiting) => {
                 let place = place.unwrap_or_else(|| visit.place());
-                self.count_come_back(place);
                 self.put_waiting(id, place, visit, turn);
+                self.put_back(place, id, is_here);
             }
             Some(EntryState::Ready) => {
                 // Stored by the claim clock.

@@ -50,7 +50,11 @@ impl Queue {
             return self.join_line(now_us, id, place, given_up, JoinKind::Requeued);
         }
         let now_ms = self.now_ms(now_us);
-        let status = self.entry_status(now_ms, id, entry.fact);
+        let mut status = self.entry_status(now_ms, id, entry.fact);
+        if let EntryStatus::Waiting { score, position } = &mut status {
+            self.check_in_by_entering(*score, id);
+            *position = self.position_in_lane(*score);
+        }
         // The promotion of a ready entry is in the journal, so there is nothing to repeat.
         let event = Event::repeat(entry.fact, entry.place).filter(|event| event.state() != EntryState::Ready);
         EnterOutcome::Joined {
@@ -64,7 +68,7 @@ impl Queue {
         // A visitor who missed the first turn may come back to the old place, which only the backup
         // can tell. In a crowd no earlier visit is looked for: if the backup still shows one as live,
         // it refuses the place, and an adoption names the visit.
-        let is_looked_for = self.waiting.len() == 0 || matches!(account, Account::TimedOut { .. });
+        let is_looked_for = self.is_line_empty() || matches!(account, Account::TimedOut { .. });
         let over_for_good = account
             .fact()
             .filter(|fact| is_looked_for && !fact.is_missed_turn());
@@ -100,7 +104,7 @@ impl Queue {
         let bucket = self.bucket.refill(pace, now_ms);
         let has_capacity = self.ready.len() + self.active.len() < u64::from(self.settings().capacity);
         let may_promote = !time.clocks.apart && self.settings().can_promote();
-        if self.waiting.len() > 0 || !has_capacity || !may_promote || bucket.tokens(pace) == 0 {
+        if !self.is_line_empty() || !has_capacity || !may_promote || bucket.tokens(pace) == 0 {
             return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
         }
         self.bucket = bucket.spend(pace, 1);
@@ -137,9 +141,17 @@ impl Queue {
         let status = EntryStatus::Waiting {
             score: place,
             // The entry is the last in line, so its position equals the length of the line.
-            position: self.waiting.len(),
+            position: self.waiting.len().saturating_sub(self.absent_at_tick).max(1),
         };
+        self.call_newcomer(place, id);
         EnterOutcome::Joined { kind, status, change }
+    }
+
+    /// Whether no entry waits but absent ones. Their number at the last tick decides too, so that a
+    /// crowd of visitors who enter need not count them.
+    fn is_line_empty(&self) -> bool {
+        let waiting = self.waiting.len();
+        waiting == self.absent() && waiting <= self.absent_at_tick
     }
 
     fn next_place(&mut self, now_us: u64) -> WaitScore {

@@ -33,7 +33,9 @@ impl Queue {
 
     /// Removes an entry from the line.
     pub(super) fn remove_entry(&mut self, id: EntryId) {
-        self.waiting.remove(id);
+        if let Some(place) = self.waiting.remove(id) {
+            self.forget_presence(place, id);
+        }
         self.ready.remove(id);
         self.active.remove(id);
         self.visits.remove(&id);

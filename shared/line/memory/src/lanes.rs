@@ -1,7 +1,7 @@
 //! How far the lanes of one queue in memory have moved.
 
 use vestibule_domain::{
-    lane::{LaneProgress, lane_top, window_entries},
+    lane::{LaneProgress, WINDOW_ENTRIES_MIN, lane_top, window_entries},
     pace::{LimitedBy, Pace},
     score::WaitScore,
 };
@@ -16,44 +16,57 @@ impl Queue {
         lane.passed_through = lane.passed_through.max(place.raw());
     }
 
-    /// Counts an entry that came back to a place in line: the visitors behind it have one more ahead.
-    pub(super) fn count_come_back(&mut self, place: WaitScore) {
-        self.lane_mut(place.lane()).gone_ahead -= 1;
+    /// Adds the lanes of the entries in line that had no entry at a tick before, and the first one, in
+    /// which newcomers wait.
+    pub(super) fn add_new_lanes(&mut self) {
+        self.lane_mut(0);
+        if let Some((first, last)) = self.waiting.first().zip(self.waiting.last()) {
+            for lane in first.lane()..=last.lane() {
+                self.lane_mut(lane);
+            }
+        }
     }
 
     /// Measures how fast each lane moves, and calls visitors accordingly. `limited_by` is what limits
     /// the promotion.
     pub(super) fn call_visitors(&mut self, now_ms: u64, limited_by: LimitedBy) {
-        let lanes_in_line = self.waiting.first().zip(self.waiting.last());
-        if let Some((first, last)) = lanes_in_line {
-            for lane in first.lane()..=last.lane() {
-                self.lane_mut(lane);
-            }
-        }
         let is_at_pace = matches!(
             limited_by,
-            LimitedBy::Line | LimitedBy::Pace | LimitedBy::Requested
+            LimitedBy::Line | LimitedBy::Presence | LimitedBy::Pace | LimitedBy::Requested
         );
-        let first_lane = lanes_in_line.map(|(first, _)| first.lane());
-        let pace_of = |lane| (is_at_pace && first_lane == Some(lane)).then(|| self.settings().pace());
-        let called: Vec<_> = self
-            .lanes
-            .iter()
-            .map(|(lane, progress)| (*lane, self.call_lane(*lane, *progress, now_ms, pace_of(*lane))))
-            .collect();
-        self.lanes.extend(called);
+        let first_lane = self.waiting.first().map(WaitScore::lane);
+        let mut room = self.settings().window_entries_max();
+        let mut newcomers_called = 0;
+        for lane in self.lanes.keys().copied().collect::<Vec<_>>() {
+            let pace = (is_at_pace && first_lane == Some(lane)).then(|| self.settings().pace());
+            let window = self.call_lane(lane, now_ms, pace, room.max(WINDOW_ENTRIES_MIN));
+            room = room.saturating_sub(window);
+            let progress = self.lane(lane);
+            if lane == 0 && progress.check_in_through == lane_top(lane) {
+                let in_window = self
+                    .waiting
+                    .count_between(progress.passed_through, lane_top(lane));
+                newcomers_called = window.saturating_sub(in_window);
+            }
+        }
+        self.newcomers_called = if self.presence.is_some() {
+            newcomers_called
+        } else {
+            0
+        };
     }
 
-    fn call_lane(&self, lane: u8, progress: LaneProgress, now_ms: u64, pace: Option<Pace>) -> LaneProgress {
+    /// Calls the visitors of one lane. Returns how many of them may be called at once.
+    fn call_lane(&mut self, lane: u8, now_ms: u64, pace: Option<Pace>, room: u64) -> u64 {
+        let progress = self.lane(lane);
         let speed = progress.speed.measure(now_ms, progress.gone_ahead);
-        let window = window_entries(speed, pace, self.settings());
+        let window = window_entries(speed, pace, self.growth(lane), room, self.settings());
         let last_called = self.waiting.nth_above(progress.passed_through, window);
         let in_lane = last_called.filter(|place| place.lane() == lane);
-        LaneProgress {
-            speed,
-            check_in_through: in_lane.map_or_else(|| lane_top(lane), WaitScore::raw),
-            ..progress
-        }
+        let progress = self.lane_mut(lane);
+        progress.speed = speed;
+        progress.check_in_through = in_lane.map_or_else(|| lane_top(lane), WaitScore::raw);
+        window
     }
 
     /// The lanes that visitors may be in: those that had an entry, and the first one.
@@ -71,7 +84,7 @@ impl Queue {
             .unwrap_or_else(|| LaneProgress::new(lane))
     }
 
-    fn lane_mut(&mut self, lane: u8) -> &mut LaneProgress {
+    pub(super) fn lane_mut(&mut self, lane: u8) -> &mut LaneProgress {
         self.lanes.entry(lane).or_insert_with(|| LaneProgress::new(lane))
     }
 }

@@ -7,6 +7,7 @@ mod account;
 mod adopt;
 mod change_kind;
 mod check;
+mod check_in;
 mod check_progress;
 mod clock;
 mod deadline_set;
@@ -23,6 +24,8 @@ mod line;
 mod loss;
 mod memory_line;
 mod pending_report;
+mod presence;
+mod presence_tick;
 mod promote;
 mod queue;
 #[cfg(feature = "given-time")]

@@ -10,7 +10,7 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckIn, CheckOrder, ClaimOutcome,
     ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
     ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
     LeaveOutcome, LeaveReason, LineError, MinWatermark, Page, PromoteOrder, Promotion, PromotionLine,
@@ -54,6 +54,10 @@ impl EntryLine for MemoryLine {
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
         self.with_queue(queue, |queue, time| queue.lookup_entry(time.us, id))
+    }
+
+    async fn check_in(&self, queue: &QueueId, id: EntryId) -> Result<CheckIn, LineError> {
+        self.with_queue(queue, |queue, time| queue.check_in_entry(time.us, id))
     }
 
     async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError> {

@@ -28,7 +28,7 @@ impl PendingReport {
 
     /// The values under their Redis field names.
     #[cfg(feature = "given-time")]
-    pub(super) fn redis_fields(&self) -> [(&'static str, u64); 10] {
+    pub(super) fn redis_fields(&self) -> [(&'static str, u64); 11] {
         [
             ("tick_gap_ms", self.tick_gap_ms),
             ("waited_ms", self.waited_ms),
@@ -40,6 +40,7 @@ impl PendingReport {
             ("reported_left", self.reported_totals.left),
             ("reported_expired", self.reported_totals.expired),
             ("reported_no_shows", self.reported_totals.no_shows),
+            ("reported_absences", self.reported_totals.absences),
         ]
     }
 }

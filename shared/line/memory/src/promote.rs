@@ -14,7 +14,7 @@ use vestibule_line::{JournalLimits, PROMOTE_CHUNK, PromoteOrder, Promotion, Tick
 use super::queue::Queue;
 
 /// What a promotion does to its entries.
-type Events = Vec<(EntryId, Event)>;
+pub(super) type Events = Vec<(EntryId, Event)>;
 
 impl Queue {
     /// Runs one promotion. The second value is the message for the subscribers, if at least one
@@ -37,9 +37,19 @@ impl Queue {
         } else {
             self.drop_timed_out(now_ms, &mut events)
         };
+        let budget = if is_apart || is_full {
+            0
+        } else {
+            PROMOTE_CHUNK - no_shows - expired
+        };
+        self.add_new_lanes();
+        self.switch_presence(now_ms);
+        let is_clock_running = self.advance_presence_clock(time);
+        let silent = self.drop_silent(budget);
         let bucket = self.bucket.refill(self.settings().pace(), now_ms);
-        let room = self.promotion_bounds(bucket, order.max_entries.min(PROMOTE_CHUNK - no_shows - expired));
-        let (promoted, limited_by) = if is_apart {
+        let asked = order.max_entries.min(PROMOTE_CHUNK - no_shows - expired - silent);
+        let room = self.promotion_bounds(bucket, asked);
+        let (allowed, mut limited_by) = if is_apart {
             (0, LimitedBy::Clock)
         } else if is_full {
             (0, LimitedBy::Journal)
@@ -51,12 +61,29 @@ impl Queue {
         if !is_apart {
             self.proposed_offset_ms = None;
         }
-        let highest = self.promote_entries(now_ms, promoted, &mut events);
+        let head = self.take_head(allowed);
+        let promoted = head.len() as u64;
+        if promoted < allowed {
+            limited_by = if self.waiting.len() > self.absent() {
+                LimitedBy::Presence
+            } else {
+                LimitedBy::Line
+            };
+        }
+        let highest = self.make_ready(now_ms, head, &mut events);
         if promoted > 0 {
             self.bucket = bucket.spend(self.settings().pace(), promoted);
             self.totals.promoted += promoted;
         }
+        self.decide_growths();
+        let absences = if is_clock_running && budget > 0 {
+            self.end_absences(budget - silent - promoted, &mut events)
+        } else {
+            0
+        };
         self.call_visitors(now_ms, limited_by);
+        self.mark_calls();
+        self.absent_at_tick = self.absent();
         self.record_tick(now_ms, &room, !is_full && !is_apart);
         if order.is_promoter {
             self.record_heartbeat(now_ms);
@@ -67,8 +94,9 @@ impl Queue {
             promoted,
             no_shows,
             expired,
+            absences,
             limited_by,
-            has_more: promoted + no_shows + expired == PROMOTE_CHUNK,
+            has_more: promoted + no_shows + expired + silent + absences == PROMOTE_CHUNK,
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
@@ -107,7 +135,7 @@ impl Queue {
 
     fn promotion_bounds(&self, bucket: PaceBucket, asked: u64) -> PromotionBounds {
         PromotionBounds {
-            waiting: self.waiting.len(),
+            waiting: self.waiting.len() - self.absent(),
             capacity: u64::from(self.settings().capacity),
             taken: self.ready.len() + self.active.len(),
             tokens: bucket.tokens(self.settings().pace()),
@@ -115,21 +143,38 @@ impl Queue {
         }
     }
 
-    /// Moves up to `promoted` entries from waiting to ready. Returns the highest place that it moved.
-    fn promote_entries(&mut self, now_ms: u64, promoted: u64, events: &mut Events) -> Option<WaitScore> {
+    /// Takes up to `allowed` entries out of the line: present ones, or the first ones while presence
+    /// is off.
+    fn take_head(&mut self, allowed: u64) -> Vec<(WaitScore, EntryId)> {
+        if allowed == 0 {
+            return Vec::new();
+        }
+        if self.presence.is_some() {
+            return self.choose_present(allowed);
+        }
+        let head: Vec<_> = (0..allowed).map_while(|_| self.waiting.pop_first()).collect();
+        for (place, _) in &head {
+            self.count_gone_ahead(*place);
+        }
+        head
+    }
+
+    /// Makes entries ready that were taken out of the line. Returns the highest place among them.
+    fn make_ready(
+        &mut self,
+        now_ms: u64,
+        head: Vec<(WaitScore, EntryId)>,
+        events: &mut Events,
+    ) -> Option<WaitScore> {
         let (claim_ms, clock_ms) = (self.claim_ms(now_ms), self.claim_clock_ms(now_ms));
         let mut highest = None;
-        for _ in 0..promoted {
-            let Some((place, id)) = self.waiting.pop_first() else {
-                break;
-            };
+        for (place, id) in head {
             let (visit, turn) = match self.visits.get(&id) {
                 Some((visit, _)) => (*visit, Turn::Second),
                 None => (place.visit(), Turn::First),
             };
             self.put_ready(id, visit, turn, clock_ms + claim_ms);
             self.promoted_through = self.promoted_through.max(place.raw());
-            self.count_gone_ahead(place);
             highest = Some(place);
             // If more than 256 entries joined in one millisecond, a join time may lie ahead of the
             // clock.
@@ -152,7 +197,7 @@ impl Queue {
             now_ms,
             waiting_before: room.waiting,
             taken_before: room.taken,
-            waiting: self.waiting.len(),
+            waiting: self.waiting.len() - self.absent(),
             taken: self.ready.len() + self.active.len(),
             entered: self.totals.entered + self.totals.returned,
             served: self.totals.fast_tracked + self.totals.promoted,

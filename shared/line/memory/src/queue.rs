@@ -9,7 +9,7 @@ use vestibule_domain::{
     estimate::MovingAverages,
     fact::Step,
     id::EntryId,
-    lane::LaneProgress,
+    lane::{LaneProgress, WINDOW_ENTRIES_MIN},
     load::{LastLoadReport, LoadReport},
     pace::PaceBucket,
     score::Visit,
@@ -19,7 +19,7 @@ use vestibule_line::{ConfigureOutcome, QueueTotals, QueueView, RaiseWatermarkOut
 
 use super::{
     check_progress::CheckProgress, deadline_set::DeadlineSet, ended_entries::EndedEntries, journal::Journal,
-    pending_report::PendingReport, waiting::WaitingEntries,
+    pending_report::PendingReport, presence::Presence, waiting::WaitingEntries,
 };
 
 /// The state of one queue.
@@ -48,6 +48,12 @@ pub(super) struct Queue {
     pub(super) promoted_through: u64,
     /// How far the lanes have moved that had an entry since the queue was created or restored.
     pub(super) lanes: BTreeMap<u8, LaneProgress>,
+    /// Which visitors are present; `None` while presence is switched off.
+    pub(super) presence: Option<Presence>,
+    /// How many entries were absent after the last tick. Entering goes by it.
+    pub(super) absent_at_tick: u64,
+    /// How many more visitors are called by entering, so check in by it.
+    pub(super) newcomers_called: u64,
     pub(super) heartbeat_ms: u64,
     /// When a request last took a fallback tick, in Unix milliseconds; 0 if no request did.
     pub(super) fallback_ticked_at_ms: u64,
@@ -94,6 +100,16 @@ impl Queue {
             averages: MovingAverages::default(),
             promoted_through: 0,
             lanes: BTreeMap::new(),
+            presence: configuration
+                .settings
+                .has_presence()
+                .then(|| Presence::new(now_ms)),
+            absent_at_tick: 0,
+            newcomers_called: if configuration.settings.has_presence() {
+                WINDOW_ENTRIES_MIN
+            } else {
+                0
+            },
             heartbeat_ms: 0,
             fallback_ticked_at_ms: 0,
             paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
@@ -142,6 +158,8 @@ impl Queue {
             queue.put_active(id, visit, session_end_ms);
         }
         queue.last_order = entries.last_order;
+        // The next tick counts whom the queue may call.
+        queue.newcomers_called = 0;
         // No total counts the restored entries.
         queue.check_progress.checked_imbalance = queue.compute_imbalance();
         queue
@@ -209,6 +227,9 @@ impl Queue {
             now_ms: time.ms(),
             waiting: self.waiting.len(),
             ready: self.ready.len(),
+            called: self.called(),
+            present: self.present(),
+            absent: self.absent(),
             active: self.active.len(),
             unsettled_ends: self.ended.unsettled_count(),
             journal_len: self.journal.len(),

@@ -10,7 +10,7 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use super::{memory_line::MemoryLine, queue::Queue};
+use super::{memory_line::MemoryLine, presence::Presence, queue::Queue};
 
 /// The state of a queue under its Redis field names, without its configuration and its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,13 @@ pub struct QueueDump {
     /// The settled ends with the times at which the backup had them, in order. Entries with equal
     /// times are ordered by id.
     pub settled: Vec<(EntryId, u64)>,
+    /// The present entries with their places, in order.
+    pub present: Vec<(EntryId, u64)>,
+    /// The last check-ins of the called entries by the presence clock, in order; negative for those
+    /// that are not present. Entries with equal numbers are ordered by id.
+    pub seen: Vec<(EntryId, i64)>,
+    /// What Redis stores about presence under its field names: the clock, the calls and the marks.
+    pub presence: BTreeMap<String, String>,
     /// How far each lane has moved, as Redis stores it.
     pub lanes: Vec<(u8, String)>,
     /// All numbers of the state.
@@ -71,6 +78,17 @@ impl Queue {
             visits,
             ended,
             settled: self.ended.settled().map(by_id).collect(),
+            present: self.presence.iter().flat_map(Presence::dump_present).collect(),
+            seen: self
+                .presence
+                .as_ref()
+                .map(Presence::dump_seen)
+                .unwrap_or_default(),
+            presence: self
+                .presence
+                .as_ref()
+                .map(Presence::redis_fields)
+                .unwrap_or_default(),
             lanes: self
                 .lanes
                 .iter()
@@ -107,6 +125,8 @@ impl Queue {
             ("evicted", self.totals.evicted),
             ("expired", self.totals.expired),
             ("no_shows", self.totals.no_shows),
+            ("absences", self.totals.absences),
+            ("absent", self.absent_at_tick),
             ("returned", self.totals.returned),
             ("fence", self.watermark),
             ("fence_v", self.watermark_v),
@@ -133,15 +153,61 @@ impl Queue {
     }
 }
 
+impl Presence {
+    fn dump_present(&self) -> impl Iterator<Item = (EntryId, u64)> {
+        self.present.iter().map(|(place, id)| (*id, place.raw()))
+    }
+
+    fn dump_seen(&self) -> Vec<(EntryId, i64)> {
+        let present = self.seen.iter().map(|(ms, id)| (id, ms.cast_signed()));
+        let absent = self.last_seen_ms.iter().map(|(id, ms)| (*id, -ms.cast_signed()));
+        let mut seen: Vec<_> = present.chain(absent).collect();
+        seen.sort_by_key(|(id, ms)| (*ms, *id));
+        seen
+    }
+
+    fn redis_fields(&self) -> BTreeMap<String, String> {
+        let clock = self.clock;
+        let text = format!(
+            "{} {} {} {} {} {} {}",
+            clock.ms,
+            clock.at_ms,
+            clock.check_ins,
+            clock.checked_in_at_ms,
+            clock.period_at_ms,
+            clock.period_check_ins,
+            u8::from(clock.is_busy)
+        );
+        let mut fields = BTreeMap::from([("presence".to_owned(), text)]);
+        if self.check_ins > 0 {
+            fields.insert("check_ins".to_owned(), self.check_ins.to_string());
+        }
+        for (lane, calls) in &self.calls {
+            let numbers = [
+                calls.growth,
+                calls.judged_at_ms,
+                calls.judged_through,
+                calls.looked_through,
+            ];
+            let numbers = numbers.map(|number| number.to_string()).join(" ");
+            fields.insert(format!("calls_{lane}"), numbers);
+            fields.insert(format!("called_{lane}"), calls.called.to_string());
+            fields.insert(format!("passed_{lane}"), calls.passed.to_string());
+        }
+        fields
+    }
+}
+
 fn format_lane(lane: LaneProgress) -> String {
     let LaneProgress {
         check_in_through,
         passed_through,
         gone_ahead,
         speed,
+        absent,
     } = lane;
     format!(
-        "{check_in_through} {passed_through} {gone_ahead} {} {} {}",
+        "{check_in_through} {passed_through} {gone_ahead} {} {} {} {absent}",
         speed.per_1000_seconds, speed.at_ms, speed.gone_ahead
     )
 }

@@ -52,7 +52,7 @@ impl Queue {
             journal_len: self.journal.len(),
             dead_letters: self.journal.dead_letters.len() as u64,
             backup_lag_ms: oldest_at_ms.map_or(0, since_ms),
-            head: self.waiting.first(),
+            head: self.head(),
             tail: self.waiting.last(),
             tick_age_ms: taken.tick_gap_ms.max(beat_age_ms),
             waited_ms: taken.waited_ms,
@@ -60,6 +60,9 @@ impl Queue {
             events: happened,
             generation: self.configuration.generation,
             check_age_ms: since_ms(self.check_progress.checked_at_ms),
+            called: self.called(),
+            present: self.present(),
+            absent: self.absent(),
         }))
     }
 }
@@ -73,5 +76,6 @@ fn count_events_since(now: &QueueTotals, before: &QueueTotals) -> QueueEvents {
         left: now.left - before.left,
         expired: now.expired - before.expired,
         no_shows: now.no_shows - before.no_shows,
+        absences: now.absences - before.absences,
     }
 }

@@ -125,6 +125,7 @@ impl Queue {
             EndReason::Evicted => &mut totals.evicted,
             EndReason::NoShow => &mut totals.no_shows,
             EndReason::Expired => &mut totals.expired,
+            EndReason::Absence => &mut totals.absences,
         };
         *total += 1;
     }

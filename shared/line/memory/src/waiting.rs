@@ -59,12 +59,38 @@ impl WaitingEntries {
 
     /// The place of the n-th entry, from 1, behind this place.
     pub(super) fn nth_above(&self, place: u64, n: u64) -> Option<WaitScore> {
-        let first_slot = self.slots.partition_point(|(score, _)| score.raw() <= place);
-        let before = match first_slot.checked_sub(1) {
+        self.at_position(self.count_through(place) + n)
+    }
+
+    /// How many entries have this place or a lower one.
+    pub(super) fn count_through(&self, place: u64) -> u64 {
+        match self.first_slot_above(place).checked_sub(1) {
             Some(slot) => self.position(slot),
             None => 0,
-        };
-        self.at_position(before + n)
+        }
+    }
+
+    /// How many entries have a place above `from` and not above `through`.
+    pub(super) fn count_between(&self, from: u64, through: u64) -> u64 {
+        self.count_through(through)
+            .saturating_sub(self.count_through(from))
+    }
+
+    /// The entries behind this place, in order.
+    pub(super) fn iter_above(&self, place: u64) -> impl Iterator<Item = (WaitScore, EntryId)> {
+        let taken_slots =
+            (self.first_slot_above(place)..self.slots.len()).filter(|slot| self.is_taken(*slot));
+        taken_slots.map(|slot| self.slots[slot])
+    }
+
+    /// The highest place of an entry that is not above this one.
+    pub(super) fn last_through(&self, place: u64) -> Option<WaitScore> {
+        let count = self.count_through(place);
+        self.at_position(count)
+    }
+
+    fn first_slot_above(&self, place: u64) -> usize {
+        self.slots.partition_point(|(score, _)| score.raw() <= place)
     }
 
     /// The place of the entry at this position, from 1.
@@ -237,6 +263,14 @@ mod tests {
                 prop_assert_eq!(waiting.len(), list.len() as u64);
                 prop_assert_eq!(waiting.first(), list.first().map(|(score, _)| *score));
                 prop_assert_eq!(waiting.last(), list.last().map(|(score, _)| *score));
+                for from in [0, 500, 2_000] {
+                    let above: Vec<_> = list.iter().copied().filter(|(score, _)| score.raw() > from).collect();
+                    let through = above.iter().filter(|(score, _)| score.raw() <= 3_000).count() as u64;
+                    prop_assert_eq!(waiting.count_between(from, 3_000), through);
+                    prop_assert_eq!(waiting.iter_above(from).collect::<Vec<_>>(), above);
+                }
+                let last_through = list.iter().rev().map(|(score, _)| *score).find(|score| score.raw() <= 3_000);
+                prop_assert_eq!(waiting.last_through(3_000), last_through);
                 for (position, (score, id)) in (1..).zip(&list) {
                     prop_assert_eq!(waiting.place_and_position(*id), Some((*score, position)));
                     prop_assert_eq!(waiting.score(*id), Some(*score));

@@ -4,14 +4,16 @@
 -- earlier visit that goes on: the only case in which a lower visit wins.
 -- See docs/adr/0016-one-order-of-truth.md.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits end facts queue lanes
--- KEYS: waiting ready active visits ended settled config state
+-- include: line line_table clock scores claim_clock visits end facts queue lanes presence
+-- KEYS: waiting ready active visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
+--   present: sorted set, called entry that checked in lately -> place
+--   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms id generation basis unknown_at_ms within_ms given_place grace_seconds epoch v visit step step_ms over place how ended_at_ms
@@ -42,7 +44,7 @@
 --         {'stands', after}: the provisional place stands; after is the latest visit that is over, 0 for none
 --         {'enter-again'}: the provisional place is removed, because a later visit of the entry is over
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local config, state = KEYS[7], KEYS[8]
+local present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local given_us, witness_ms, id, generation, basis = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local unknown_at_ms, within_ms = tonumber(ARGV[6]), tonumber(ARGV[7])
 local given_place, grace_seconds = tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -53,7 +55,7 @@ local ended_at_ms = tonumber(ARGV[18])
 local FUTURE_MAX_MS = 60000 -- how far a visit may be ahead of both clocks: FUTURE_MAX_MS in domain/clock.rs
 -- Any other way is the word for a consumed visit: `consumed:use_id:session_end_ms`.
 local TOTALS = { completed = 'completed', left = 'left', evicted = 'evicted', expired = 'expired',
-  ['no-show'] = 'no_shows' }
+  ['no-show'] = 'no_shows', absence = 'absences' }
 
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
@@ -65,7 +67,8 @@ end
 if visit and math.floor(visit / ARRIVALS_PER_MS) + ERA_MS > queue.latest_ms + FUTURE_MAX_MS then
   return { 'future' }
 end
-local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled }
+local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled,
+  present = present, seen = seen, state = state }
 local entry = find_entry(queue, keys, id)
 local record = visit and { visit = visit, step = step, step_ms = step_ms, is_over = over == '1', place = place,
   epoch = epoch, v = v, how = how, at_ms = ended_at_ms or queue.now_ms }
@@ -100,6 +103,9 @@ local function remove_from_set()
   if entry.set then
     redis.call('ZREM', keys[entry.set], id)
     redis.call('HDEL', visits, id)
+    if entry.set == 'waiting' then
+      forget_presence(keys, id, entry.place)
+    end
   end
 end
 
@@ -128,7 +134,7 @@ local function compute_claim_by_ms(earliest_ms)
 end
 
 -- Replaces what Redis has of the entry by a live fact. Every end that it has is of an earlier fact. Returns the reply.
--- The backup has the fact, unless `is_new` or its deadline is new.
+-- The backup has the fact, unless `is_new`, by a visitor who came back, or its deadline is new.
 local function put_entry(fact, fact_place, is_new)
   remove_from_set()
   redis.call('HDEL', ended, id)
@@ -145,8 +151,8 @@ local function put_entry(fact, fact_place, is_new)
     redis.call('ZADD', ready, string.format('%.0f', deadline_ms), id)
   else
     put.state, put.place = 'waiting', fact_place or PHASE_OPEN + fact.visit
-    count_come_back(state, put.place)
     redis.call('ZADD', waiting, string.format('%.0f', put.place), id)
+    put_back(keys, id, put.place, is_new)
   end
   if put.step > 0 then
     redis.call('HSET', visits, id, string.format('%.0f %.0f', put.visit, put.step))

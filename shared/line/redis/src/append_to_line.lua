@@ -17,13 +17,14 @@
 local waiting, visits, state = KEYS[1], KEYS[2], KEYS[3]
 local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
-local v, last_order, entered, offset_ms, heartbeat_ms, epoch, journal_full, entrance = unpack_line_fields(state)
+local v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance =
+  unpack_line_fields(state)
 if not v then
   return { 'no-queue' }
 end
--- While no entry waits, the fast track may be open.
+-- While no entry waits but absent ones, the fast track may be open. A visitor who is called by entering checks in.
 local in_line = redis.call('ZCARD', waiting)
-if in_line == 0 or entrance ~= 'open' or journal_full == 1 or redis.call('HGET', visits, id) then
+if in_line <= absent or newcomers_called > 0 or entrance ~= 'open' or journal_full == 1 or redis.call('HGET', visits, id) then
   return { 'other' }
 end
 local us, clocks_apart = read_line_time(given_us, witness_ms, v, heartbeat_ms, offset_ms)
@@ -36,11 +37,13 @@ local order = next_order(now_ms, last_order)
 local place = PHASE_OPEN + order
 -- `%d` formats a 64-bit integer, and faster than Redis formats a number.
 if redis.call('ZADD', waiting, 'NX', string.format('%d', place), id) == 1 then
-  pack_line_fields(state, v, order, entered + 1, offset_ms, heartbeat_ms, epoch, journal_full, entrance)
-  return { 'new', epoch, v, place, in_line + 1, now_ms }
+  pack_line_fields(state, v, order, entered + 1, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full,
+    entrance)
+  return { 'new', epoch, v, place, in_line + 1 - absent, now_ms }
 end
-if redis.call('HGET', state, 're_entry') == 'requeue' then
+if newcomers_called >= 0 or redis.call('HGET', state, 're_entry') == 'requeue' then
   return { 'other' }
 end
-pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, journal_full, entrance)
+pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full,
+  entrance)
 return { 'kept', epoch, v, tonumber(redis.call('ZSCORE', waiting, id)), redis.call('ZRANK', waiting, id) + 1, now_ms }

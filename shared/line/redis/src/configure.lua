@@ -2,7 +2,7 @@
 -- Puts a configuration into force. It creates an empty queue if Redis has none and `create` is set.
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
--- include: line line_table clock pace new_state fields
+-- include: line line_table clock pace scores lanes new_state fields
 -- KEYS: config state lost
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -33,7 +33,7 @@ if not old_epoch then
   end
   local us = read_line_time(given_us, witness_ms, 0, 0, 0)
   local now_ms = math.floor(us / 1000)
-  write_new_state(state, us, now_ms, new.batch * new.interval_ms, 0, new)
+  write_new_state(state, us, now_ms, new.batch * new.interval_ms, 0, WINDOW_ENTRIES_MIN, new)
   redis.call('HSET', config, unpack(new_fields))
   return { 'created' }
 end

@@ -42,7 +42,7 @@ pub(super) fn read_end_fact(visit: u64, step: u64, step_ms: u64, name: &str) -> 
         visit: Visit::new(visit)?,
         step: Step::new(step)?,
         step_ms,
-        is_over: matches!(how, EndReason::NoShow | EndReason::Expired),
+        is_over: matches!(how, EndReason::NoShow | EndReason::Expired | EndReason::Absence),
     };
     how.fits(fact).then_some((fact, how))
 }

@@ -3,14 +3,16 @@
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
--- include: line line_table clock claim_clock scores arrivals visits pace end
--- KEYS: waiting ready active visits ended settled config state
+-- include: line line_table clock claim_clock scores arrivals visits pace end lanes presence
+-- KEYS: waiting ready active visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
+--   present: sorted set, called entry that checked in lately -> place
+--   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms id
@@ -26,7 +28,7 @@
 --           the fast track, else 0. The reply for an entry that is new or moved has `after`, its latest visit that
 --           is known to be over (0: none), and only for one that is new and active it ends with `place`.
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local config, state = KEYS[7], KEYS[8]
+local present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local line = read_line_fields(state)
@@ -80,10 +82,16 @@ local order = next_order(now_ms, line.last_order)
 local place = PHASE_OPEN + order
 local in_line = redis.call('ZCARD', waiting)
 local session_end_ms
+local keys = { waiting = waiting, ended = ended, settled = settled, visits = visits, present = present, seen = seen,
+  state = state }
+-- The count of the last tick decides too, because append_to_line.lua goes by it.
+local absent = in_line > 0 and count_absent(read_lanes(state)) or 0
+local old_place = in_line > 0 and tonumber(redis.call('ZSCORE', waiting, id)) or nil
+local is_line_empty = in_line == absent and in_line <= line.absent and not old_place
 
--- The fast track: no entry waits, the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the
+-- The fast track: no entry waits but absent ones, the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the
 -- pace bucket holds a token.
-if in_line == 0 and paused ~= '1' and takes_newcomers and not clocks_apart then
+if is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart then
   local capacity, batch, interval_ms, session_ms =
     unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms'))
   local credit, credit_at_ms = unpack(redis.call('HMGET', state, 'credit', 'credit_at_ms'))
@@ -98,16 +106,27 @@ if in_line == 0 and paused ~= '1' and takes_newcomers and not clocks_apart then
   end
 end
 
+-- A visitor who is called by entering checks in by it, but is present for a shorter time than by a poll.
+local function call_newcomer()
+  if line.newcomers_called > 0 then
+    line.newcomers_called = line.newcomers_called - 1
+    local seen_ms = compute_entering_seen_ms(read_presence_ms(state), config)
+    mark_present(keys, id, place, parse_lane(find_lane(place), nil), seen_ms)
+  end
+end
+
 -- The back of the line, for an entry that does not wait yet.
-local was_appended = not session_end_ms and takes_newcomers and redis.call('ZADD', waiting, 'NX', place, id) == 1
-if not was_appended and not session_end_ms then
-  local old_place = tonumber(redis.call('ZSCORE', waiting, id) or 0)
-  if old_place == 0 then
+if not old_place and not session_end_ms and takes_newcomers then
+  redis.call('ZADD', waiting, place, id)
+elseif not session_end_ms then
+  if not old_place then
     return { 'refused', entrance == 'open' and 'journal-full' or entrance }
   end
   if re_entry == 'requeue' and entrance == 'open' then
     redis.call('ZADD', waiting, place, id)
     redis.call('HDEL', visits, id)
+    forget_presence(keys, id, old_place)
+    call_newcomer()
     line.last_order = order
     write_line_fields(state, line)
     -- After a missed first turn, the place that is given up may be provisional. The visitor may then come back to the
@@ -115,10 +134,15 @@ if not was_appended and not session_end_ms then
     local known_end = read_end()
     local is_after_missed_turn = known_end and is_missed_first_turn(known_end)
     local given_up = is_after_missed_turn and 0 or old_place % ORDER_RANGE
-    return { 'joined', 'moved', epoch, line.v, 'waiting', place, in_line, now_ms, 0, given_up }
+    return { 'joined', 'moved', epoch, line.v, 'waiting', place, math.max(in_line - line.absent, 1), now_ms, 0, given_up }
   end
   write_line_fields(state, line)
-  return { 'joined', 'kept', epoch, line.v, 'waiting', old_place, redis.call('ZRANK', waiting, id) + 1, now_ms, step, 0 }
+  local progress, clock_ms = read_lane(state, find_lane(old_place)), read_presence_ms(state)
+  if clock_ms then
+    mark_present(keys, id, old_place, progress, compute_entering_seen_ms(clock_ms, config))
+  end
+  return { 'joined', 'kept', epoch, line.v, 'waiting', old_place, find_position(keys, id, old_place, progress), now_ms,
+    step, 0 }
 end
 
 -- The visit before this one. The backup may still show it as live, so the caller names it to the backup. A visitor who
@@ -130,19 +154,22 @@ if timed_out then
   redis.call('HINCRBY', state, timed_out.total, 1)
   timed_out.visit, timed_out.step = visit, step
   timed_out.epoch, timed_out.v, timed_out.at_ms = epoch, line.v, now_ms
-  store_end({ ended = ended, settled = settled, visits = visits }, id, timed_out)
+  store_end(keys, id, timed_out)
   line.v = line.v + 1
-elseif in_line == 0 then
+elseif is_line_empty then
   known_end = read_end()
 end
 local names_visit = known_end and not is_missed_first_turn(known_end)
 local after = names_visit and known_end.visit or 0
 
 line.last_order, line.entered = order, line.entered + 1
+if not session_end_ms then
+  call_newcomer()
+end
 write_line_fields(state, line)
 if session_end_ms then
   redis.call('ZADD', active, session_end_ms, id)
   redis.call('HSET', visits, id, string.format('%.0f 4 fast', order))
   return { 'joined', 'new', epoch, line.v, 'active', order, session_end_ms, now_ms, 4, after, place }
 end
-return { 'joined', 'new', epoch, line.v, 'waiting', place, in_line + 1, now_ms, 0, after }
+return { 'joined', 'new', epoch, line.v, 'waiting', place, math.max(in_line + 1 - line.absent, 1), now_ms, 0, after }

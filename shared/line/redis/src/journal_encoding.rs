@@ -30,7 +30,7 @@ pub(super) fn decode_record(fields: &Fields) -> Result<Vec<Change>, LineError> {
 
 /// Encodes the remaining changes of a tick in the form that [`decode_tick`] reads.
 pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
-    let (mut no_shows, mut expired) = (Vec::new(), Vec::new());
+    let (mut no_shows, mut expired, mut absences) = (Vec::new(), Vec::new(), Vec::new());
     let (mut promoted, mut promoted_again) = (Vec::new(), Vec::new());
     let mut claim_by_ms_of_all = 0;
     for change in changes {
@@ -47,12 +47,19 @@ pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
                 };
                 (list, place.raw().to_string())
             }
-            // Besides promotions, a tick only ends turns and sessions that ran out.
+            // Besides promotions, a tick only ends turns, sessions and absences that ran out.
             event => {
                 let fact = event.fact();
-                let list = match fact.turn() {
-                    Some(_) => &mut no_shows,
-                    None => &mut expired,
+                let list = match event {
+                    Event::Ended {
+                        how: EndReason::NoShow,
+                        ..
+                    } => &mut no_shows,
+                    Event::Ended {
+                        how: EndReason::Absence,
+                        ..
+                    } => &mut absences,
+                    _ => &mut expired,
                 };
                 let (visit, step) = (fact.visit.number(), fact.step.number());
                 (list, format!("{visit} {step} {}", fact.step_ms))
@@ -71,6 +78,7 @@ pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
         ("claim_by_ms", claim_by_ms_of_all.to_string()),
         ("no_shows", no_shows.join(" ")),
         ("expired", expired.join(" ")),
+        ("absences", absences.join(" ")),
         ("promoted", promoted.join(" ")),
         ("promoted_again", promoted_again.join(" ")),
     ])
@@ -90,7 +98,12 @@ fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
             event,
         });
     };
-    for (list, how) in [("no_shows", EndReason::NoShow), ("expired", EndReason::Expired)] {
+    let lists = [
+        ("no_shows", EndReason::NoShow),
+        ("expired", EndReason::Expired),
+        ("absences", EndReason::Absence),
+    ];
+    for (list, how) in lists {
         let mut words = TickList::new(fields.text(list)?);
         while let Some(member) = words.next_word() {
             let (visit, step, step_ms) = (words.number()?, words.number()?, words.number()?);

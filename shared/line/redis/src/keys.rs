@@ -31,7 +31,7 @@ impl<'a> Keys<'a> {
     ///
     /// | type | names |
     /// | --- | --- |
-    /// | sorted set | `waiting`, `ready`, `active`, `settled`, `deferred` |
+    /// | sorted set | `waiting`, `ready`, `active`, `present`, `seen`, `settled`, `deferred` |
     /// | hash | `visits`, `ended`, `journaled`, `config`, `state`, `load`, `lost` |
     /// | stream | `journal`, `dead_letters` |
     /// | channel | `changes` |
@@ -39,6 +39,8 @@ impl<'a> Keys<'a> {
     /// | hash or set | holds for an entry |
     /// | --- | --- |
     /// | `waiting` | its place |
+    /// | `present` | its place, if it is called and checked in lately |
+    /// | `seen` | its last check-in by the presence clock, negative if it is not present any more |
     /// | `ready` | its claim deadline by the claim clock, in Unix milliseconds |
     /// | `active` | the end of its session, in Unix milliseconds |
     /// | `visits` | `visit step` if it is ready, active or waiting again; or its place alone if it has its first turn |

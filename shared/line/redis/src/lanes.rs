@@ -39,7 +39,7 @@ pub(super) fn read_lanes(state: &Fields) -> Result<Vec<(u8, LaneProgress)>, Line
 }
 
 /// Parses what `lanes.lua` stores of a lane.
-fn parse_lane(text: &str) -> Result<LaneProgress, LineError> {
+pub(super) fn parse_lane(text: &str) -> Result<LaneProgress, LineError> {
     let numbers: Vec<i64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
     let [
         check_in_through,
@@ -48,6 +48,7 @@ fn parse_lane(text: &str) -> Result<LaneProgress, LineError> {
         speed,
         at_ms,
         speed_gone_ahead,
+        absent,
     ] = numbers[..]
     else {
         return Err(LineError::Protocol(format!(
@@ -63,5 +64,6 @@ fn parse_lane(text: &str) -> Result<LaneProgress, LineError> {
             at_ms: at_ms.cast_unsigned(),
             gone_ahead: speed_gone_ahead,
         },
+        absent: absent.cast_unsigned(),
     })
 }

@@ -1,14 +1,16 @@
 #!lua flags=allow-oom
 -- Ends a visit: the visitor leaves, the protected service completes it, or an operator evicts the visitor.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits end queue
--- KEYS: waiting ready active visits ended settled config state
+-- include: line line_table clock scores claim_clock visits end queue lanes presence
+-- KEYS: waiting ready active visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
+--   present: sorted set, called entry that checked in lately -> place
+--   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms id expected_visit reason
@@ -25,14 +27,15 @@
 --         {'gone', 'ended', epoch, v, visit, step, step_ms, how, at_ms}: the entry ended before, in this way
 --         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local config, state = KEYS[7], KEYS[8]
+local present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local given_us, witness_ms, id, expected_visit, reason = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end
-local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled }
+local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled,
+  present = present, seen = seen, state = state }
 local entry = find_entry(queue, keys, id)
 if not entry.is_live then
   return build_gone(queue, entry)
@@ -50,6 +53,9 @@ elseif entry.state == 'active' then
   how = 'completed'
 end
 redis.call('ZREM', keys[entry.set], id)
+if entry.set == 'waiting' then
+  forget_presence(keys, id, entry.place)
+end
 redis.call('HINCRBY', state, how, 1)
 local v = take_version(queue, state)
 store_end(keys, id,

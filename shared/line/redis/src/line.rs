@@ -11,7 +11,7 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ClaimOutcome,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckIn, CheckOrder, ClaimOutcome,
     ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
     ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
     LeaveOutcome, LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
@@ -20,7 +20,7 @@ use vestibule_line::{
 };
 
 use super::{
-    RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, claim, configure,
+    RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, check_in, claim, configure,
     connect::Request, dead_letter, drop_queue, enter, eviction_policy, hold, journal_records, lanes, leave,
     park_idle_promoter, promote, queue_view, raise_watermark, read_due_records, read_page,
     record_check_progress, record_load, requeue_with_backoff, restore, status, status_many, take_check,
@@ -58,6 +58,10 @@ impl EntryLine for RedisLine {
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
         status::status(self, queue, id).await
+    }
+
+    async fn check_in(&self, queue: &QueueId, id: EntryId) -> Result<CheckIn, LineError> {
+        check_in::check_in(self, queue, id).await
     }
 
     async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError> {

@@ -1,18 +1,22 @@
 #!lua flags=allow-oom
--- Removes the entries that timed out, and promotes as many waiting entries as min(waiting, capacity - ready - active,
+-- Removes the entries that timed out, and promotes as many present entries as min(waiting, capacity - ready - active,
 -- tokens). One call removes and promotes `chunk` entries at most, so that it does not block Redis for long. One journal
 -- record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not trusted.
+-- Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait are promoted
+-- in turn.
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance averages lanes call_visitors
--- KEYS: waiting ready active visits ended settled config state journal deferred changes
+-- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick call_visitors
+-- KEYS: waiting ready active visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
+--   present: sorted set, called entry that checked in lately -> place
+--   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
@@ -35,10 +39,12 @@
 --     ticks, and the time of the last one in Unix milliseconds; seen_epoch is empty if the caller has seen none
 --   has_changed_server: 1 if the caller has left a server that no longer accepted writes, since its last call; else 0
 -- Output: {'no-queue'}: Redis does not have the queue, or has it with another epoch or a watermark below the fence
---         {'promoted', promoted, no_shows, expired, limited_by, waiting, ready, active, promoted_through, now_ms,
+--         {'promoted', promoted, no_shows, expired, silent, absences, limited_by, waiting, ready, active, promoted_through, now_ms,
 --          clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
 --           promoted, no_shows, expired: how many entries this call promoted and removed
---           limited_by: why it promoted no more: 'line' (no entry waits), 'capacity', 'pace', 'requested' (`requested` or
+--           silent, absences: how many visitors are not present any more, and how many absences this call ended
+--           limited_by: why it promoted no more: 'line' (no entry waits), 'presence' (the next ones were called lately
+--             and have not checked in), 'capacity', 'pace', 'requested' (`requested` or
 --             `chunk`), 'switch' (paused or closed), 'journal' (full) or 'clock' (not trusted)
 --           waiting, ready, active: how many entries are in each state afterwards
 --           promoted_through: the highest place that was ever promoted
@@ -49,16 +55,17 @@
 --           loss_sign: what shows that Redis has lost changes: 'lost-tick', 'changed-server' or 'imbalance'; else ''
 --           is_check_due: 1 if a consistency check is due because this call or an earlier one noticed a loss; else 0
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local config, state, journal, deferred, changes = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local present, seen, config, state, journal = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local deferred, changes = KEYS[12], KEYS[13]
 local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, newcomers_max, journal_max = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 local silent_ms, settled_kept_ms, seen_epoch = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
 local seen_ticks, seen_at_ms, has_changed_server = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 
-local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max =
-  unpack(redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms',
-  'check_in_ms', 'polls_per_second_max'))
+local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max, presence_ms,
+  call_ms, absent_ms = unpack(redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch',
+  'interval_ms', 'claim_ms', 'check_in_ms', 'polls_per_second_max', 'presence_ms', 'call_ms', 'absent_ms'))
 if not epoch then
   return { 'no-queue' }
 end
@@ -81,78 +88,45 @@ local now_ms = math.floor(us / 1000)
 local change_v = next_version(us, line.v)
 local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
 
--- Looks for a loss of changes. A queue of an earlier release has no imbalance to compare with, so it gets one.
-ticks, check_due_ms = tonumber(ticks or 0), tonumber(check_due_ms or 0)
-local imbalance, loss_sign = compute_imbalance(waiting, ready, active, state, line), ''
+-- Looks for a loss of changes.
+ticks = tonumber(ticks or 0)
+local loss_sign = ''
 if seen_epoch == epoch and (ticks < seen_ticks or (ticks == seen_ticks and ticked_at_ms ~= seen_at_ms)) then
   loss_sign = 'lost-tick'
 elseif has_changed_server == '1' then
   loss_sign = 'changed-server'
-elseif checked_imbalance and check_due_ms == 0 and imbalance ~= tonumber(checked_imbalance) then
-  loss_sign = 'imbalance'
 end
 ticks = ticks + 1
 redis.call('HSET', state, 'ticks', ticks, 'ticked_at_ms', now_ms)
-if not checked_imbalance then
-  redis.call('HSET', state, 'checked_imbalance', imbalance)
-end
-if loss_sign ~= '' then
-  -- What a check under way has compared may have been lost since, so the next check begins anew.
-  check_due_ms = now_ms
-  redis.call('HSET', state, 'check_due_ms', check_due_ms, 'check_heard_ms', 0, 'check_shards', 0)
-end
+loss_sign, check_due_ms = compare_imbalance(compute_imbalance(waiting, ready, active, state, line), checked_imbalance,
+  loss_sign, tonumber(check_due_ms or 0), state, now_ms)
 
--- Removes at most `limit` entries whose deadline has passed from a set. Returns how many, and their part of the journal
--- record: 'id visit step deadline_ms …', with the deadlines in line time.
-local function remove_timed_out(set, clock_ms, limit, how, total)
-  if clocks_apart then
-    return 0, ''
-  end
-  local bound = string.format('%.0f', clock_ms)
-  local due = redis.call('ZRANGEBYSCORE', set, '-inf', bound, 'WITHSCORES', 'LIMIT', 0, limit)
-  local count = #due / 2
-  if count == 0 then
-    return 0, ''
-  end
-  local ids = {}
-  for i = 1, count do
-    ids[i] = due[2 * i - 1]
-  end
-  local visit_texts = redis.call('HMGET', visits, unpack(ids))
-  -- An end has the form that include/end.lua describes. All ends of this call have the same version, way and time, and
-  -- nearly all ready entries the same deadline as the one before, so few numbers are left to format.
-  local version, way = string.format('%.0f %.0f ', epoch, change_v), string.format(' %s %.0f', how, now_ms)
-  local ends, list, format = {}, {}, string.format
-  local last_score, deadline_ms
-  for i = 1, count do
-    local id, score, visit_text = ids[i], due[2 * i], visit_texts[i]
-    if score ~= last_score then
-      last_score, deadline_ms = score, format(' %.0f', score + now_ms - clock_ms)
-    end
-    -- A place alone is a number. `%d` formats it exactly, as a 64-bit integer, and faster than `%.0f`.
-    local place = tonumber(visit_text)
-    local visit_step = place and format('%d 1', place % ORDER_RANGE) or string.match(visit_text, '^%d+ %d+')
-    ends[2 * i - 1], ends[2 * i] = id, version .. visit_step .. deadline_ms .. way
-    list[i] = id .. ' ' .. visit_step .. deadline_ms
-  end
-  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
-  redis.call('HSET', ended, unpack(ends))
-  if redis.call('EXISTS', settled) == 1 then
-    redis.call('ZREM', settled, unpack(ids))
-  end
-  redis.call('HDEL', visits, unpack(ids))
-  redis.call('HINCRBY', state, total, count)
-  return count, table.concat(list, ' ')
-end
 local due_count = redis.call('XLEN', journal)
 line.journal_full = due_count >= newcomers_max and 1 or 0
 local is_journal_full = due_count + redis.call('ZCARD', deferred) >= journal_max
-local remove_limit = is_journal_full and 0 or chunk
-local no_shows, no_show_list = remove_timed_out(ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
-local expired, expired_list = remove_timed_out(active, now_ms, remove_limit - no_shows, 'expired', 'expired')
+local remove_limit = (is_journal_full or clocks_apart) and 0 or chunk
+local keys = { waiting = waiting, visits = visits, ended = ended, settled = settled, present = present, seen = seen,
+  state = state }
+-- All ends of this call have the same version and time.
+local tick = { epoch = epoch, v = change_v, now_ms = now_ms }
+local no_shows, no_show_list = remove_timed_out(keys, tick, ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
+local expired, expired_list = remove_timed_out(keys, tick, active, now_ms, remove_limit - no_shows, 'expired', 'expired')
+local is_switched_off = paused == '1' or entrance == 'closed'
+
+-- Presence. A queue that an earlier build configured has no settings for it yet: then it is off.
+presence_ms, call_ms, absent_ms = tonumber(presence_ms or 0), tonumber(call_ms or 0), tonumber(absent_ms or 0)
+local lanes = read_lanes(state)
+add_new_lanes(waiting, lanes)
+local clock = switch_presence(keys, lanes, now_ms, presence_ms)
+local silent, is_clock_running, calls = 0, false, {}
+if clock then
+  is_clock_running = advance_presence_clock(keys, clock, now_ms, not clocks_apart and not is_switched_off)
+  silent = drop_silent(keys, lanes, clock, presence_ms, remove_limit - no_shows - expired)
+  calls = read_calls(keys, lanes, clock, call_ms)
+end
 
 -- How many entries to promote, and which limit keeps it from being more.
-local in_line = redis.call('ZCARD', waiting)
+local in_line = redis.call('ZCARD', waiting) - count_absent(lanes)
 local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active)
 batch, interval_ms = tonumber(batch), tonumber(interval_ms)
 credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, batch, interval_ms)
@@ -164,8 +138,8 @@ local function apply_limit(name, maximum)
 end
 apply_limit('capacity', math.max(tonumber(capacity) - taken, 0))
 apply_limit('pace', math.floor(credit / interval_ms))
-apply_limit('requested', math.min(requested, chunk - no_shows - expired))
-if paused == '1' or entrance == 'closed' then
+apply_limit('requested', math.min(requested, chunk - no_shows - expired - silent))
+if is_switched_off then
   promoted, limited_by = 0, 'switch'
 end
 if is_journal_full then
@@ -194,8 +168,21 @@ local function separate_second_turns(head)
   return table.concat(first, ' '), table.concat(second, ' ')
 end
 
--- Moves the head of the line from waiting to ready.
-local lanes = read_lanes(state)
+-- Takes the entries to promote out of `waiting`.
+local head = {}
+if clock and promoted > 0 then
+  head = choose_present(keys, lanes, calls, promoted)
+  if #head / 2 < promoted then
+    promoted = #head / 2
+    limited_by = redis.call('ZCARD', waiting) > count_absent(lanes) and 'presence' or 'line'
+  end
+elseif promoted > 0 then
+  head = redis.call('ZRANGE', waiting, 0, promoted - 1, 'WITHSCORES')
+  count_gone_ahead(lanes, head)
+  redis.call('ZREMRANGEBYRANK', waiting, 0, promoted - 1)
+end
+
+-- Makes them ready.
 local promoted_list, promoted_again_list, claim_by_ms = '', '', 0
 if promoted > 0 then
   claim_ms = tonumber(claim_ms)
@@ -203,10 +190,8 @@ if promoted > 0 then
     claim_ms = math.max(claim_ms, tonumber(claim_floor_ms))
   end
   claim_by_ms = now_ms + claim_ms
-  local head = redis.call('ZRANGE', waiting, 0, promoted - 1, 'WITHSCORES')
   local highest_place = tonumber(head[#head])
   promoted_list = table.concat(head, ' ')
-  count_gone_ahead(lanes, head)
   local waited_sum_ms, since_era_ms = 0, now_ms - ERA_MS
   waited_max_ms = tonumber(waited_max_ms or 0)
   for i = 2, #head, 2 do
@@ -224,7 +209,6 @@ if promoted > 0 then
   if redis.call('HLEN', visits) > taken then
     promoted_list, promoted_again_list = separate_second_turns(head)
   end
-  redis.call('ZREMRANGEBYRANK', waiting, 0, promoted - 1)
   redis.call('HSET', visits, unpack(head))
   -- All have the same deadline. So the list of entries and places becomes the one of scores and entries, less its first
   -- score and its last element: building a second list would take longer than this.
@@ -244,15 +228,31 @@ if promoted > 0 then
     string.format('%.0f %.0f %.0f %.0f %.0f', highest_place, epoch, change_v, now_ms, claim_by_ms))
 end
 
--- A queue that an earlier build configured has no settings for calling yet, so their defaults count.
-local is_at_pace = limited_by == 'line' or limited_by == 'pace' or limited_by == 'requested'
-call_visitors(state, waiting, lanes, now_ms, is_at_pace and math.floor(batch * 1000000 / interval_ms) or 0,
-  tonumber(check_in_ms or 60000), tonumber(polls_per_second_max or 500))
-if promoted + no_shows + expired > 0 then
+-- Calls visitors, and ends absences that have lasted too long.
+local is_at_pace = limited_by == 'line' or limited_by == 'presence' or limited_by == 'pace' or limited_by == 'requested'
+local pace = is_at_pace and math.floor(batch * 1000000 / interval_ms) or 0
+local poll_interval_ms = presence_ms > 0 and math.floor(presence_ms / 3) or POLL_INTERVAL_MS
+local room = math.floor(tonumber(polls_per_second_max or 500) * poll_interval_ms / 1000)
+local absences, absence_list = 0, ''
+if clock then
+  decide_growths(keys, lanes, calls, clock, call_ms)
+  if is_clock_running and remove_limit > 0 then
+    absences, absence_list = end_absences(keys, tick, lanes, calls, clock, absent_ms,
+      remove_limit - no_shows - expired - silent - promoted)
+  end
+end
+local newcomers_called = call_visitors(waiting, lanes, calls, now_ms, pace, tonumber(check_in_ms or 60000), room)
+if clock then
+  write_calls(keys, lanes, calls, clock, call_ms, absent_ms)
+end
+write_lanes(state, lanes)
+local left_in_line = redis.call('ZCARD', waiting) - count_absent(lanes)
+line.absent, line.newcomers_called = count_absent(lanes), clock and newcomers_called or -1
+if promoted + no_shows + expired + absences > 0 then
   line.v = change_v
   redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,
-    'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'promoted', promoted_list,
-    'promoted_again', promoted_again_list)
+    'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'absences', absence_list,
+    'promoted', promoted_list, 'promoted_again', promoted_again_list)
 end
 if not clocks_apart then
   delete_settled_ends(ended, settled, now_ms, settled_kept_ms)
@@ -272,14 +272,14 @@ local passed_seconds = math.floor(now_ms / 1000) - math.floor((now_ms - passed_m
 taken_seconds = tonumber(taken_seconds or 0) + taken * passed_seconds
 waiting_seconds = tonumber(waiting_seconds or 0) + in_line * passed_seconds
 local is_stopped = limited_by == 'switch' or limited_by == 'journal' or limited_by == 'clock'
-local is_moving = in_line > promoted and not is_stopped
+local is_moving = left_in_line > 0 and not is_stopped
 -- After a silence the speed of the line is measured anew.
 local previous_moving_since_ms = passed_ms <= silent_ms and tonumber(moving_since_ms or 0) or 0
 redis.call('HSET', state, 'counted_at_ms', now_ms, 'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
   'line_since_ms', update_since_ms(is_moving, tonumber(line_since_ms or 0), now_ms),
   'moving_since_ms', update_since_ms(is_moving, previous_moving_since_ms, now_ms))
-rotate_windows(state, line, now_ms, short_ms, long_ms, in_line - promoted, taken + promoted, taken_seconds,
+rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, taken_seconds,
   waiting_seconds)
-return { 'promoted', promoted, no_shows, expired, limited_by, in_line - promoted, redis.call('ZCARD', ready),
-  redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms,
+return { 'promoted', promoted, no_shows, expired, silent, absences, limited_by, redis.call('ZCARD', waiting),
+  redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms,
   line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

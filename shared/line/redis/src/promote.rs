@@ -48,8 +48,10 @@ pub(super) async fn promote(
     let call = call.arg(u8::from(order.history.has_changed_server));
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (silent, absences) = (reply.read_number()?, reply.read_number()?);
     let limited_by = match reply.read_text()?.as_str() {
         "line" => LimitedBy::Line,
+        "presence" => LimitedBy::Presence,
         "capacity" => LimitedBy::Capacity,
         "pace" => LimitedBy::Pace,
         "requested" => LimitedBy::Requested,
@@ -75,8 +77,9 @@ pub(super) async fn promote(
         promoted,
         no_shows,
         expired,
+        absences,
         limited_by,
-        has_more: promoted + no_shows + expired == PROMOTE_CHUNK,
+        has_more: promoted + no_shows + expired + silent + absences == PROMOTE_CHUNK,
         waiting,
         ready,
         active,

@@ -1,12 +1,13 @@
 #!lua flags=no-writes
 -- Returns a snapshot of a queue.
--- include: line line_table clock
--- KEYS: waiting ready active ended settled config state journal deferred dead_letters load
+-- include: line line_table clock scores lanes
+-- KEYS: waiting ready active ended settled present config state journal deferred dead_letters load
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
+--   present: sorted set, called entry that checked in lately -> place
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
@@ -18,7 +19,7 @@
 --   witness_ms: the caller's clock, in Unix milliseconds
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'view', now_ms, waiting, ready, active, unsettled ends, journal records, dead letters, config, state, load,
---          clocks_apart, ahead_ms, session_ends_in_ms}:
+--          clocks_apart, ahead_ms, session_ends_in_ms, called, present}:
 --           waiting, ready, active: how many entries are in each state
 --           unsettled ends: how many ends the backup may lack
 --           config, state, load: the fields and values of these hashes, each as one list; instead of the field `line`,
@@ -27,8 +28,10 @@
 --             server's is ahead, in milliseconds
 --           session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one at
 --             each twentieth of all sessions by their end, and the last one; empty if no entry is active
+--           called, present: how many waiting entries are called and not absent, and how many are present
 local waiting, ready, active, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local config, state, journal, deferred, dead_letters, load = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local present, config, state, journal, deferred = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local dead_letters, load = KEYS[11], KEYS[12]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 
 local SESSION_QUANTILES = 20
@@ -68,4 +71,5 @@ end
 return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
   redis.call('HLEN', ended) - redis.call('ZCARD', settled),
   redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
-  list_state_fields(line), redis.call('HGETALL', load), clocks_apart and 1 or 0, ahead_ms, session_ends_in_ms }
+  list_state_fields(line), redis.call('HGETALL', load), clocks_apart and 1 or 0, ahead_ms, session_ends_in_ms,
+  count_called(waiting, read_lanes(state)), redis.call('ZCARD', present) }

@@ -32,6 +32,8 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
         offset_ms: state.signed_or_zero("offset_ms")?,
     };
     let session_ends_in_ms = reply.read_numbers()?;
+    let (called, present) = (reply.read_number()?, reply.read_number()?);
+    let lanes = read_lanes(&state)?;
     let totals = read_totals(&state)?;
     Ok(QueueView {
         now_ms,
@@ -42,7 +44,10 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
         journal_len: journal,
         dead_letters,
         promoted_through: state.number("promoted_through")?,
-        lanes: read_lanes(&state)?,
+        called,
+        present,
+        absent: lanes.iter().map(|(_, progress)| progress.absent).sum(),
+        lanes,
         heartbeat_ms: state.number("heartbeat_ms")?,
         // A queue from a release without fallback ticks has no such field.
         fallback_ticked_at_ms: if state.has("fallback_tick_at_ms") {
@@ -156,6 +161,7 @@ fn read_totals(state: &Fields) -> Result<QueueTotals, LineError> {
         evicted: state.number("evicted")?,
         expired: state.number("expired")?,
         no_shows: state.number("no_shows")?,
+        absences: state.number_or_zero("absences")?,
         returned: state.number("returned")?,
     })
 }

@@ -9,7 +9,10 @@ use vestibule_clock::{Clock, system_clock};
 use vestibule_line::{JournalLimits, LineError};
 use vestibule_telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::DurationSamples};
 
-use super::connect::{Connection, IamLogin};
+use super::{
+    connect::{Connection, IamLogin},
+    time_source::TimeSources,
+};
 
 /// All queues of one Redis server or cluster.
 #[derive(Clone)]
@@ -25,6 +28,7 @@ pub struct RedisLine {
     /// Whether the server knows `ZRANK … WITHSCORE`, which Redis has since 7.2. True until it
     /// refuses the first.
     pub(super) ranks_with_score: Arc<AtomicBool>,
+    pub(super) time_sources: Arc<TimeSources>,
 }
 
 impl RedisLine {
@@ -93,6 +97,7 @@ impl RedisLine {
             journal_limits: JournalLimits::default(),
             witness: system_clock(),
             ranks_with_score: Arc::new(AtomicBool::new(true)),
+            time_sources: Arc::default(),
             round_trips: Arc::new(DurationSamples::new(REDIS_ROUND_TRIP, Metrics::for_process())),
         }
     }
@@ -141,8 +146,12 @@ impl RedisLine {
             .map_or_else(String::new, |clock| clock().to_string())
     }
 
+    pub(super) fn witness_us(&self) -> u64 {
+        (self.witness)()
+    }
+
     pub(super) fn witness_ms(&self) -> u64 {
-        (self.witness)() / 1_000
+        self.witness_us() / 1_000
     }
 }
 

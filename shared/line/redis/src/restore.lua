@@ -5,13 +5,15 @@
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another generation.
 -- include: line line_table new_state fields imbalance
--- KEYS: waiting ready active visits ended settled journal journaled deferred dead_letters load config state lost staged_waiting staged_ready staged_active staged_visits
+-- KEYS: waiting ready active visits ended settled present seen journal journaled deferred dead_letters load config state lost staged_waiting staged_ready staged_active staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
+--   present: sorted set, called entry that checked in lately -> place
+--   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   journal: stream, changes that the backup does not have yet
 --   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
@@ -33,9 +35,9 @@
 --         {'older'}: Redis has the queue with a later epoch, or a restore of a later epoch is under way
 --         {'incomplete'}: a staged key expired because the server's clock jumped forward; nothing changed
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local journal, journaled, deferred, dead_letters, load = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local config, state, lost = KEYS[12], KEYS[13], KEYS[14]
-local staged_waiting, staged_ready, staged_active, staged_visits = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local present, seen, journal, journaled, deferred = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local dead_letters, load, config, state, lost = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local staged_waiting, staged_ready, staged_active, staged_visits = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
 local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 local new, new_fields = read_configuration(5)
@@ -62,14 +64,14 @@ local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
   redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
-redis.call('UNLINK', waiting, ready, active, visits, load, config, lost)
+redis.call('UNLINK', waiting, ready, active, visits, present, seen, load, config, lost)
 for _, move in ipairs(moves) do
   if redis.call('EXISTS', move.from) == 1 then
     redis.call('RENAME', move.from, move.to)
     redis.call('PERSIST', move.to)
   end
 end
-local line = write_new_state(state, now_us, math.floor(now_us / 1000), 0, last_order, new)
+local line = write_new_state(state, now_us, math.floor(now_us / 1000), 0, last_order, 0, new)
 -- No total counts the restored entries.
 redis.call('HSET', state, 'fence', fence, 'checked_imbalance', compute_imbalance(waiting, ready, active, state, line))
 redis.call('HSET', config, unpack(new_fields))

@@ -16,7 +16,6 @@ use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries};
 use super::{
     RedisLine,
     configure::config_fields,
-    connect::Request,
     keys::Keys,
     script::LuaScript,
     stage::{stage_entries, stage_visits},
@@ -26,13 +25,15 @@ pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 14] = [
+const LIVE_KEYS: [&str; 16] = [
     "waiting",
     "ready",
     "active",
     "visits",
     "ended",
     "settled",
+    "present",
+    "seen",
     "journal",
     "journaled",
     "deferred",
@@ -114,16 +115,6 @@ fn split_entries(
 /// The line time of a queue that is not in Redis yet. It is computed here and not in a script,
 /// because the deadlines of thousands of restored entries are computed here, too.
 async fn read_line_time(line: &RedisLine) -> Result<LineTime, LineError> {
-    let server_us = read_server_time_us(line).await?;
+    let server_us = line.server_time_us().await?;
     Ok(LineTime::from_clocks(server_us, 0, line.witness_ms(), 0))
-}
-
-/// Reads the server's clock, in Unix microseconds.
-pub(super) async fn read_server_time_us(line: &RedisLine) -> Result<u64, LineError> {
-    if let Some(clock) = &line.given_clock {
-        return Ok(clock());
-    }
-    let time = redis::cmd("TIME");
-    let (seconds, micros): (u64, u64) = line.connection.send(Request::Command(&time)).await?;
-    Ok(seconds * 1_000_000 + micros)
 }

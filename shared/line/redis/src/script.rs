@@ -14,9 +14,9 @@ use redis::{Cmd, RedisWrite, Script, Value};
 use vestibule_domain::id::QueueId;
 use vestibule_line::LineError;
 
-use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply};
+use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply, server_time::with_time};
 
-const INCLUDES: [(&str, &str); 20] = [
+const INCLUDES: [(&str, &str); 25] = [
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
     ("line", include_str!("include/line.lua")),
@@ -37,6 +37,11 @@ const INCLUDES: [(&str, &str); 20] = [
     ("journal", include_str!("include/journal.lua")),
     ("lanes", include_str!("include/lanes.lua")),
     ("call_visitors", include_str!("include/call_visitors.lua")),
+    ("loss", include_str!("include/loss.lua")),
+    ("marks", include_str!("include/marks.lua")),
+    ("presence", include_str!("include/presence.lua")),
+    ("presence_tick", include_str!("include/presence_tick.lua")),
+    ("timeouts", include_str!("include/timeouts.lua")),
 ];
 
 /// The size of `EVALSHA`, a hash and a count.
@@ -186,8 +191,27 @@ impl ScriptCall<'_> {
     }
 
     async fn invoke(&self, line: &RedisLine) -> Result<ScriptReply, LineError> {
+        let takes_time = self.script.arg_names.first() == Some(&"given_us");
+        let given_us = if takes_time {
+            line.time_for_script_us().await?
+        } else {
+            None
+        };
+        let reply = self.invoke_at(line, given_us).await;
+        match &reply {
+            Err(error) if takes_time && line.has_refused_time(error) => {
+                let given_us = line.time_for_script_us().await?;
+                self.invoke_at(line, given_us).await
+            }
+            _ => reply,
+        }
+    }
+
+    /// Sends the call with a time that the script uses instead of the server's, or without.
+    async fn invoke_at(&self, line: &RedisLine, given_us: Option<u64>) -> Result<ScriptReply, LineError> {
+        let timed = given_us.map(|time_us| with_time(&self.command, self.script.key_names.len(), time_us));
         let request = Request::Script {
-            command: &self.command,
+            command: timed.as_ref().unwrap_or(&self.command),
             script: &self.script.script,
         };
         let values: Vec<Value> = line.connection.send(request).await?;
@@ -199,9 +223,10 @@ impl ScriptCall<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 29] = [
+    const SCRIPTS: [&str; 30] = [
         include_str!("adjust_clock.lua"),
         include_str!("adopt.lua"),
+        include_str!("check_in.lua"),
         include_str!("take_check.lua"),
         include_str!("record_check_progress.lua"),
         include_str!("claim.lua"),

@@ -54,9 +54,13 @@ pub(super) async fn take_report(
             left: reply.read_number()?,
             expired: reply.read_number()?,
             no_shows: reply.read_number()?,
+            absences: reply.read_number()?,
         },
         generation: u32::try_from(reply.read_number()?)
             .map_err(|_| reply.protocol_error("a valid generation"))?,
         check_age_ms: reply.read_number()?,
+        called: reply.read_number()?,
+        present: reply.read_number()?,
+        absent: reply.read_number()?,
     })))
 }

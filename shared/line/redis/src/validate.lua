@@ -3,14 +3,16 @@
 -- session, which never makes it shorter. If the caller shows a pass of an entry that is waiting or ready again because
 -- Redis lost its claim, the entry becomes active until the end of the pass.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits end queue
--- KEYS: waiting ready active visits ended settled config state
+-- include: line line_table clock scores claim_clock visits end queue lanes presence
+-- KEYS: waiting ready active visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
+--   present: sorted set, called entry that checked in lately -> place
+--   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms id expected_visit claims completes use_id pass_end_ms extend_ms latest_end_ms
@@ -32,7 +34,7 @@
 --         {'gone', 'ended', epoch, v, visit, step, step_ms, how, at_ms}: the entry ended in this way
 --         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local config, state = KEYS[7], KEYS[8]
+local present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local given_us, witness_ms, id, expected_visit, claims = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local completes, use_id, pass_end_ms = ARGV[6], ARGV[7], tonumber(ARGV[8])
 local extend_ms, latest_end_ms = tonumber(ARGV[9]), tonumber(ARGV[10])
@@ -41,7 +43,8 @@ local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end
-local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled }
+local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled,
+  present = present, seen = seen, state = state }
 local entry = find_entry(queue, keys, id)
 if not entry.is_live then
   return build_gone(queue, entry)
@@ -58,6 +61,9 @@ end
 local change, v = 'none', 0
 if entry.state ~= 'active' then
   redis.call('ZREM', keys[entry.set], id)
+  if entry.set == 'waiting' then
+    forget_presence(keys, id, entry.place)
+  end
   redis.call('HINCRBY', state, 'claimed', 1)
   put_active(keys, id, entry, has_valid_pass and pass_end_ms or queue.now_ms + queue.session_ms)
   change = 'claimed'

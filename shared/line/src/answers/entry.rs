@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 use vestibule_domain::{
-    change::Change, consumption::UseId, entry_status::EntryStatus, problem_code::Code, score::Visit,
+    change::Change, consumption::UseId, entry_status::EntryStatus, lane::LaneProgress, problem_code::Code,
+    score::Visit,
 };
 
 /// The answer to [`Line::enter`](crate::EntryLine::enter).
@@ -81,6 +82,15 @@ pub enum EntryLookup {
     Found(EntryStatus),
     /// The entry is not in the line.
     NotFound(NotFound),
+}
+
+/// The answer to [`Line::check_in`](crate::EntryLine::check_in).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckIn {
+    /// The status of the entry.
+    pub lookup: EntryLookup,
+    /// How far the lane of a waiting entry has moved; `None` for any other entry.
+    pub lane: Option<LaneProgress>,
 }
 
 /// The answer to [`Line::claim`](crate::EntryLine::claim).

@@ -15,9 +15,9 @@ impl QueueView {
         let taken = self.ready + self.active;
         let now = self.averages.current_counts(TickCounts {
             now_ms: self.now_ms,
-            waiting_before: self.waiting,
+            waiting_before: self.in_line(),
             taken_before: taken,
-            waiting: self.waiting,
+            waiting: self.in_line(),
             taken,
             entered: totals.entered,
             served: totals.fast_tracked + totals.promoted,
@@ -30,7 +30,7 @@ impl QueueView {
         // This forecast also serves a visitor who joined the empty line just after this snapshot.
         // That visitor has to wait, so the fast track had already used all free slots or all
         // tokens. The forecast therefore counts those as taken.
-        let taken_since = if self.waiting == 0 {
+        let taken_since = if self.in_line() == 0 {
             tokens.min(u64::from(settings.capacity).saturating_sub(taken))
         } else {
             0
@@ -39,7 +39,7 @@ impl QueueView {
             pace,
             tokens: tokens - taken_since,
             capacity: settings.capacity.into(),
-            waiting: self.waiting,
+            waiting: self.in_line(),
             taken: taken + taken_since,
             active: self.active,
             session_ends_in_ms: self.session_ends_in_ms.clone(),

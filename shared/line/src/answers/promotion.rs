@@ -41,11 +41,14 @@ pub struct Promotion {
     pub no_shows: u64,
     /// The number of active entries that the line dropped at the end of their session.
     pub expired: u64,
+    /// The number of waiting entries that the line dropped because their visitors were absent for
+    /// too long.
+    pub absences: u64,
     /// What limited the number of promotions.
     pub limited_by: LimitedBy,
     /// Whether this call moved the maximum number of entries. The caller should call again at once.
     pub has_more: bool,
-    /// The number of waiting entries.
+    /// The number of waiting entries, also the absent ones.
     pub waiting: u64,
     /// The number of ready entries: promoted and not yet claimed.
     pub ready: u64,

@@ -63,7 +63,7 @@ pub struct Report {
     pub dead_letters: u64,
     /// The age of the first change in the journal, in milliseconds; 0 if the journal is empty.
     pub backup_lag_ms: u64,
-    /// The place of the first waiting entry.
+    /// The place of the first waiting entry that is not absent.
     pub head: Option<WaitScore>,
     /// The place of the last waiting entry.
     pub tail: Option<WaitScore>,
@@ -79,6 +79,12 @@ pub struct Report {
     pub generation: u32,
     /// The time since the last check that covered the whole queue ended, in milliseconds.
     pub check_age_ms: u64,
+    /// The number of waiting entries that are called and not absent.
+    pub called: u64,
+    /// The number of waiting entries whose visitors are present.
+    pub present: u64,
+    /// The number of waiting entries that were passed over and are absent.
+    pub absent: u64,
 }
 
 /// The number of events of a queue since its last report.
@@ -96,6 +102,8 @@ pub struct QueueEvents {
     pub expired: u64,
     /// Promoted entries whose visitors did not claim in time.
     pub no_shows: u64,
+    /// Waiting entries whose visitors were absent for too long.
+    pub absences: u64,
 }
 
 /// The answer to [`Line::configure`](crate::RecoveryLine::configure) and
@@ -147,8 +155,14 @@ pub struct QueueView {
     pub configuration: Configuration,
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
-    /// The number of waiting entries.
+    /// The number of waiting entries, also the absent ones.
     pub waiting: u64,
+    /// The number of waiting entries that are called and not absent.
+    pub called: u64,
+    /// The number of waiting entries whose visitors are present.
+    pub present: u64,
+    /// The number of waiting entries that were passed over and are absent.
+    pub absent: u64,
     /// The number of ready entries: promoted and not yet claimed.
     pub ready: u64,
     /// The number of active entries.
@@ -214,9 +228,19 @@ pub struct QueueTotals {
     pub expired: u64,
     /// Promoted entries whose visitors did not claim in time.
     pub no_shows: u64,
+    /// Waiting entries whose visitors were absent for too long.
+    pub absences: u64,
     /// Visits that went on after they had been counted as ended: visitors who came back after a
     /// missed turn, and entries that the backup had in a later state.
     pub returned: u64,
+}
+
+impl QueueView {
+    /// The number of waiting entries without the absent ones: the length of the line that a visitor
+    /// sees.
+    pub fn in_line(&self) -> u64 {
+        self.waiting.saturating_sub(self.absent)
+    }
 }
 
 impl QueueTotals {
@@ -224,7 +248,7 @@ impl QueueTotals {
     /// See [`Imbalance`].
     pub fn compute_imbalance(&self, entries: u64) -> i64 {
         let begun = self.entered + self.returned;
-        let ended = self.no_shows + self.completed + self.left + self.evicted + self.expired;
+        let ended = self.no_shows + self.completed + self.left + self.evicted + self.expired + self.absences;
         begun.cast_signed() - (ended + entries).cast_signed()
     }
 }

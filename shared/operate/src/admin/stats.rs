@@ -29,7 +29,8 @@ impl Admin {
         match self.line.queue_view(queue).await {
             Ok(view) => json!({
                 "queue": queue.as_str(),
-                "waiting": view.waiting,
+                "waiting": view.in_line(),
+                "absent": view.absent,
                 "ready": view.ready,
                 "active": view.active,
                 "entrance": view.configuration.settings.entrance,
@@ -55,7 +56,10 @@ fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
     json!({
         "queue": queue.as_str(),
         "now_ms": view.now_ms,
-        "waiting": view.waiting,
+        "waiting": view.in_line(),
+        "called": view.called,
+        "present": view.present,
+        "absent": view.absent,
         "ready": view.ready,
         "active": view.active,
         "capacity": settings.capacity,
@@ -67,7 +71,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
         "fallback_tick_age_ms": age_ms(view.fallback_ticked_at_ms),
         "bucket_tokens": view.bucket.refill(pace, view.now_ms).tokens(pace),
         "served_per_second": forecast.observed_per_second(),
-        "estimated_wait_seconds": view.estimate(&forecast, view.waiting).filter(|_| view.waiting > 0),
+        "estimated_wait_seconds": view.estimate(&forecast, view.in_line()).filter(|_| view.in_line() > 0),
         "clock": view.clocks,
         "totals": view.totals,
         "imbalance": view.imbalance,

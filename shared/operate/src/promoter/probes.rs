@@ -101,6 +101,9 @@ mod tests {
             events: QueueEvents::default(),
             generation: 1,
             check_age_ms: 0,
+            called: 0,
+            present: 0,
+            absent: 0,
         }
     }
 

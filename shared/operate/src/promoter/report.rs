@@ -15,9 +15,9 @@ use vestibule_line::{LineError, PromotionLine, QueueView, Report, ReportOrder, R
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
-        ACTIVE, BACKUP_LAG, CHECK_AGE, CLOCKS_APART, COMPLETED, DEAD_LETTERED_RECORDS, ENTERED,
-        ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT, Metric, NO_SHOWS, PROMOTED, READY, REPAIRED,
-        SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+        ABSENCES, ABSENT, ACTIVE, BACKUP_LAG, CALLED, CHECK_AGE, CLOCKS_APART, COMPLETED,
+        DEAD_LETTERED_RECORDS, ENTERED, ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT, Metric, NO_SHOWS,
+        PRESENT, PROMOTED, READY, REPAIRED, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
     },
 };
 
@@ -103,7 +103,7 @@ impl MetricsReporter {
         };
         self.metrics.write(queue, report_metrics(&report));
         let view = line.queue_view(queue).await?;
-        let told_ms = estimated_wait_ms(&view, report.waiting);
+        let told_ms = estimated_wait_ms(&view, report.waiting - report.absent);
         let mut queues = self.lock();
         let memory = queues.entry(queue.clone()).or_default();
         memory.probes.add(&report, told_ms);
@@ -158,7 +158,10 @@ impl MetricsReporter {
 fn report_metrics(report: &Report) -> Vec<(Metric, Value)> {
     let happened = &report.events;
     let mut measured: Vec<_> = [
-        (WAITING, report.waiting),
+        (WAITING, report.waiting - report.absent),
+        (CALLED, report.called),
+        (PRESENT, report.present),
+        (ABSENT, report.absent),
         (READY, report.ready),
         (ACTIVE, report.active),
         (JOURNAL_LENGTH, report.journal_len),
@@ -170,6 +173,7 @@ fn report_metrics(report: &Report) -> Vec<(Metric, Value)> {
         (PROMOTED, happened.promoted),
         (EXPIRED, happened.expired),
         (NO_SHOWS, happened.no_shows),
+        (ABSENCES, happened.absences),
         (LEFT, happened.left),
         (COMPLETED, happened.completed),
     ]

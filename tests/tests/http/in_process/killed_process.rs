@@ -111,7 +111,7 @@ async fn an_unwritten_claim_is_written_by_a_status_request() {
 /// A response would acknowledge a claim that only the unavailable line holds.
 async fn an_unwritten_claim_is_not_shown_while_the_line_is_down() {
     let (api, guest) = claim_in_line_only(300, 60).await;
-    let lookup_gate = api.faults.gate_after("status");
+    let lookup_gate = api.faults.gate_after("check_in");
     lookup_gate.shut();
     let get_status = api.send(ApiRequest::get(entry_path(&guest.token)));
     let line_goes_away = async {

@@ -118,6 +118,7 @@ async fn run(seed: u64, patience: f64) -> Outcome {
 
 fn settings(claim_seconds: u32, batch: u32, interval_seconds: u32, paused: bool) -> Map<String, Value> {
     let settings = json!({
+        "presence_seconds": 0,
         "capacity": 1_000, "session_seconds": 3_600, "claim_seconds": claim_seconds, "batch": batch,
         "interval_seconds": interval_seconds, "paused": paused,
     });

@@ -24,6 +24,7 @@ impl LinePair {
         require_equal("sets and state", &snapshot, &raw)?;
         require_consistent_visits(&snapshot)?;
         require_conservation(&snapshot)?;
+        require_counted_absent(&snapshot)?;
         let in_memory = self
             .memory
             .due_journal_records(&self.queue, JOURNAL_RECORDS_MAX)
@@ -101,25 +102,21 @@ impl LinePair {
         type Scored = Vec<(String, f64)>;
         type Fields = BTreeMap<String, String>;
         let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
-        let mut pipe = redis::pipe();
-        for name in ["waiting", "ready", "active"] {
-            pipe.zrange_withscores(key(name), 0, -1);
+        let (mut sets, mut hashes) = (redis::pipe(), redis::pipe());
+        for name in ["waiting", "ready", "active", "settled", "present", "seen"] {
+            sets.zrange_withscores(key(name), 0, -1);
         }
-        let pipe = pipe
-            .zrange_withscores(key("settled"), 0, -1)
-            .hgetall(key("visits"))
-            .hgetall(key("ended"))
-            .hgetall(key("state"));
-        let answer = pipe.query_async(&mut self.link.clone()).await;
-        let (waiting, ready, active, settled, visits, ended, state): (
-            Scored,
-            Scored,
-            Scored,
-            Scored,
-            Fields,
-            Fields,
-            BTreeMap<String, Vec<u8>>,
-        ) = answer.expect("Redis answers");
+        for name in ["visits", "ended", "state"] {
+            hashes.hgetall(key(name));
+        }
+        let (mut one_link, mut other_link) = (self.link.clone(), self.link.clone());
+        let (sets, hashes) = tokio::join!(
+            sets.query_async::<Vec<Scored>>(&mut one_link),
+            hashes.query_async::<(Fields, Fields, BTreeMap<String, Vec<u8>>)>(&mut other_link)
+        );
+        let sets: [Scored; 6] = sets.expect("Redis answers").try_into().expect("six sets");
+        let [waiting, ready, active, settled, present, seen] = sets;
+        let (visits, ended, state) = hashes.expect("Redis answers");
         let by_id = |fields: Fields| {
             let fields = fields.into_iter();
             let mut texts: Vec<_> = fields.map(|(member, text)| (entry(&member), text)).collect();
@@ -145,6 +142,9 @@ impl LinePair {
                 .collect(),
             ended: by_id(ended),
             settled: scored(settled),
+            present: scored(present),
+            seen: read_seen(&seen),
+            presence: presence_fields(&state),
             lanes: read_lanes(&state),
             state: unpack_line(&state["line"])
                 .into_iter()
@@ -152,6 +152,30 @@ impl LinePair {
                 .collect(),
         }
     }
+}
+
+/// The last check-ins, negative for entries that are not present any more.
+fn read_seen(seen: &[(String, f64)]) -> Vec<(EntryId, i64)> {
+    let seen = seen.iter().map(|(member, score)| {
+        let ms = to_integer(score.abs()).cast_signed();
+        (entry(member), if *score < 0.0 { -ms } else { ms })
+    });
+    let mut seen: Vec<_> = seen.collect();
+    seen.sort_by_key(|(id, ms)| (*ms, *id));
+    seen
+}
+
+/// What the hash `state` has about presence.
+fn presence_fields(state: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
+    let fields = state.iter().filter(|(field, _)| is_about_presence(field));
+    fields
+        .map(|(field, text)| (field.clone(), String::from_utf8_lossy(text).into_owned()))
+        .collect()
+}
+
+fn is_about_presence(field: &str) -> bool {
+    let prefixes = ["calls_", "called_", "passed_"];
+    ["presence", "check_ins"].contains(&field) || prefixes.iter().any(|prefix| field.starts_with(prefix))
 }
 
 /// The texts of the lanes that the hash `state` has.
@@ -165,10 +189,19 @@ fn read_lanes(state: &BTreeMap<String, Vec<u8>>) -> Vec<(u8, String)> {
 
 /// The numbers in the field `line` of the hash `state`, but for the epoch, which is one of the configuration.
 fn unpack_line(packed: &[u8]) -> Vec<(String, i64)> {
-    let names = ["v", "last_order", "entered", "offset_ms", "heartbeat_ms"];
+    let names = [
+        "v",
+        "last_order",
+        "entered",
+        "offset_ms",
+        "heartbeat_ms",
+        "epoch",
+        "absent",
+    ];
     names
         .into_iter()
         .zip(packed.chunks_exact(8))
+        .filter(|(name, _)| *name != "epoch")
         .map(|(name, bytes)| {
             let number = f64::from_le_bytes(bytes.try_into().expect("a double has 8 bytes"));
             assert!(
@@ -187,7 +220,8 @@ fn unpack_line(packed: &[u8]) -> Vec<(String, i64)> {
 /// show whether that is right.
 fn parse_numbers(state: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (String, i64)> {
     let numbers = state.iter().filter(|(name, _)| {
-        !["line", "re_entry", "paused"].contains(&name.as_str()) && !name.starts_with("lane_")
+        let is_other = ["line", "re_entry", "paused"].contains(&name.as_str()) || name.starts_with("lane_");
+        !is_other && !is_about_presence(name)
     });
     numbers.map(|(name, bytes)| {
         let text = String::from_utf8_lossy(bytes);
@@ -226,6 +260,32 @@ fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), String> {
     }
 }
 
+/// While presence is on, the absent entries of the only lane are those that were passed over and are not present. Each
+/// present entry waits.
+fn require_counted_absent(snapshot: &QueueDump) -> Result<(), String> {
+    let numbers = |text: &str| {
+        text.split(' ')
+            .filter_map(|n| n.parse().ok())
+            .collect::<Vec<u64>>()
+    };
+    let lane = snapshot.lanes.first().map(|(_, text)| numbers(text));
+    let (passed_through, absent) = lane.map_or((0, 0), |lane| (lane[1], lane[lane.len() - 1]));
+    let present: BTreeSet<_> = snapshot.present.iter().collect();
+    let waiting: BTreeSet<_> = snapshot.waiting.iter().collect();
+    let passed = waiting
+        .difference(&present)
+        .filter(|(_, place)| *place <= passed_through);
+    let is_on = snapshot.presence.contains_key("presence");
+    let expected = if is_on { passed.count() as u64 } else { 0 };
+    if absent == expected && present.is_subset(&waiting) {
+        Ok(())
+    } else {
+        Err(format!(
+            "{absent} entries count as absent, and {expected} are: {snapshot:?}"
+        ))
+    }
+}
+
 /// Each visit that began or went on is in a set, or was counted when it ended.
 fn require_conservation(snapshot: &QueueDump) -> Result<(), String> {
     let total = |name: &str| snapshot.state.get(name).copied().unwrap_or_default();
@@ -233,7 +293,7 @@ fn require_conservation(snapshot: &QueueDump) -> Result<(), String> {
     let sets = [&snapshot.waiting, &snapshot.ready, &snapshot.active];
     let in_sets: usize = sets.iter().map(|set| set.len()).sum();
     let begun = sum(&["entered", "returned"]);
-    let ended = sum(&["no_shows", "completed", "left", "evicted", "expired"]);
+    let ended = sum(&["no_shows", "completed", "left", "evicted", "expired", "absences"]);
     if usize::try_from(begun - ended) == Ok(in_sets) {
         Ok(())
     } else {

@@ -80,6 +80,9 @@ impl LinePair {
                 interval_seconds: 5,
                 claim_seconds: 20,
                 session_seconds: 40,
+                presence_seconds: 30,
+                call_seconds: 10,
+                absent_seconds: 60,
                 ..Settings::default()
             },
             visits: BTreeMap::new(),
@@ -165,6 +168,7 @@ impl LinePair {
         match op {
             Operation::Enter(number) => to_text(line.enter(queue, visitor(*number)).await),
             Operation::Status(number) => to_text(line.status(queue, visitor(*number)).await),
+            Operation::CheckIn(number) => to_text(line.check_in(queue, visitor(*number)).await),
             Operation::Promote {
                 max_entries,
                 is_promoter,

@@ -1,6 +1,8 @@
 -- Counts the entries that go past the head of their lanes, and calls the visitors whose turns come soon. Include `lanes`
 -- before this file.
 
+local POLL_INTERVAL_MS = 30000 -- how often a called visitor polls while presence is off
+
 -- Counts the entries of `head`, a list of entries and places, that go past the heads of their lanes.
 local function count_gone_ahead(lanes, head)
   local first_lane, last_lane = find_lane(head[2]), find_lane(head[#head])
@@ -38,28 +40,31 @@ local function measure_speed(progress, now_ms)
   progress.speed_at_ms, progress.speed_gone_ahead = now_ms, progress.gone_ahead
 end
 
--- Measures how fast each lane moves, calls visitors accordingly, and stores the lanes. `pace` is the pace of the queue in
--- entries per 1,000 seconds if nothing else limits the promotion, else 0. It counts for the first lane with an entry.
-local function call_visitors(state, waiting, lanes, now_ms, pace, check_in_ms, polls_per_second_max)
-  local window_max = math.max(math.floor(polls_per_second_max * CHECK_IN_INTERVAL_MS / 1000), WINDOW_ENTRIES_MIN)
-  local first_lane
+-- Measures how fast each lane moves, and calls visitors accordingly. `calls` has by how much the window of a lane has
+-- grown. `pace` is the pace of the queue in entries per 1,000 seconds if nothing else limits the promotion, else 0. It
+-- counts for the first lane with an entry. `room` is how many entries may be called at once; the lanes share it. Returns
+-- how many more visitors are called by entering.
+local function call_visitors(waiting, lanes, calls, now_ms, pace, check_in_ms, room)
   local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
-  if #first > 0 then
-    local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
-    first_lane = find_lane(first[2])
-    for lane = first_lane, find_lane(last[2]) do
-      lanes[lane] = lanes[lane] or parse_lane(lane, nil)
+  local first_lane = first[2] and find_lane(first[2])
+  local newcomers_called = 0
+  for lane = 0, LANES - 1 do
+    local progress = lanes[lane]
+    if progress then
+      measure_speed(progress, now_ms)
+      local speed = lane == first_lane and math.max(progress.speed, pace) or progress.speed
+      local growth = calls[lane] and calls[lane].growth or 1
+      local most = math.max(room, WINDOW_ENTRIES_MIN) * (growth > 1 and 2 or 1)
+      local window = math.min(math.max(math.floor(speed * check_in_ms / 1000000), WINDOW_ENTRIES_MIN) * growth, most)
+      room = room - window
+      local top = find_lane_top(lane)
+      local before = redis.call('ZCOUNT', waiting, '-inf', string.format('%.0f', progress.passed_through))
+      local last_called = redis.call('ZRANGE', waiting, before + window - 1, before + window - 1, 'WITHSCORES')
+      progress.check_in_through = last_called[2] and math.min(tonumber(last_called[2]), top) or top
+      if lane == 0 and progress.check_in_through == top then
+        newcomers_called = math.max(window - count_between(waiting, progress.passed_through, top), 0)
+      end
     end
   end
-  for lane, progress in pairs(lanes) do
-    measure_speed(progress, now_ms)
-    local speed = lane == first_lane and math.max(progress.speed, pace) or progress.speed
-    local window = math.floor(speed * check_in_ms / 1000000)
-    window = math.min(math.max(window, WINDOW_ENTRIES_MIN), window_max)
-    local before = redis.call('ZCOUNT', waiting, '-inf', string.format('%.0f', progress.passed_through))
-    local last_called = redis.call('ZRANGE', waiting, before + window - 1, before + window - 1, 'WITHSCORES')
-    local top = find_lane_top(lane)
-    progress.check_in_through = last_called[2] and math.min(tonumber(last_called[2]), top) or top
-    write_lane(state, lane, progress)
-  end
+  return newcomers_called
 end

@@ -1,16 +1,19 @@
 -- Keeps how far each lane of a queue has moved: see domain/lane.rs. The field `lane_N` of the hash `state` has it as
--- `check_in_through passed_through gone_ahead speed speed_at_ms speed_gone_ahead`. A lane without such a field has had no
--- entry that was promoted. Include `scores` before this file.
+-- `check_in_through passed_through gone_ahead speed speed_at_ms speed_gone_ahead absent`. A lane without such a field has
+-- had no entry at a tick. Include `scores` before this file.
 
 local LANES = 8
 local LANE_PLACES = 1125899906842624 -- 2^50: the places of one lane
 local WINDOW_ENTRIES_MIN = 500
-local CHECK_IN_INTERVAL_MS = 30000
 local SPEED_AVERAGED_MS = 20000
 local SPEED_MEASURED_MS = 1000
 
 local function find_lane(place)
   return (place - place % LANE_PLACES) / LANE_PLACES
+end
+
+local function find_lane_bottom(lane)
+  return lane * LANE_PLACES
 end
 
 local function find_lane_top(lane)
@@ -19,8 +22,8 @@ end
 
 local function parse_lane(lane, text)
   if not text then
-    return { check_in_through = find_lane_top(lane), passed_through = lane * LANE_PLACES, gone_ahead = 0, speed = 0,
-      speed_at_ms = 0, speed_gone_ahead = 0 }
+    return { check_in_through = find_lane_top(lane), passed_through = find_lane_bottom(lane), gone_ahead = 0,
+      speed = 0, speed_at_ms = 0, speed_gone_ahead = 0, absent = 0 }
   end
   local numbers = {}
   for number in string.gmatch(text, '%S+') do
@@ -28,7 +31,7 @@ local function parse_lane(lane, text)
   end
   local progress = {}
   progress.check_in_through, progress.passed_through, progress.gone_ahead, progress.speed, progress.speed_at_ms,
-    progress.speed_gone_ahead = unpack(numbers)
+    progress.speed_gone_ahead, progress.absent = unpack(numbers)
   return progress
 end
 
@@ -37,8 +40,15 @@ local function read_lane(state, lane)
 end
 
 local function write_lane(state, lane, progress)
-  redis.call('HSET', state, 'lane_' .. lane, string.format('%.0f %.0f %.0f %.0f %.0f %.0f', progress.check_in_through,
-    progress.passed_through, progress.gone_ahead, progress.speed, progress.speed_at_ms, progress.speed_gone_ahead))
+  redis.call('HSET', state, 'lane_' .. lane, string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f',
+    progress.check_in_through, progress.passed_through, progress.gone_ahead, progress.speed, progress.speed_at_ms,
+    progress.speed_gone_ahead, progress.absent))
+end
+
+local function write_lanes(state, lanes)
+  for lane, progress in pairs(lanes) do
+    write_lane(state, lane, progress)
+  end
 end
 
 -- Returns the lanes that had an entry, by number.
@@ -55,10 +65,67 @@ local function read_lanes(state)
   return lanes
 end
 
--- Counts an entry that came back to a place in line: the visitors behind it have one more ahead.
-local function count_come_back(state, place)
-  local lane = find_lane(place)
-  local progress = read_lane(state, lane)
-  progress.gone_ahead = progress.gone_ahead - 1
-  write_lane(state, lane, progress)
+-- Adds the lanes of the entries in line that had no entry at a tick before, and the first one, in which newcomers wait.
+local function add_new_lanes(waiting, lanes)
+  lanes[0] = lanes[0] or parse_lane(0, nil)
+  local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
+  if #first > 0 then
+    local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
+    for lane = find_lane(first[2]), find_lane(last[2]) do
+      lanes[lane] = lanes[lane] or parse_lane(lane, nil)
+    end
+  end
+end
+
+-- Counts the absent entries of all lanes.
+local function count_absent(lanes)
+  local absent = 0
+  for _, progress in pairs(lanes) do
+    absent = absent + progress.absent
+  end
+  return absent
+end
+
+-- Counts the entries of a sorted set of places that are above `from` and not above `through`.
+local function count_between(set, from, through)
+  return redis.call('ZCOUNT', set, string.format('(%.0f', from), string.format('%.0f', through))
+end
+
+-- The position of a waiting entry in its lane: 1 for the head. Absent entries do not count.
+local function find_position(keys, id, place, progress)
+  local below = string.format('(%.0f', find_lane_bottom(find_lane(place)))
+  local own_rank = place <= progress.passed_through and redis.call('ZRANK', keys.present, id)
+  if own_rank then
+    return own_rank - redis.call('ZCOUNT', keys.present, '-inf', below) + 1
+  end
+  local rank = redis.call('ZRANK', keys.waiting, id) - redis.call('ZCOUNT', keys.waiting, '-inf', below)
+  return place > progress.passed_through and rank - progress.absent + 1 or rank + 1
+end
+
+-- The lowest place of a waiting entry that is not absent; nil if there is none.
+local function find_head(waiting, present, lanes)
+  local _, head = unpack(redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES'))
+  if count_absent(lanes) == 0 then
+    return tonumber(head)
+  end
+  _, head = unpack(redis.call('ZRANGE', present, 0, 0, 'WITHSCORES'))
+  head = tonumber(head)
+  for lane, progress in pairs(lanes) do
+    local _, next_place = unpack(redis.call('ZRANGEBYSCORE', waiting, string.format('(%.0f', progress.passed_through),
+      string.format('%.0f', find_lane_top(lane)), 'WITHSCORES', 'LIMIT', 0, 1))
+    next_place = tonumber(next_place)
+    if next_place and not (head and head < next_place) then
+      head = next_place
+    end
+  end
+  return head
+end
+
+-- Counts the called entries of all lanes, present or not, without the absent ones.
+local function count_called(waiting, lanes)
+  local called = 0
+  for _, progress in pairs(lanes) do
+    called = called + count_between(waiting, progress.passed_through, progress.check_in_through)
+  end
+  return called
 end

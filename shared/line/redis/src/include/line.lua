@@ -7,17 +7,20 @@
 --   entered: how many visits began
 --   offset_ms: what is added to the server's clock, in milliseconds
 --   heartbeat_ms: the line time of the promoter's last tick, in Unix milliseconds; 0 if the promoter is parked
+--   absent: how many entries were absent after the last tick
+--   newcomers_called: how many more visitors are called by entering, so check in by it; -1 while presence is off
 --   journal_full: 1 if the journal had no room for newcomers at the last tick, else 0
 --   epoch, entrance: as in the hash `config`, so that entering does not read that one too
 local function unpack_line_fields(state)
   local packed = redis.call('HGET', state, 'line')
   if packed then
-    return struct.unpack('<ddddddBs', packed)
+    return struct.unpack('<ddddddddBs', packed)
   end
 end
 
-local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, journal_full, entrance)
-  local packed = struct.pack('<ddddddBs', v, last_order, entered, offset_ms, heartbeat_ms, epoch,
+local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
     journal_full, entrance)
+  local packed = struct.pack('<ddddddddBs', v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent,
+    newcomers_called, journal_full, entrance)
   redis.call('HSET', state, 'line', packed)
 end

@@ -28,8 +28,7 @@ impl Fixture {
 
     /// Sets up a queue with this many visitors. It is paused until the promoter runs.
     async fn queue_with_waiting_visitors(&self, visitors: u32, capacity: u32, batch: u32) -> QueueId {
-        let settings =
-            json!({ "capacity": capacity, "batch": batch, "interval_seconds": 10, "paused": true });
+        let settings = json!({ "capacity": capacity, "batch": batch, "interval_seconds": 10, "paused": true, "presence_seconds": 0 });
         let (queue, _) = self.create_queue("q", settings.clone()).await;
         for visitor in 0..visitors {
             let id = entry_id(&queue, &visitor.to_string());

@@ -25,7 +25,7 @@ fn just_filled(capacity: u64, waiting: u64, session_seconds: u64) -> ObservedLin
 #[allow(clippy::cast_precision_loss)]
 fn polls_per_second(line: &ObservedLine, forecast: &Forecast) -> f64 {
     (1..=line.waiting)
-        .map(|position| retry_after_ms(forecast.eta_ms(position), line.claim_ms, 0, 0.5))
+        .map(|position| retry_after_ms(forecast.eta_ms(position), line.claim_ms / 3 * 2, 0, 0.5))
         .map(|retry_ms| 1_000.0 / retry_ms as f64)
         .sum()
 }

@@ -1,0 +1,273 @@
+//! What a tick does about the presence of the visitors of one queue in memory.
+
+use vestibule_domain::{
+    change::{EndReason, Event},
+    clock::LineTime,
+    id::EntryId,
+    lane::lane_top,
+    presence::{ABSENCE_MARKS, CALLED_MARK_MS, LaneCalls},
+    score::WaitScore,
+};
+
+use super::{
+    presence::{Presence, lane_bottom},
+    promote::Events,
+    queue::Queue,
+};
+
+/// Entries with their places, in order.
+type Places = Vec<(WaitScore, EntryId)>;
+
+impl Queue {
+    /// Switches presence on or off if the setting has changed.
+    pub(super) fn switch_presence(&mut self, now_ms: u64) {
+        let is_on = self.settings().has_presence();
+        if self.presence.is_some() == is_on {
+            return;
+        }
+        for (lane, progress) in &mut self.lanes {
+            if is_on {
+                progress.passed_through = lane_bottom(*lane);
+            } else {
+                // Absent visitors have their turns again.
+                progress.gone_ahead -= progress.absent.cast_signed();
+                progress.absent = 0;
+            }
+        }
+        self.presence = is_on.then(|| Presence::new(now_ms));
+    }
+
+    /// Advances the presence clock. Returns whether it runs.
+    pub(super) fn advance_presence_clock(&mut self, time: LineTime) -> bool {
+        let may_run = !time.clocks.apart && self.settings().can_promote();
+        let present = self.present();
+        let Some(presence) = &mut self.presence else {
+            return false;
+        };
+        let (clock, runs) = presence
+            .clock
+            .advance(time.ms(), presence.check_ins, present, may_run);
+        presence.clock = clock;
+        runs
+    }
+
+    /// Ends the presence of at most `limit` visitors who have not checked in for long. Returns how many.
+    pub(super) fn drop_silent(&mut self, limit: u64) -> u64 {
+        let presence_ms = self.settings().presence_ms();
+        let mut dropped = 0;
+        while dropped < limit
+            && let Some(presence) = &mut self.presence
+            && let Some((seen_ms, id)) = presence
+                .seen
+                .pop_due(presence.clock.ms.saturating_sub(presence_ms))
+        {
+            presence.last_seen_ms.insert(id, seen_ms);
+            if let Some(place) = self.waiting.score(id) {
+                presence.present.remove(&place);
+                let lane = self.lane_mut(place.lane());
+                if place.raw() <= lane.passed_through {
+                    lane.gone_ahead += 1;
+                    lane.absent += 1;
+                }
+            }
+            dropped += 1;
+        }
+        dropped
+    }
+
+    /// Up to which place of a lane silence counts as absence: every visitor up to there was called
+    /// `call_seconds` ago.
+    fn judged(&self, lane: u8) -> u64 {
+        let call_ms = self.settings().call_ms();
+        let judged = self.presence.as_ref().and_then(|presence| {
+            let calls = presence.calls.get(&lane)?;
+            calls
+                .called
+                .lowest_since(presence.clock.ms.saturating_sub(call_ms))
+        });
+        judged.unwrap_or_else(|| lane_bottom(lane))
+    }
+
+    /// Takes at most `limit` present entries out of the line, lane by lane. If all lanes are
+    /// exhausted, goes past those who were called long enough ago and are absent.
+    pub(super) fn choose_present(&mut self, limit: u64) -> Places {
+        let lanes: Vec<u8> = self.lanes.keys().copied().collect();
+        let judged: Vec<_> = lanes.iter().map(|lane| (*lane, self.judged(*lane))).collect();
+        let mut chosen = Places::new();
+        for &(lane, judged) in &judged {
+            let left = limit - chosen.len() as u64;
+            let head = self.find_present(lane, judged, left);
+            if let Some((last, _)) = head.last() {
+                self.pass_through(lane, last.raw(), &head);
+            }
+            for (place, id) in &head {
+                self.waiting.remove(*id);
+                if let Some(presence) = &mut self.presence {
+                    presence.remove(*place, *id);
+                }
+            }
+            chosen.extend(head);
+        }
+        if (chosen.len() as u64) < limit {
+            for (lane, judged) in judged {
+                if judged > self.lane(lane).passed_through {
+                    self.pass_through(lane, judged, &[]);
+                }
+            }
+        }
+        chosen
+    }
+
+    /// Finds at most `limit` present entries at the head of a lane: none behind the first place
+    /// whose visitor was called lately and has not checked in.
+    fn find_present(&self, lane: u8, judged: u64, limit: u64) -> Places {
+        let Some(presence) = &self.presence else {
+            return Places::new();
+        };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let own = presence
+            .present
+            .iter()
+            .filter(|(place, _)| place.lane() == lane)
+            .take(limit);
+        let mut head: Places = own.map(|(place, id)| (*place, *id)).collect();
+        let from = judged.max(self.lane(lane).passed_through);
+        let first = head.partition_point(|(place, _)| place.raw() <= from);
+        // From here on every waiting entry has to be present.
+        let in_turn = self.waiting.iter_above(from).zip(&head[first..]);
+        let in_turn = in_turn
+            .take_while(|(waiting, present)| waiting == *present)
+            .count();
+        head.truncate(first + in_turn);
+        head
+    }
+
+    /// Counts that the head of a lane goes to `through`, before the `promoted` entries are removed
+    /// from the line.
+    fn pass_through(&mut self, lane: u8, through: u64, promoted: &[(WaitScore, EntryId)]) {
+        let passed_through = self.lane(lane).passed_through;
+        let through = through.max(passed_through);
+        let behind = promoted.partition_point(|(place, _)| place.raw() <= passed_through) as u64;
+        let went_by = self.waiting.count_between(passed_through, through);
+        let progress = self.lane_mut(lane);
+        progress.gone_ahead += (went_by + behind).cast_signed();
+        progress.absent += went_by - (promoted.len() as u64 - behind);
+        progress.passed_through = through;
+    }
+
+    /// Decides whether the windows grow: one does if fewer than half of those judged since the last
+    /// decision checked in.
+    pub(super) fn decide_growths(&mut self) {
+        let call_ms = self.settings().call_ms();
+        for lane in self.lanes.keys().copied().collect::<Vec<_>>() {
+            let judged = self.judged(lane);
+            let Some(presence) = &mut self.presence else {
+                return;
+            };
+            let clock_ms = presence.clock.ms;
+            let from = presence.calls_of(lane).judged_through;
+            if !presence.calls_of(lane).is_decision_due(clock_ms, judged, call_ms) {
+                continue;
+            }
+            let (waiting, present) = (
+                self.waiting.count_between(from, judged),
+                presence.count_between(from, judged),
+            );
+            presence
+                .calls_of(lane)
+                .decide_growth(clock_ms, judged, waiting, present);
+        }
+    }
+
+    /// Ends absences that have lasted `absent_seconds`. Looks at `limit` entries at most, and goes on
+    /// behind them the next time. Returns how many ended.
+    pub(super) fn end_absences(&mut self, limit: u64, events: &mut Events) -> u64 {
+        let absent_ms = self.settings().absent_ms();
+        let mut ended = 0;
+        for lane in self.lanes.keys().copied().collect::<Vec<_>>() {
+            let Some(presence) = &mut self.presence else {
+                break;
+            };
+            let since_ms = presence.clock.ms.saturating_sub(absent_ms);
+            let calls = presence.calls_of(lane);
+            let Some(through) = calls.passed.place_at(since_ms).filter(|_| ended < limit) else {
+                continue;
+            };
+            let budget = usize::try_from(limit - ended).unwrap_or(usize::MAX);
+            let looked_at = self.waiting.iter_above(calls.looked_through);
+            let looked_at = looked_at.take_while(|(place, _)| place.raw() <= through);
+            let looked_at: Places = looked_at.take(budget).collect();
+            calls.looked_through = match looked_at.last() {
+                Some((last, _)) if looked_at.len() == budget => last.raw(),
+                _ => lane_bottom(lane),
+            };
+            let has_lapsed = |id: &EntryId| {
+                presence.seen.deadline_ms(*id).is_none()
+                    && presence
+                        .last_seen_ms
+                        .get(id)
+                        .is_none_or(|seen_ms| *seen_ms <= since_ms)
+            };
+            let lapsed: Places = looked_at.into_iter().filter(|(_, id)| has_lapsed(id)).collect();
+            for (place, id) in lapsed {
+                let entry = self.stored_entry(0, id);
+                let visit_fact = entry.map(|entry| entry.fact.timed_out());
+                self.waiting.remove(id);
+                self.visits.remove(&id);
+                if let Some(presence) = &mut self.presence {
+                    presence.remove(place, id);
+                }
+                self.lane_mut(lane).absent -= 1;
+                let how = EndReason::Absence;
+                events.extend(visit_fact.map(|fact| (id, Event::Ended { fact, how })));
+                ended += 1;
+            }
+        }
+        self.totals.absences += ended;
+        ended
+    }
+
+    /// Marks up to which place visitors are called and passed.
+    pub(super) fn mark_calls(&mut self) {
+        let (call_ms, absent_ms) = (self.settings().call_ms(), self.settings().absent_ms());
+        for (lane, progress) in self.lanes.clone() {
+            let last = self.waiting.last_through(lane_top(lane));
+            let last = last.filter(|place| place.lane() == lane);
+            // Whoever enters behind the last entry was not called yet.
+            let last = last.map_or(progress.passed_through, WaitScore::raw);
+            if let Some(presence) = &mut self.presence {
+                let clock_ms = presence.clock.ms;
+                let calls = presence.calls_of(lane);
+                calls.called.add(
+                    clock_ms,
+                    progress.check_in_through.min(last),
+                    CALLED_MARK_MS,
+                    call_ms,
+                );
+                let every_ms = absent_ms / ABSENCE_MARKS;
+                calls
+                    .passed
+                    .add(clock_ms, progress.passed_through, every_ms, absent_ms);
+            }
+        }
+    }
+
+    /// How many times as large the window of a lane is because visitors were absent.
+    pub(super) fn growth(&self, lane: u8) -> u64 {
+        let calls = self
+            .presence
+            .as_ref()
+            .and_then(|presence| presence.calls.get(&lane));
+        calls.map_or(1, |calls| calls.growth)
+    }
+}
+
+impl Presence {
+    /// What a lane remembers of its calls.
+    fn calls_of(&mut self, lane: u8) -> &mut LaneCalls {
+        let clock_ms = self.clock.ms;
+        self.calls
+            .entry(lane)
+            .or_insert_with(|| LaneCalls::new(lane_bottom(lane), clock_ms))
+    }
+}

@@ -1,0 +1,60 @@
+-- Keeps which called visitors are present: see domain/presence.rs. `present` has the places of those who are. `seen` has
+-- the last check-in of an entry by the presence clock, in milliseconds, and the negative of it once the entry is not
+-- present any more. Include `lanes` before this file.
+
+-- Reads the presence clock, in milliseconds. Returns nil while presence is switched off.
+local function read_presence_ms(state)
+  local clock = redis.call('HGET', state, 'presence')
+  return clock and tonumber(string.match(clock, '^%d+'))
+end
+
+-- Marks a called waiting entry as present and last seen at `seen_ms`. `progress` is that of its lane.
+local function mark_present(keys, id, place, progress, seen_ms)
+  if place > progress.check_in_through then
+    return
+  end
+  if redis.call('ZADD', keys.present, string.format('%.0f', place), id) == 1 and place <= progress.passed_through then
+    -- An absent entry is back: the visitors behind it have one more ahead.
+    progress.gone_ahead, progress.absent = progress.gone_ahead - 1, progress.absent - 1
+    write_lane(keys.state, find_lane(place), progress)
+  end
+  redis.call('ZADD', keys.seen, 'GT', string.format('%.0f', seen_ms), id)
+end
+
+-- The presence time that counts as the last check-in of a visitor who enters: such a visitor is present for `call_ms`.
+local function compute_entering_seen_ms(clock_ms, config)
+  local call_ms, presence_ms = unpack(redis.call('HMGET', config, 'call_ms', 'presence_ms'))
+  return math.max(clock_ms + call_ms - presence_ms, 1)
+end
+
+-- Forgets the presence of an entry that the caller has removed from `waiting`.
+local function forget_presence(keys, id, place)
+  redis.call('ZREM', keys.seen, id)
+  if redis.call('ZREM', keys.present, id) == 1 then
+    return
+  end
+  local lane = find_lane(place)
+  local progress = read_lane(keys.state, lane)
+  if progress.absent > 0 and place <= progress.passed_through then
+    progress.absent = progress.absent - 1
+    write_lane(keys.state, lane, progress)
+  end
+end
+
+-- Counts an entry that the caller has put back into `waiting`. A visitor who `is_here` checks in by it; any other is
+-- absent if the place was passed over.
+local function put_back(keys, id, place, is_here)
+  local lane, clock_ms = find_lane(place), read_presence_ms(keys.state)
+  local progress = read_lane(keys.state, lane)
+  if clock_ms and place <= progress.passed_through then
+    progress.absent = progress.absent + 1
+  else
+    progress.gone_ahead = progress.gone_ahead - 1
+  end
+  write_lane(keys.state, lane, progress)
+  if clock_ms and is_here then
+    mark_present(keys, id, place, progress, clock_ms)
+  elseif clock_ms then
+    redis.call('ZADD', keys.seen, string.format('%.0f', -clock_ms), id)
+  end
+end

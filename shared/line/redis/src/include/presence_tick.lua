@@ -1,0 +1,288 @@
+-- What a tick does about presence: see domain/presence.rs. Include `timeouts`, `lanes` and `marks` before this file.
+--
+-- The field `presence` of the hash `state` has the presence clock as `ms at_ms check_ins checked_in_at_ms period_at_ms
+-- period_check_ins is_busy`, and is missing while presence is switched off. `calls_N` has for lane N `growth judged_at_ms
+-- judged_through looked_through`. `called_N` and `passed_N` have marks.
+
+local PRESENCE_STEP_MAX_MS = 5000
+local FRONT_DOOR_SILENCE_MS = 10000
+local CALLED_MARK_MS = 1000
+local ABSENCE_MARKS = 60
+local GROWTH_FACTOR = 4
+local GROWTH_MAX = 64
+
+local function read_presence_clock(state)
+  local text = redis.call('HGET', state, 'presence')
+  if not text then
+    return nil
+  end
+  local numbers = parse_marks(text)
+  return { ms = numbers[1], at_ms = numbers[2], check_ins = numbers[3], checked_in_at_ms = numbers[4],
+    period_at_ms = numbers[5], period_check_ins = numbers[6], is_busy = numbers[7] == 1 }
+end
+
+local function write_presence_clock(state, clock)
+  redis.call('HSET', state, 'presence', format_marks({ clock.ms, clock.at_ms, clock.check_ins, clock.checked_in_at_ms,
+    clock.period_at_ms, clock.period_check_ins, clock.is_busy and 1 or 0 }))
+end
+
+local function forget_calls(keys)
+  redis.call('UNLINK', keys.present, keys.seen)
+  redis.call('HDEL', keys.state, 'check_ins')
+  for lane = 0, LANES - 1 do
+    redis.call('HDEL', keys.state, 'calls_' .. lane, 'called_' .. lane, 'passed_' .. lane)
+  end
+end
+
+-- Switches presence on or off if the setting has changed. Returns the clock; nil if presence is off.
+local function switch_presence(keys, lanes, now_ms, presence_ms)
+  local clock = read_presence_clock(keys.state)
+  if (clock ~= nil) == (presence_ms > 0) then
+    return clock
+  end
+  forget_calls(keys)
+  for lane, progress in pairs(lanes) do
+    if clock then
+      -- Absent visitors have their turns again.
+      progress.gone_ahead, progress.absent = progress.gone_ahead - progress.absent, 0
+    else
+      progress.passed_through = find_lane_bottom(lane)
+    end
+  end
+  if clock then
+    redis.call('HDEL', keys.state, 'presence')
+    return nil
+  end
+  return { ms = now_ms, at_ms = now_ms, check_ins = 0, checked_in_at_ms = now_ms, period_at_ms = now_ms,
+    period_check_ins = 0, is_busy = false }
+end
+
+-- Advances the presence clock, and returns whether it runs. It stands still unless `may_run`, and while the front door is
+-- down: check-ins by poll have stopped although visitors are present.
+local function advance_presence_clock(keys, clock, now_ms, may_run)
+  local check_ins = tonumber(redis.call('HGET', keys.state, 'check_ins') or 0)
+  local last_at_ms = clock.at_ms
+  clock.at_ms = math.max(now_ms, last_at_ms)
+  if check_ins > clock.check_ins then
+    clock.check_ins, clock.checked_in_at_ms = check_ins, clock.at_ms
+  end
+  local counted_ms = clock.at_ms - clock.period_at_ms
+  if counted_ms >= FRONT_DOOR_SILENCE_MS then
+    local counted = check_ins - clock.period_check_ins
+    if counted > 0 then
+      clock.is_busy = counted * 1000 >= counted_ms
+    end
+    clock.period_at_ms, clock.period_check_ins = clock.at_ms, check_ins
+  end
+  local is_silent = clock.at_ms - clock.checked_in_at_ms >= FRONT_DOOR_SILENCE_MS
+  local is_door_down = clock.is_busy and is_silent and redis.call('ZCARD', keys.present) > 0
+  local runs = may_run and not is_door_down
+  if runs then
+    clock.ms = clock.ms + math.min(clock.at_ms - last_at_ms, PRESENCE_STEP_MAX_MS)
+  end
+  return runs
+end
+
+-- Ends the presence of at most `limit` visitors who have not checked in for `presence_ms`. Returns how many.
+local function drop_silent(keys, lanes, clock, presence_ms, limit)
+  if limit <= 0 then
+    return 0
+  end
+  local bound = string.format('%.0f', clock.ms - presence_ms)
+  local due = redis.call('ZRANGEBYSCORE', keys.seen, 1, bound, 'WITHSCORES', 'LIMIT', 0, limit)
+  if #due == 0 then
+    return 0
+  end
+  local ids, absent_since = {}, {}
+  for i = 1, #due, 2 do
+    ids[#ids + 1] = due[i]
+    absent_since[#absent_since + 1] = '-' .. due[i + 1]
+    absent_since[#absent_since + 1] = due[i]
+  end
+  for _, place in ipairs(redis.call('ZMSCORE', keys.present, unpack(ids))) do
+    place = tonumber(place)
+    local progress = lanes[find_lane(place)]
+    if progress and place <= progress.passed_through then
+      progress.gone_ahead, progress.absent = progress.gone_ahead + 1, progress.absent + 1
+    end
+  end
+  redis.call('ZREM', keys.present, unpack(ids))
+  redis.call('ZADD', keys.seen, unpack(absent_since))
+  return #ids
+end
+
+-- Reads what each lane remembers of its calls, and finds up to which place silence counts as absence.
+local function read_calls(keys, lanes, clock, call_ms)
+  local calls = {}
+  for lane in pairs(lanes) do
+    local numbers_text, called_text, passed_text =
+      unpack(redis.call('HMGET', keys.state, 'calls_' .. lane, 'called_' .. lane, 'passed_' .. lane))
+    local bottom, numbers = find_lane_bottom(lane), parse_marks(numbers_text)
+    local called = parse_marks(called_text)
+    calls[lane] = { growth = numbers[1] or 1, judged_at_ms = numbers[2] or clock.ms, judged_through = numbers[3] or bottom,
+      looked_through = numbers[4] or bottom, called = called, passed = parse_marks(passed_text),
+      judged = find_lowest_mark(called, clock.ms - call_ms) or bottom }
+  end
+  return calls
+end
+
+-- Takes at most `limit` present entries from the head of a lane: none behind the first place whose visitor was called
+-- lately and has not checked in. Returns a list of entries and places.
+local function take_present(keys, lane, progress, judged, limit)
+  local head = redis.call('ZRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)),
+    string.format('%.0f', find_lane_top(lane)), 'WITHSCORES', 'LIMIT', 0, limit)
+  local from = math.max(judged, progress.passed_through)
+  local first = 1
+  while head[first + 1] and tonumber(head[first + 1]) <= from do
+    first = first + 2
+  end
+  if first > #head then
+    return head
+  end
+  -- From here on every waiting entry has to be present.
+  local in_line = redis.call('ZRANGEBYSCORE', keys.waiting, string.format('(%.0f', from), head[#head], 'LIMIT', 0,
+    (#head - first + 1) / 2)
+  for i, id in ipairs(in_line) do
+    local at = first + 2 * (i - 1)
+    if head[at] ~= id then
+      return { unpack(head, 1, at - 1) }
+    end
+  end
+  return head
+end
+
+-- Counts that the head of a lane goes to `through`, before the `promoted` entries (a list of entries and places) are
+-- removed from `waiting`.
+local function pass_through(keys, progress, through, promoted)
+  local behind = 0
+  while promoted[2 * behind + 2] and tonumber(promoted[2 * behind + 2]) <= progress.passed_through do
+    behind = behind + 1
+  end
+  through = math.max(progress.passed_through, through)
+  local went_by = count_between(keys.waiting, progress.passed_through, through)
+  progress.gone_ahead = progress.gone_ahead + went_by + behind
+  progress.absent = progress.absent + went_by - (#promoted / 2 - behind)
+  progress.passed_through = through
+end
+
+-- Removes entries, which are in their order, from `waiting`: by rank if no other entry is between them, which is faster.
+local function remove_from_waiting(waiting, ids)
+  local first_rank, last_rank = redis.call('ZRANK', waiting, ids[1]), redis.call('ZRANK', waiting, ids[#ids])
+  if first_rank and last_rank and last_rank - first_rank == #ids - 1 then
+    redis.call('ZREMRANGEBYRANK', waiting, first_rank, last_rank)
+  else
+    redis.call('ZREM', waiting, unpack(ids))
+  end
+end
+
+-- Chooses at most `limit` present entries to promote, lane by lane. If all lanes are exhausted, goes past those who were
+-- called long enough ago and are absent. Returns a list of entries and places.
+local function choose_present(keys, lanes, calls, limit)
+  local chosen = {}
+  for lane = 0, LANES - 1 do
+    local progress, left = lanes[lane], limit - #chosen / 2
+    if progress and left > 0 then
+      local head = take_present(keys, lane, progress, calls[lane].judged, left)
+      if #head > 0 then
+        pass_through(keys, progress, tonumber(head[#head]), head)
+        redis.call('ZREMRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)), head[#head])
+        local ids = {}
+        for i = 1, #head, 2 do
+          ids[#ids + 1] = head[i]
+          chosen[#chosen + 1], chosen[#chosen + 2] = head[i], head[i + 1]
+        end
+        redis.call('ZREM', keys.seen, unpack(ids))
+        remove_from_waiting(keys.waiting, ids)
+      end
+    end
+  end
+  if #chosen / 2 < limit then
+    for lane, progress in pairs(lanes) do
+      if calls[lane].judged > progress.passed_through then
+        pass_through(keys, progress, calls[lane].judged, {})
+      end
+    end
+  end
+  return chosen
+end
+
+-- Decides whether the windows grow: one does if fewer than half of those judged since the last decision checked in.
+local function decide_growths(keys, lanes, calls, clock, call_ms)
+  for lane in pairs(lanes) do
+    local own = calls[lane]
+    if own.judged > own.judged_through and clock.ms >= own.judged_at_ms + call_ms then
+      local in_line = count_between(keys.waiting, own.judged_through, own.judged)
+      local present = count_between(keys.present, own.judged_through, own.judged)
+      if in_line > 0 then
+        own.growth = 2 * present < in_line and math.min(own.growth * GROWTH_FACTOR, GROWTH_MAX) or 1
+      end
+      own.judged_at_ms, own.judged_through = clock.ms, own.judged
+    end
+  end
+end
+
+-- Finds entries of a lane whose absence has lasted `absent_ms`: passed over that long ago, and not seen since. Looks at
+-- most at `limit` entries. Returns a list of entries and places. The next call goes on behind the last one.
+local function find_lapsed(keys, lane, own, clock, absent_ms, limit)
+  local since_ms = clock.ms - absent_ms
+  local passed_at = find_mark(own.passed, since_ms)
+  if not passed_at or limit <= 0 then
+    return {}
+  end
+  local looked_at = redis.call('ZRANGEBYSCORE', keys.waiting, string.format('(%.0f', own.looked_through),
+    string.format('%.0f', own.passed[passed_at + 1]), 'WITHSCORES', 'LIMIT', 0, limit)
+  own.looked_through = #looked_at == 2 * limit and tonumber(looked_at[#looked_at]) or find_lane_bottom(lane)
+  local ids, lapsed = {}, {}
+  for i = 1, #looked_at, 2 do
+    ids[#ids + 1] = looked_at[i]
+  end
+  if #ids > 0 then
+    for i, seen in ipairs(redis.call('ZMSCORE', keys.seen, unpack(ids))) do
+      seen = tonumber(seen or 0)
+      if seen <= 0 and -seen <= since_ms then
+        lapsed[#lapsed + 1], lapsed[#lapsed + 2] = ids[i], looked_at[2 * i]
+      end
+    end
+  end
+  return lapsed
+end
+
+-- Ends absences that have lasted `absent_ms`, at most `limit`. Returns how many, and their part of the journal record.
+local function end_absences(keys, tick, lanes, calls, clock, absent_ms, limit)
+  local ids, visit_steps, deadlines = {}, {}, {}
+  for lane = 0, LANES - 1 do
+    local progress = lanes[lane]
+    local lapsed = progress and find_lapsed(keys, lane, calls[lane], clock, absent_ms, limit - #ids) or {}
+    for i = 1, #lapsed, 2 do
+      local number = #ids + 1
+      ids[number], deadlines[number] = lapsed[i], '0'
+      visit_steps[number] = string.format('%d 0', lapsed[i + 1] % ORDER_RANGE)
+      progress.absent = progress.absent - 1
+    end
+  end
+  if #ids == 0 then
+    return 0, ''
+  end
+  for i, visit_text in ipairs(redis.call('HMGET', keys.visits, unpack(ids))) do
+    visit_steps[i] = visit_text and string.match(visit_text, '^%d+ %d+') or visit_steps[i]
+  end
+  redis.call('ZREM', keys.waiting, unpack(ids))
+  redis.call('ZREM', keys.seen, unpack(ids))
+  return #ids, store_timeouts(keys, tick, ids, visit_steps, deadlines, 'absence', 'absences')
+end
+
+-- Stores the presence clock, the marks of each lane, and what it remembers of its calls.
+local function write_calls(keys, lanes, calls, clock, call_ms, absent_ms)
+  write_presence_clock(keys.state, clock)
+  for lane, progress in pairs(lanes) do
+    local own = calls[lane]
+    local last = redis.call('ZREVRANGEBYSCORE', keys.waiting, string.format('%.0f', find_lane_top(lane)),
+      string.format('%.0f', find_lane_bottom(lane)), 'WITHSCORES', 'LIMIT', 0, 1)
+    -- Whoever enters behind the last entry was not called yet.
+    local called_through = math.min(progress.check_in_through, tonumber(last[2] or progress.passed_through))
+    add_mark(own.called, clock.ms, called_through, CALLED_MARK_MS, call_ms)
+    add_mark(own.passed, clock.ms, progress.passed_through, math.floor(absent_ms / ABSENCE_MARKS), absent_ms)
+    redis.call('HSET', keys.state, 'calls_' .. lane, format_marks({ own.growth, own.judged_at_ms, own.judged_through,
+      own.looked_through }), 'called_' .. lane, format_marks(own.called), 'passed_' .. lane, format_marks(own.passed))
+  end
+end
