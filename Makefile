@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-estimate bench-cold clean
+.PHONY: help run check test test-long test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-crowd bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -43,7 +43,7 @@ test-sam: ## Run the HTTP suite against `sam local` (ARGS go to the test runner)
 chaos: ## Check the guarantees while the parts fail at random (SEEDS=50, or SEED=7 alone)
 	infra/chaos.sh
 
-simulate: ## Simulate visitors with the real rules and a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1, SEEDS=1)
+simulate: ## Simulate visitors with the real rules and a virtual clock (VISITORS=1000000, CEILING=2900 or none, CHECKS=0, WAIT_MINUTES, SCENARIO, SEED=1, SEEDS=1)
 	infra/simulate.sh
 
 bench-restore: ## Measure how long the restore of a million entries takes (ARGS=100000 for fewer)
@@ -52,8 +52,8 @@ bench-restore: ## Measure how long the restore of a million entries takes (ARGS=
 bench-line: ## Measure the line against Redis commands (ARGS="--against PATH" compares with the earlier build PATH)
 	infra/bench-line.sh $(ARGS)
 
-bench-estimate: ## Measure the accuracy of the wait estimates of 10,000 clients over HTTP (ARGS=2000 for fewer)
-	infra/bench-estimate.sh $(ARGS)
+bench-crowd: ## Measure what 10,000 clients over HTTP cost the origin and what they are told (ARGS=2000 for fewer)
+	infra/bench-crowd.sh $(ARGS)
 
 bench-wake: ## Measure how soon held polls are answered, and the commands that Redis runs for that
 	infra/bench-wake.sh $(ARGS)

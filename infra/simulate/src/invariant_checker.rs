@@ -1,10 +1,9 @@
-//! Checks the promises to the protected service and to the visitors, independently of the line and its rules:
-//! the line never admits more than one batch at once plus the pace, never more than the capacity at the same time,
-//! and no visitor after one who entered later.
+//! Checks the promises to the protected service, independently of the line and its rules: the line never admits more than
+//! one batch at once plus the pace, and never more than the capacity at the same time.
 
 use vestibule_domain::settings::Settings;
 
-/// Counts the violations of pace, capacity and order.
+/// Counts the violations of pace and capacity.
 #[derive(Debug)]
 pub struct InvariantChecker {
     /// The level of the token bucket, in entries times milliseconds of the interval. The unit keeps it a whole
@@ -15,9 +14,7 @@ pub struct InvariantChecker {
     interval_ms: i128,
     capacity: u64,
     slots_taken: u64,
-    last_admitted_turn: Option<u32>,
     overshoot: u64,
-    out_of_order: u64,
 }
 
 impl InvariantChecker {
@@ -30,21 +27,22 @@ impl InvariantChecker {
             interval_ms: 1,
             capacity: 0,
             slots_taken: 0,
-            last_admitted_turn: None,
             overshoot: 0,
-            out_of_order: 0,
         };
         checker.apply_settings(0, settings);
         checker.level = checker.bucket_size();
         checker
     }
 
-    /// Applies new settings. The bucket keeps its tokens, up to the new batch.
+    /// Applies new settings. The bucket keeps its tokens, up to the new batch. If the interval changes, it keeps whole
+    /// tokens only.
     pub fn apply_settings(&mut self, now_ms: u64, settings: &Settings) {
         self.refill_bucket(now_ms);
         let interval_ms = i128::from(settings.interval_seconds) * 1_000;
-        self.level = self.level * interval_ms / self.interval_ms;
-        self.interval_ms = interval_ms;
+        if interval_ms != self.interval_ms {
+            self.level = self.level / self.interval_ms * interval_ms;
+            self.interval_ms = interval_ms;
+        }
         self.batch = settings.batch.into();
         self.level = self.level.min(self.bucket_size());
         self.capacity = settings.capacity.into();
@@ -55,13 +53,11 @@ impl InvariantChecker {
         self.slots_taken -= slots;
     }
 
-    /// Records that the line admitted entries at the same time. `turns` are the numbers that the visitors got
-    /// when they entered, in the order of admission.
-    pub fn admit(&mut self, now_ms: u64, turns: &[u32]) {
-        if turns.is_empty() {
+    /// Records that the line admitted this many entries at the same time.
+    pub fn admit(&mut self, now_ms: u64, entries: u64) {
+        if entries == 0 {
             return;
         }
-        let entries = turns.len() as u64;
         self.refill_bucket(now_ms);
         self.level -= i128::from(entries) * self.interval_ms;
         if self.level < 0 {
@@ -71,20 +67,17 @@ impl InvariantChecker {
         }
         self.slots_taken += entries;
         self.overshoot += self.slots_taken.saturating_sub(self.capacity).min(entries);
-        for &turn in turns {
-            self.out_of_order += u64::from(self.last_admitted_turn.is_some_and(|last| turn <= last));
-            self.last_admitted_turn = self.last_admitted_turn.max(Some(turn));
-        }
+    }
+
+    /// Whether a slot and a token are free, so that another entry may be admitted.
+    pub fn may_admit(&mut self, now_ms: u64) -> bool {
+        self.refill_bucket(now_ms);
+        self.slots_taken < self.capacity && self.level >= self.interval_ms
     }
 
     /// Admissions above pace or capacity.
     pub fn overshoot(&self) -> u64 {
         self.overshoot
-    }
-
-    /// Admissions of a visitor after a visitor who entered later.
-    pub fn out_of_order(&self) -> u64 {
-        self.out_of_order
     }
 
     fn refill_bucket(&mut self, now_ms: u64) {
@@ -100,8 +93,6 @@ impl InvariantChecker {
 
 #[cfg(test)]
 mod tests {
-    use std::ops::Range;
-
     use super::*;
 
     fn settings(capacity: u32) -> Settings {
@@ -113,39 +104,37 @@ mod tests {
         }
     }
 
-    fn turns(range: Range<u32>) -> Vec<u32> {
-        range.collect()
-    }
-
     #[test]
     fn one_admission_above_the_pace_is_counted() {
         let mut checker = InvariantChecker::new(&settings(100));
-        checker.admit(0, &turns(0..10));
-        checker.admit(5_000, &turns(10..15));
+        checker.admit(0, 10);
+        checker.admit(5_000, 5);
         assert_eq!(checker.overshoot(), 0);
-        checker.admit(5_999, &turns(15..16));
+        checker.admit(5_999, 1);
         assert_eq!(checker.overshoot(), 1, "the token is due a millisecond later");
     }
 
     #[test]
     fn admissions_above_the_capacity_are_counted() {
         let mut checker = InvariantChecker::new(&settings(8));
-        checker.admit(0, &turns(0..8));
+        checker.admit(0, 8);
         checker.release_slots(2);
-        checker.admit(10_000, &turns(8..10));
+        checker.admit(10_000, 2);
         assert_eq!(checker.overshoot(), 0);
-        checker.admit(20_000, &turns(10..13));
+        checker.admit(20_000, 3);
         assert_eq!(checker.overshoot(), 3);
     }
 
     #[test]
-    fn an_admission_out_of_order_is_counted() {
-        let mut checker = InvariantChecker::new(&settings(100));
-        checker.admit(0, &[0, 2, 3]);
-        assert_eq!(checker.out_of_order(), 0, "visitor 1 may have left");
-        checker.admit(1, &[1, 4]);
-        assert_eq!(checker.out_of_order(), 1);
-        checker.admit(2, &[4]);
-        assert_eq!(checker.out_of_order(), 2, "no visitor is admitted twice");
+    fn an_entry_may_be_admitted_while_a_slot_and_a_token_are_free() {
+        let mut checker = InvariantChecker::new(&settings(12));
+        assert!(checker.may_admit(0));
+        checker.admit(0, 10);
+        assert!(!checker.may_admit(999), "no token");
+        assert!(checker.may_admit(1_000));
+        checker.admit(2_000, 2);
+        assert!(!checker.may_admit(9_000), "no slot");
+        checker.release_slots(1);
+        assert!(checker.may_admit(9_000));
     }
 }

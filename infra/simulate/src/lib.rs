@@ -11,10 +11,19 @@
 //! - [`scenario_runs`]: a scenario with several seeds; [`run_figures`]: the figures of one run or of several
 //! - [`table`]: the printed tables; [`time_series`]: admission over time as text and CSV; [`plot`]: as a picture
 
+pub mod arguments;
+pub mod ceilings;
+pub mod crowd_figures;
+pub mod crowd_plan;
+pub mod crowd_runs;
+pub mod crowd_scenarios;
+pub mod crowd_table;
+pub mod deployment;
 pub mod estimate_accuracy;
 pub mod event_queue;
 pub mod invariant_checker;
 pub mod outcome;
+pub mod parallel;
 pub mod plot;
 pub mod population;
 pub mod run_figures;
@@ -23,3 +32,5 @@ pub mod scenario_runs;
 pub mod simulation;
 pub mod table;
 pub mod time_series;
+pub mod traffic;
+pub mod turn_order;

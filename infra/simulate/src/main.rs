@@ -1,47 +1,40 @@
-//! Runs the simulation. It prints tables over all seeds and the figures as `name=value` lines, and writes a CSV
-//! file and a picture of each scenario.
+//! Runs the simulation. It prints the figures as `name=value` lines. Without ceilings it also prints tables over all
+//! seeds, and writes a CSV file and a picture of each scenario.
 //!
 //! Run it with `make simulate`.
 
-use std::{error::Error, fs, path::PathBuf, process::ExitCode, time::Instant};
+use std::{error::Error, fs, process::ExitCode, time::Instant};
 
-use vestibule_simulate::{
-    plot,
-    scenario::{NAMES, Scenario},
-    scenario_runs::run_all,
-    table,
-};
-
-/// The least visitors: the rates of a scenario need some.
-const VISITORS_MIN: u32 = 100;
+use vestibule_simulate::{arguments::Arguments, crowd_runs::run_crowds, plot, scenario_runs::run_all, table};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let started = Instant::now();
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, visitors, seed, seeds, folder] = &arguments[..] else {
-        return Err("usage: vestibule-simulate SCENARIO|all VISITORS SEED SEEDS FOLDER".into());
-    };
-    let (visitors, seed, seeds): (u32, u64, u64) = (visitors.parse()?, seed.parse()?, seeds.parse()?);
-    if visitors < VISITORS_MIN {
-        return Err(format!("VISITORS must be at least {VISITORS_MIN}").into());
-    }
-    if seeds == 0 {
-        return Err("SEEDS must be at least 1".into());
-    }
-    let folder = PathBuf::from(folder);
-    fs::create_dir_all(&folder)?;
-    let names = if name == "all" {
-        NAMES.to_vec()
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let arguments = Arguments::parse(&given)?;
+    let has_violations = if arguments.has_ceilings {
+        simulate_crowds(arguments)
     } else {
-        vec![&**name]
+        simulate_scenarios(arguments)?
     };
-    let by_name = |name: &str| {
-        let unknown = || format!("there is no scenario {name}; choose one of {}", NAMES.join(", "));
-        Scenario::by_name(name, visitors, seed).ok_or_else(unknown)
-    };
-    let scenarios = names.into_iter().map(by_name).collect::<Result<_, _>>()?;
+    println!("wall_s={:.1}", started.elapsed().as_secs_f64());
+    Ok(ExitCode::from(u8::from(has_violations)))
+}
 
-    let all = run_all(scenarios, seeds);
+/// Returns whether a run violated a promise.
+fn simulate_crowds(arguments: Arguments) -> bool {
+    let mut has_violations = false;
+    for runs in run_crowds(arguments.scenarios, arguments.seeds) {
+        println!("{}", runs.format_figures());
+        has_violations |= runs.has_violations();
+    }
+    has_violations
+}
+
+/// Returns whether a run violated a promise.
+fn simulate_scenarios(arguments: Arguments) -> Result<bool, Box<dyn Error>> {
+    let folder = arguments.folder;
+    fs::create_dir_all(&folder)?;
+    let all = run_all(arguments.scenarios, arguments.seeds);
     let mut has_violations = false;
     for runs in &all {
         runs.time_series().write_csv(&folder)?;
@@ -55,6 +48,5 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         }
     }
     print!("{}", table::format_tables(&all));
-    println!("wall_s={:.1}", started.elapsed().as_secs_f64());
-    Ok(ExitCode::from(u8::from(has_violations)))
+    Ok(has_violations)
 }

@@ -1,11 +1,11 @@
 //! The visitors of one scenario, drawn from its seed.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vestibule_domain::id::EntryId;
 
-use crate::scenario::{Arrivals, Scenario, ServiceTime};
+use crate::scenario::{Arrivals, Scenario, ServiceTime, VisitorProfile};
 
 /// How a visitor behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,63 @@ pub enum Behavior {
     LeavesAt(u64),
     /// Stops polling at this time of the simulation, in milliseconds, and does not say so.
     VanishesAt(u64),
+    /// Follows the protocol, but the phone falls asleep in line.
+    Sleeps {
+        /// When it falls asleep, in percent of the wait that is expected at entering.
+        from_percent: u8,
+        /// How long after the expected turn it wakes, in milliseconds.
+        oversleeps_ms: u32,
+    },
+    /// As [`Behavior::Sleeps`], from the time of entering on.
+    SleepsBetween {
+        /// When the phone falls asleep, in milliseconds of the simulation.
+        from_ms: u32,
+        /// When it wakes, in milliseconds of the simulation.
+        until_ms: u32,
+    },
+    /// Enters, and sends nothing any more.
+    Fake,
+}
+
+impl Behavior {
+    /// Whether the visitor keeps to the protocol at this time: polls as told, and claims.
+    pub fn is_following(self, now_ms: u64) -> bool {
+        match self {
+            Self::Punctual | Self::Impatient | Self::LeavesAt(_) | Self::Sleeps { .. } => true,
+            Self::VanishesAt(at_ms) => now_ms < at_ms,
+            Self::SleepsBetween { .. } => !self.is_asleep(now_ms),
+            Self::Late | Self::Fake => false,
+        }
+    }
+
+    /// Whether the phone sleeps at this time.
+    pub fn is_asleep(self, now_ms: u64) -> bool {
+        match self {
+            Self::SleepsBetween { from_ms, until_ms } => {
+                (u64::from(from_ms)..u64::from(until_ms)).contains(&now_ms)
+            }
+            _ => false,
+        }
+    }
+
+    /// The behavior of a visitor who has entered and whose wait is expected to be this long.
+    #[must_use]
+    pub fn after_entering(self, now_ms: u64, eta_ms: u64) -> Self {
+        match self {
+            Self::Sleeps {
+                from_percent,
+                oversleeps_ms,
+            } => Self::SleepsBetween {
+                from_ms: narrow(now_ms + eta_ms.saturating_mul(from_percent.into()) / 100),
+                until_ms: narrow(now_ms.saturating_add(eta_ms)).saturating_add(oversleeps_ms),
+            },
+            other => other,
+        }
+    }
+}
+
+fn narrow(ms: u64) -> u32 {
+    u32::try_from(ms).unwrap_or(u32::MAX)
 }
 
 /// One visitor.
@@ -44,6 +101,10 @@ pub struct Population {
     pub visitor_by_id: HashMap<EntryId, u32>,
 }
 
+/// A phone that falls asleep does so within this percentage of the expected wait, and wakes this long after the expected
+/// turn, in milliseconds.
+const SLEEP_FROM_PERCENT_MAX: u8 = 90;
+const OVERSLEEPS_MS: Range<u32> = 120_000..900_000;
 /// A visitor who leaves or vanishes does so within this time after arrival, in seconds.
 const PATIENCE_SECONDS: f64 = 1_800.0;
 
@@ -82,20 +143,7 @@ fn entry_id(number: u32) -> EntryId {
 
 fn draw_visitor(rng: &mut StdRng, scenario: &Scenario) -> Visitor {
     let arrives_at_ms = ms(draw_arrival_seconds(rng, scenario.arrivals));
-    let profile = scenario.visitor_profile;
-    let kind = rng.random::<f64>();
-    let end_ms = arrives_at_ms + ms(rng.random::<f64>() * PATIENCE_SECONDS);
-    let behavior = if kind < profile.vanish {
-        Behavior::VanishesAt(end_ms)
-    } else if kind < profile.vanish + profile.leave {
-        Behavior::LeavesAt(end_ms)
-    } else if kind < profile.vanish + profile.leave + profile.impatient {
-        Behavior::Impatient
-    } else if kind < profile.vanish + profile.leave + profile.impatient + profile.late {
-        Behavior::Late
-    } else {
-        Behavior::Punctual
-    };
+    let behavior = draw_behavior(rng, scenario.visitor_profile, arrives_at_ms);
     let stay_seconds = match scenario.service_time {
         ServiceTime::LogNormal { mean_seconds, sigma } => {
             Some(mean_seconds * (sigma * draw_normal(rng) - sigma * sigma / 2.0).exp())
@@ -108,6 +156,31 @@ fn draw_visitor(rng: &mut StdRng, scenario: &Scenario) -> Visitor {
         stay_ms: stay_seconds.map(ms),
         behavior,
     }
+}
+
+fn draw_behavior(rng: &mut StdRng, profile: VisitorProfile, arrives_at_ms: u64) -> Behavior {
+    let mut kind = rng.random::<f64>();
+    let end_ms = arrives_at_ms + ms(rng.random::<f64>() * PATIENCE_SECONDS);
+    let shares = [
+        (profile.vanish, Behavior::VanishesAt(end_ms)),
+        (profile.leave, Behavior::LeavesAt(end_ms)),
+        (profile.impatient, Behavior::Impatient),
+        (profile.late, Behavior::Late),
+        (profile.fake, Behavior::Fake),
+    ];
+    for (share, behavior) in shares {
+        if kind < share {
+            return behavior;
+        }
+        kind -= share;
+    }
+    if kind < profile.sleep {
+        return Behavior::Sleeps {
+            from_percent: rng.random_range(0..SLEEP_FROM_PERCENT_MAX),
+            oversleeps_ms: rng.random_range(OVERSLEEPS_MS),
+        };
+    }
+    Behavior::Punctual
 }
 
 fn draw_arrival_seconds(rng: &mut StdRng, arrivals: Arrivals) -> f64 {

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use vestibule_domain::{poll_pacing::HELD_BUDGET, settings::Settings};
 
+use crate::deployment::Deployment;
+
 /// When visitors arrive.
 #[derive(Debug, Clone, Copy)]
 pub enum Arrivals {
@@ -56,6 +58,10 @@ pub struct VisitorProfile {
     pub impatient: f64,
     /// The share that polls later than told: after one and a half times `claim_seconds`.
     pub late: f64,
+    /// The share whose phones fall asleep in line and wake after the turn would have come.
+    pub sleep: f64,
+    /// The share that enters and never sends another request.
+    pub fake: f64,
 }
 
 /// When the promoter runs. While it is down, requests run fallback ticks.
@@ -82,6 +88,13 @@ pub enum Operator {
     /// moves, and each visitor is told to poll late. Then the operator raises pace and capacity to the maximum,
     /// and the turns of visitors far back in line come at once.
     Extreme,
+    /// The operator multiplies pace and capacity once.
+    RaisesRate {
+        /// When, in milliseconds of the simulation.
+        at_ms: u64,
+        /// The factor.
+        factor: u32,
+    },
 }
 
 /// How late requests are.
@@ -121,9 +134,11 @@ pub struct Scenario {
     pub held_budget: u64,
     /// While the API refuses all requests with 503 and the line stands, in milliseconds of the simulation.
     pub outage_ms: Option<Range<u64>>,
+    /// What stands between the visitors and the line.
+    pub deployment: Deployment,
 }
 
-/// The names of all scenarios.
+/// The names of the scenarios without ceilings.
 pub const NAMES: [&str; 11] = [
     "flash",
     "wave",
@@ -144,7 +159,15 @@ const SESSION_SECONDS: u32 = 600;
 
 impl Scenario {
     /// The scenario of this name, or `None`. The rate of service grows with the number of visitors, so waits do not.
+    ///
+    /// Presence is off: the polls of fixed clients are counted and not sent, so they check in nowhere.
     pub fn by_name(name: &str, visitors: u32, seed: u64) -> Option<Self> {
+        let mut scenario = Self::with_presence(name, visitors, seed)?;
+        scenario.settings.presence_seconds = 0;
+        Some(scenario)
+    }
+
+    fn with_presence(name: &str, visitors: u32, seed: u64) -> Option<Self> {
         let name = *NAMES.iter().find(|scenario| **scenario == name)?;
         let served_per_second = f64::from(visitors) / SERVED_IN_SECONDS;
         let usual = Self {
@@ -167,6 +190,7 @@ impl Scenario {
             network: Network::Usual,
             held_budget: HELD_BUDGET.into(),
             outage_ms: None,
+            deployment: Deployment::default(),
         };
         Some(match name {
             // The capacity is the limit: nearly all slots are taken most of the time.
@@ -248,7 +272,7 @@ impl Scenario {
 
 /// Settings with this pace, in batches of ten seconds each.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn with_pace(per_second: f64, capacity: f64) -> Settings {
+pub(crate) fn with_pace(per_second: f64, capacity: f64) -> Settings {
     Settings {
         capacity: (capacity.ceil() as u32).max(1),
         batch: ((per_second * 10.0).ceil() as u32).max(1),

@@ -1,19 +1,10 @@
 //! Runs scenarios with several seeds, each with paced and with fixed clients, on all cores. All visitors of a
 //! run share the chances of that run, so only many runs show how often an estimate is right.
 
-use std::{
-    num::NonZero,
-    panic::resume_unwind,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
-
 use crate::{
     estimate_accuracy::{AccuracySums, WAIT_BOUNDS_SECONDS},
     outcome::{Outcome, Sample},
+    parallel::run_on_all_cores,
     run_figures::RunFigures,
     scenario::Scenario,
     simulation::{Clients, run_scenario},
@@ -102,7 +93,8 @@ pub fn run_all(scenarios: Vec<Scenario>, seeds: u64) -> Vec<ScenarioRuns> {
             }
         }
     }
-    let mut runs = run_on_all_cores(&jobs).into_iter();
+    let run = |(scenario, clients): &(Scenario, Clients)| RunSummary::from(run_scenario(scenario, *clients));
+    let mut runs = run_on_all_cores(&jobs, run).into_iter();
     let mut collect = |scenario| {
         let (mut paced, mut fixed) = (Vec::new(), Vec::new());
         for _ in 0..seeds {
@@ -116,34 +108,6 @@ pub fn run_all(scenarios: Vec<Scenario>, seeds: u64) -> Vec<ScenarioRuns> {
         }
     };
     scenarios.into_iter().map(&mut collect).collect()
-}
-
-/// Runs the jobs on all cores. The results have the order of the jobs.
-fn run_on_all_cores(jobs: &[(Scenario, Clients)]) -> Vec<RunSummary> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((scenario, clients)) = jobs.get(index) else {
-                return;
-            };
-            let summary = RunSummary::from(run_scenario(scenario, *clients));
-            done.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push((index, summary));
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.min(jobs.len())).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            worker.join().unwrap_or_else(|panic| resume_unwind(panic));
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, summary)| summary).collect()
 }
 
 #[cfg(test)]

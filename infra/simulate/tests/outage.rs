@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use vestibule_domain::{poll_pacing::HELD_BUDGET, settings::Settings};
 use vestibule_simulate::{
+    deployment::Deployment,
     outcome::Outcome,
     scenario::{Arrivals, Network, Operator, Promoter, Scenario, ServiceTime, VisitorProfile},
     simulation::{Clients, run_scenario},
@@ -53,6 +54,7 @@ fn line(served_in_seconds: f64, seed: u64) -> Scenario {
         network: Network::Usual,
         held_budget: HELD_BUDGET.into(),
         outage_ms: Some(OUTAGE.start as u64 * 1_000..OUTAGE.end as u64 * 1_000),
+        deployment: Deployment::default(),
     }
 }
 

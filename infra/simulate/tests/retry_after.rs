@@ -3,6 +3,7 @@
 
 use vestibule_domain::settings::Settings;
 use vestibule_simulate::{
+    deployment::Deployment,
     run_figures::RunFigures,
     scenario::{Arrivals, Network, Operator, Promoter, Scenario, ServiceTime, VisitorProfile},
     simulation::{Clients, run_scenario},
@@ -27,6 +28,7 @@ fn extremes(seed: u64, visitor_profile: VisitorProfile) -> Scenario {
         network: Network::Slow,
         held_budget: 0,
         outage_ms: None,
+        deployment: Deployment::default(),
     }
 }
 
@@ -57,7 +59,7 @@ fn a_punctual_visitor_never_loses_a_turn() {
         "{polls_mean:.1} polls each, {settings_changes} changes, retry_after_ms up to {retry_after_ms_max}"
     );
     assert!(
-        polls_mean > 1.0 && settings_changes > u64::from(SEEDS) * 15 && retry_after_ms_max >= 40_000,
+        polls_mean > 1.0 && settings_changes > u64::from(SEEDS) * 15 && retry_after_ms_max >= 30_000,
         "the runs were not extreme: {polls_mean} polls, {settings_changes} changes, {retry_after_ms_max} ms"
     );
 }

@@ -5,6 +5,8 @@
 pub enum Clients {
     /// They follow `retry_after_ms`, and their polls may be held.
     Paced,
+    /// They read the public document while far from the head, and follow `retry_after_ms` near it.
+    Following,
     /// They poll every three seconds, whatever the answer says.
     Fixed,
 }

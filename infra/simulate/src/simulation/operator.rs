@@ -16,6 +16,7 @@ impl Simulation {
             Operator::Absent => u64::MAX,
             Operator::Moderate => self.events_rng.random_range(120_000..300_000),
             Operator::Extreme => 10_000,
+            Operator::RaisesRate { at_ms, .. } => at_ms,
         }
     }
 
@@ -24,10 +25,15 @@ impl Simulation {
         let after_ms = match self.scenario.operator {
             Operator::Extreme => self.draw_extreme_change(),
             Operator::Absent | Operator::Moderate => self.draw_moderate_change(),
+            Operator::RaisesRate { factor, .. } => {
+                self.settings.batch = self.settings.batch.saturating_mul(factor);
+                self.settings.capacity = self.settings.capacity.saturating_mul(factor);
+                u64::MAX
+            }
         };
         self.outcome.settings_changes += 1;
         self.apply_settings();
-        self.now_ms + after_ms
+        self.now_ms.saturating_add(after_ms)
     }
 
     /// Applies the settings of the run to the line.

@@ -2,13 +2,17 @@
 
 use rand::RngExt;
 use vestibule_domain::{
-    change::{Change, Event},
+    change::{Change, EndReason, Event},
     id::EntryId,
 };
 use vestibule_line::{JournalLine, LineHistory, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
 
 use super::state::{Simulation, resolve};
-use crate::{outcome::Sample, scenario::Promoter};
+use crate::{
+    ceilings::{POLL_COST, PROMOTION_COST, TICK_COST},
+    outcome::Sample,
+    scenario::Promoter,
+};
 
 /// The time between two samples, in milliseconds.
 pub const SAMPLE_MS: u64 = 10_000;
@@ -36,8 +40,11 @@ impl Simulation {
             min_watermark: None,
             history: LineHistory::default(),
         };
+        // On Lambda a process holds one poll, and reads its entry once a second.
+        self.charge_slot(POLL_COST * self.held_polls);
         for _ in 0..PROMOTE_CALLS_MAX {
             let promoted = resolve(self.line.promote(&self.queue, order)).expect("the queue exists");
+            self.charge_slot(TICK_COST + PROMOTION_COST * promoted.promoted);
             (self.sample.waiting, self.sample.ready, self.sample.active) =
                 (promoted.waiting, promoted.ready, promoted.active);
             if !promoted.has_more {
@@ -45,6 +52,12 @@ impl Simulation {
             }
         }
         self.flush_journal();
+        if self.settings.can_promote() && self.checker.may_admit(self.now_ms) {
+            let (now_ms, presence_ms) = (self.now_ms, self.settings.presence_ms());
+            let visitors = &self.visitors;
+            let attendance = |visitor: u32| visitors[visitor as usize].attendance(now_ms, presence_ms);
+            self.turn_order.check_head(now_ms, attendance);
+        }
         if self.now_ms >= self.outcome.samples.len() as u64 * SAMPLE_MS {
             let sample = Sample {
                 at_ms: self.now_ms,
@@ -95,8 +108,9 @@ impl Simulation {
             let records = resolve(records).expect("the queue exists");
             let changes = || records.iter().flat_map(|record| &record.changes);
             let ends: Vec<_> = changes().filter_map(Change::visit_end).collect();
-            // The line ends visits that timed out before it promotes entries into their slots.
-            self.checker.release_slots(ends.len() as u64);
+            // The line ends visits that timed out before it promotes entries into their slots. An absent one had none.
+            let absences = changes().filter(|change| is_absence(change)).count();
+            self.checker.release_slots((ends.len() - absences) as u64);
             self.visit_ends.extend(ends);
             let promoted: Vec<u32> = changes()
                 .filter_map(promoted_id)
@@ -106,7 +120,7 @@ impl Simulation {
                 .iter()
                 .map(|visitor| self.visitors[*visitor as usize].turn)
                 .collect();
-            self.checker.admit(self.now_ms, &turns);
+            self.record_admission(&turns);
             self.sample.served += promoted.len() as u64;
             for visitor in promoted {
                 self.receive_turn(visitor);
@@ -119,6 +133,16 @@ impl Simulation {
             }
         }
     }
+}
+
+fn is_absence(change: &Change) -> bool {
+    matches!(
+        change.event,
+        Event::Ended {
+            how: EndReason::Absence,
+            ..
+        }
+    )
 }
 
 fn promoted_id(change: &Change) -> Option<EntryId> {

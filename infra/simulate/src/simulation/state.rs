@@ -24,18 +24,22 @@ use vestibule_line_memory::MemoryLine;
 
 use super::{
     availability::Availability,
+    cdn::Cdn,
     clients::{Clients, FIXED_POLL_MS},
+    follower::Follower,
+    front_door::FrontDoor,
     poll_schedule::PollSchedule,
     process::{PROCESSES, Process},
-    visitor_state::{Step, VisitorState},
+    public_document::PublicDocuments,
+    visitor_state::{Session, Step, VisitorState},
 };
 use crate::{
-    estimate_accuracy::EstimateAccuracy,
     event_queue::EventQueue,
     invariant_checker::InvariantChecker,
     outcome::{Outcome, Sample, VisitorOutcome},
-    population::{Behavior, Population},
+    population::Population,
     scenario::{Network, Scenario},
+    turn_order::TurnOrder,
 };
 
 /// The start of each run, in Unix milliseconds: 2026-09-01T00:00:00Z.
@@ -49,6 +53,12 @@ pub(super) struct Simulation {
     pub(super) clients: Clients,
     pub(super) visitors: Vec<VisitorState>,
     pub(super) visitor_by_id: HashMap<EntryId, u32>,
+    /// The clients that follow the public document, by visitor.
+    pub(super) followers: Vec<Follower>,
+    pub(super) documents: PublicDocuments,
+    pub(super) cdn: Cdn,
+    /// `None` in a deployment without ceilings.
+    pub(super) front_door: Option<FrontDoor>,
     pub(super) entered: u32,
     pub(super) line: MemoryLine,
     pub(super) queue: QueueId,
@@ -64,6 +74,8 @@ pub(super) struct Simulation {
     /// The snapshot of the queue that requests use, as a function's process caches it.
     pub(super) view: QueueView,
     pub(super) forecast: Forecast,
+    /// The expected wait of the last visitor in line by that snapshot, in milliseconds.
+    pub(super) last_eta_ms: u64,
     pub(super) viewed_at_ms: u64,
     pub(super) held_polls: u64,
     /// The processes that share the requests of paced clients.
@@ -74,6 +86,7 @@ pub(super) struct Simulation {
     pub(super) fixed_polls_at_ms: u64,
     pub(super) visit_ends: Vec<VisitEnd>,
     pub(super) checker: InvariantChecker,
+    pub(super) turn_order: TurnOrder,
     pub(super) sample: Sample,
     pub(super) outcome: Outcome,
 }
@@ -92,7 +105,9 @@ impl Simulation {
             turn: 0,
             step: Step::Enter,
             held_since_ms: 0,
+            checked_in_at_ms: None,
             refusals: 0,
+            session: Session::default(),
             outcome: VisitorOutcome::default(),
         };
         let visitors: Vec<_> = ids.into_iter().zip(visitors).map(state).collect();
@@ -100,25 +115,8 @@ impl Simulation {
         let time = clock_us.clone();
         let line = MemoryLine::with_clock(Arc::new(move || time.load(Ordering::Relaxed)));
         let queue: QueueId = "SIMULATION:1".parse().expect("the text is a valid queue id");
-        let is_punctual = |visitor: &VisitorState| visitor.drawn.behavior == Behavior::Punctual;
-        let outcome = Outcome {
-            visitors: Vec::new(),
-            is_punctual: visitors.iter().map(is_punctual).collect(),
-            lost_turns: 0,
-            no_shows: 0,
-            left: 0,
-            served: 0,
-            overshoot: 0,
-            out_of_order: 0,
-            settings_changes: 0,
-            held_max: 0,
-            retry_after_ms_max: 0,
-            polls_per_second: Vec::new(),
-            refused_visitors: 0,
-            return_ms_max: 0,
-            estimates: EstimateAccuracy::new(scenario.visitors),
-            samples: Vec::new(),
-        };
+        let behaviors = visitors.iter().map(|visitor| visitor.drawn.behavior);
+        let outcome = Outcome::new(behaviors);
         let settings = scenario.settings.clone();
         let first = configuration(&settings, 0);
         let configured = line.configure(&queue, &first, true);
@@ -130,6 +128,13 @@ impl Simulation {
         Self {
             scenario: scenario.clone(),
             clients,
+            followers: match clients {
+                Clients::Following => vec![Follower::default(); visitors.len()],
+                Clients::Paced | Clients::Fixed => Vec::new(),
+            },
+            documents: PublicDocuments::default(),
+            cdn: Cdn::new(scenario.deployment.cdn),
+            front_door: scenario.deployment.ceilings.as_ref().map(FrontDoor::new),
             entered: 0,
             line,
             queue,
@@ -140,10 +145,12 @@ impl Simulation {
             events_rng: StdRng::seed_from_u64(scenario.seed ^ EVENTS_SEED),
             event_queue: EventQueue::new(visitors.len()),
             checker: InvariantChecker::new(&settings),
+            turn_order: TurnOrder::new(settings.has_presence()),
             settings,
             settings_order: 0,
             availability: Availability::BeforeOutage,
             forecast: view.forecast(),
+            last_eta_ms: 0,
             view,
             viewed_at_ms: 0,
             held_polls: 0,
@@ -168,6 +175,7 @@ impl Simulation {
         if self.now_ms - self.viewed_at_ms >= self.view_ms_max() {
             self.view = resolve(self.line.queue_view(&self.queue)).expect("the queue exists");
             self.forecast = self.view.forecast();
+            self.last_eta_ms = self.forecast.eta_ms(self.view.in_line());
             self.viewed_at_ms = self.now_ms;
         }
     }

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+#
+# Measures what a crowd costs the origin and what its visitors are told: clients over HTTP, through nginx, against a Redis of
+# its own. The argument is the number of clients.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+need_redis
+VESTIBULE_NGINX=$(need_nginx)
+export VESTIBULE_NGINX
+# Each held poll has two connections, which count at both ends. More connections are open at the start.
+ulimit -n "$(ulimit -Hn)"
+
+# Two builds: a single one would also give the runner the features that only tests enable.
+cargo build --profile local --locked --package vestibule-local
+cargo build --profile local --locked --package vestibule-tests --bin bench-crowd
+
+binaries=${CARGO_TARGET_DIR:-$root/target}/local
+export VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
+infra/servers.sh run --only redis -- "$binaries/bench-crowd" "$@"

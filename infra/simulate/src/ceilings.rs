@@ -1,0 +1,174 @@
+//! How many requests per second each part of a deployment serves, and what each request costs the hash slot of the
+//! queue.
+
+/// Requests per second that API Gateway serves for all REST APIs of an account.
+const GATEWAY_PER_SECOND: u32 = 10_000;
+/// Requests that it serves at once.
+const GATEWAY_BURST: u32 = 5_000;
+/// Requests per second that Lambda serves for each unit of concurrency.
+pub const REQUESTS_PER_EXECUTION: u32 = 10;
+/// Entry polls per second that one hash slot of ElastiCache Serverless answers.
+pub const SERVERLESS_SLOT_POLLS: u32 = 2_900;
+/// The default of the parameter `HeldBudget`.
+pub const HELD_BUDGET: u64 = 200;
+
+/// What an entry poll costs the slot. The costs of other requests are relative to it.
+pub const POLL_COST: u64 = 1_000;
+/// What it costs to promote one entry, and to flush its journal record: `make bench-line` measures 4 µs for the
+/// promotion, where a poll takes 25 µs.
+pub const PROMOTION_COST: u64 = 250;
+/// What a tick costs that promotes no entry: the script, the snapshot and the journal.
+pub const TICK_COST: u64 = 5_000;
+/// What it costs to read how far a lane has moved, for the answer to a visitor far from the head.
+pub const LANE_COST: u64 = 300;
+/// What reading the snapshot of the queue costs per request. A process reads it once a second for a fifth of a poll,
+/// and serves about ten requests in that time.
+const SNAPSHOT_COST: u64 = 20;
+
+/// The requests that reach a deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// Read the public document, from a CDN.
+    Document,
+    /// Enter the line.
+    Enter,
+    /// Leave the line.
+    Leave,
+    /// Ask for the status of an entry.
+    Status,
+    /// Claim a turn.
+    Claim,
+    /// Ask whether a visitor may act, by the protected service.
+    Validate,
+    /// Complete a visit, by the protected service.
+    Complete,
+}
+
+/// The functions that serve the requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Function {
+    /// Serves the public document.
+    Document,
+    /// Serves entering and leaving.
+    Enter,
+    /// Serves status requests.
+    Status,
+    /// Serves claims.
+    Claim,
+    /// Serves the protected service.
+    Validate,
+}
+
+/// The number of functions.
+pub const FUNCTIONS: usize = 5;
+
+/// The ceilings of a deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ceilings {
+    /// Requests per second that the gateway serves.
+    pub gateway_per_second: u32,
+    /// Requests that the gateway serves at once.
+    pub gateway_burst: u32,
+    /// The reserved concurrency of each [`Function`].
+    pub concurrency: [u32; FUNCTIONS],
+    /// Entry polls per second that the hash slot of the queue answers.
+    pub slot_polls_per_second: u32,
+}
+
+impl Ceilings {
+    /// The defaults of `template.yaml`, with a cache whose hash slot answers this many entry polls per second.
+    pub fn with_slot(slot_polls_per_second: u32) -> Self {
+        Self {
+            gateway_per_second: GATEWAY_PER_SECOND,
+            gateway_burst: GATEWAY_BURST,
+            concurrency: [100, 200, 300, 50, 100],
+            slot_polls_per_second,
+        }
+    }
+
+    /// Sets the reserved concurrency of a function, as its parameter does.
+    #[must_use]
+    pub fn with_concurrency(mut self, function: Function, concurrency: u32) -> Self {
+        self.concurrency[function as usize] = concurrency;
+        self
+    }
+
+    /// Requests per second that a function serves.
+    pub fn function_per_second(&self, function: Function) -> u32 {
+        self.concurrency[function as usize] * REQUESTS_PER_EXECUTION
+    }
+}
+
+impl Route {
+    /// The function that serves the request.
+    pub fn function(self) -> Function {
+        match self {
+            Self::Document => Function::Document,
+            Self::Enter | Self::Leave => Function::Enter,
+            Self::Status => Function::Status,
+            Self::Claim => Function::Claim,
+            Self::Validate | Self::Complete => Function::Validate,
+        }
+    }
+
+    /// Whether the gateway throttles the route by a limit of its own, which is that of the function. A request beyond it
+    /// takes nothing from the limit of the account.
+    pub fn has_own_throttle(self) -> bool {
+        matches!(self, Self::Document | Self::Enter | Self::Claim | Self::Validate)
+    }
+
+    /// What the request costs the slot, by the ECPU of its script: 12.7 for `enter` and 9.5 for `status`.
+    pub fn slot_cost(self) -> u64 {
+        let script = match self {
+            Self::Document => 0,
+            Self::Status | Self::Validate => POLL_COST,
+            Self::Enter | Self::Leave | Self::Claim | Self::Complete => 1_300,
+        };
+        script + SNAPSHOT_COST
+    }
+
+    /// Whether the protected service sends the request, and not the visitor.
+    pub fn is_of_service(self) -> bool {
+        matches!(self, Self::Validate | Self::Complete)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ceilings_are_the_defaults_of_the_template() {
+        let template = include_str!("../../../template.yaml");
+        let default_of = |parameter: &str| -> u64 {
+            let declared = template.split(&format!("\n  {parameter}:\n")).nth(1);
+            let default = declared.and_then(|text| text.split("Default: ").nth(1));
+            let number = default.and_then(|text| text.lines().next()?.parse().ok());
+            number.expect("the template declares the parameter")
+        };
+        let ceilings = Ceilings::with_slot(SERVERLESS_SLOT_POLLS);
+        for (function, name) in [
+            (Function::Document, "Document"),
+            (Function::Enter, "Enter"),
+            (Function::Status, "Status"),
+            (Function::Claim, "Claim"),
+            (Function::Validate, "Validate"),
+        ] {
+            let concurrency = default_of(&format!("{name}Concurrency"));
+            assert_eq!(
+                u64::from(ceilings.concurrency[function as usize]),
+                concurrency,
+                "{name}"
+            );
+            if function != Function::Status {
+                let throttle = default_of(&format!("{name}ThrottleRate"));
+                assert_eq!(
+                    u64::from(ceilings.function_per_second(function)),
+                    throttle,
+                    "{name}"
+                );
+            }
+        }
+        assert_eq!(HELD_BUDGET, default_of("HeldBudget"));
+    }
+}
