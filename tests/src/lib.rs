@@ -1,11 +1,13 @@
 //! The harness that the suites share.
 
+pub mod absent_head;
 pub mod api;
 pub mod caching_proxy;
 pub mod captured_output;
 pub mod chaos;
 pub mod cluster;
 pub mod entries;
+pub mod follower;
 pub mod functions;
 pub mod in_process;
 pub mod lambda;

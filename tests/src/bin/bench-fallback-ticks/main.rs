@@ -72,8 +72,10 @@ impl Bench {
         let folder = tempfile::tempdir()?;
         let backup = Arc::new(FileBackup::open(folder.path().join("store"))?);
         let queue = fresh_queue();
-        let settings =
-            json!({ "capacity": 1_000_000, "batch": PACE, "interval_seconds": 1, "claim_seconds": 600 });
+        // Only the visitors at the end of the line poll, and the others are to be promoted without it.
+        let settings = json!({
+            "capacity": 1_000_000, "batch": PACE, "interval_seconds": 1, "claim_seconds": 600, "presence_seconds": 0,
+        });
         let settings = settings.as_object().ok_or("an object")?;
         let configuration = configuration(&Settings::from_map(settings)?);
         line.configure(&queue, &configuration, true).await?;

@@ -7,6 +7,7 @@
 //! run by turns, and the program prints the ratio of their figures as `NAME_vs_old`. `--rounds N` sets the number of
 //! rounds.
 
+mod absent;
 mod compare;
 mod http;
 mod load;
@@ -75,6 +76,7 @@ async fn measure(url: String) -> Result<(), Box<dyn Error>> {
     };
     rounds::measure_enter(&bench).await?;
     memory::measure_million(&bench).await?;
+    absent::measure_absent(&bench).await?;
     http::measure_rates(&bench.url).await
 }
 

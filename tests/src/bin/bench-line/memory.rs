@@ -33,7 +33,7 @@ const MILLION: usize = 1_000_000;
 const STATUS_CALLS_EACH: usize = 800;
 const ROUNDS: usize = 11;
 
-/// Prints `bytes_per_waiting_entry`, `status_vs_zrank`, `promote_1000_ms` and
+/// Prints `bytes_per_waiting_entry`, `status_vs_zrank`, `check_in_vs_zrank`, `promote_1000_ms` and
 /// `ping_worst_ms_during_promote_50000`.
 pub(crate) async fn measure_million(bench: &Bench) -> Result<(), Box<dyn Error>> {
     let client = Client::open(bench.url.as_str())?;
@@ -58,18 +58,12 @@ pub(crate) async fn measure_million(bench: &Bench) -> Result<(), Box<dyn Error>>
     let bytes_each = weight as f64 / MILLION as f64;
     println!("bytes_per_waiting_entry={bytes_each:.1}");
 
-    let mut ratios = Vec::new();
-    for round in 0..ROUNDS {
-        // The order alternates, so that drift of the machine affects both alike.
-        let ratio = if round % 2 == 0 {
-            let raw = measure_zrank(&client, &queue, &ids).await?;
-            measure_status(bench, &queue, &ids).await? / raw
-        } else {
-            measure_status(bench, &queue, &ids).await? / measure_zrank(&client, &queue, &ids).await?
-        };
-        ratios.push(ratio);
-    }
-    println!("status_vs_zrank={:.3}", median(ratios));
+    let status = measure_vs_zrank(bench, &client, &queue, &ids, LookupKind::Status).await?;
+    println!("status_vs_zrank={status:.3}");
+    // A tick sets up to which place visitors are called. Nearly all entries of the measurement are behind it.
+    bench.line.promote(&queue, tick_order(0)).await?;
+    let check_in = measure_vs_zrank(bench, &client, &queue, &ids, LookupKind::CheckIn).await?;
+    println!("check_in_vs_zrank={check_in:.3}");
     measure_promote(bench, &client, &queue).await
 }
 
@@ -142,10 +136,42 @@ async fn measure_zrank(
     Ok(throughput(callers, STATUS_CALLS_EACH, call).await)
 }
 
-async fn measure_status(
+/// How a caller asks for the status of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LookupKind {
+    /// As the operator does.
+    Status,
+    /// As the visitor does, who checks in by it.
+    CheckIn,
+}
+
+/// The calls per second, relative to a raw `ZRANK`: the median over rounds.
+async fn measure_vs_zrank(
+    bench: &Bench,
+    client: &Client,
+    queue: &QueueId,
+    ids: &Arc<Vec<EntryId>>,
+    kind: LookupKind,
+) -> Result<f64, Box<dyn Error>> {
+    let mut ratios = Vec::new();
+    for round in 0..ROUNDS {
+        // The order alternates, so that drift of the machine affects both alike.
+        let ratio = if round % 2 == 0 {
+            let raw = measure_zrank(client, queue, ids).await?;
+            measure_lookups(bench, queue, ids, kind).await? / raw
+        } else {
+            measure_lookups(bench, queue, ids, kind).await? / measure_zrank(client, queue, ids).await?
+        };
+        ratios.push(ratio);
+    }
+    Ok(median(ratios))
+}
+
+async fn measure_lookups(
     bench: &Bench,
     queue: &QueueId,
     ids: &Arc<Vec<EntryId>>,
+    kind: LookupKind,
 ) -> Result<f64, Box<dyn Error>> {
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -156,12 +182,16 @@ async fn measure_status(
             queue: queue.clone(),
         });
     }
-    let call = |caller: Caller<RedisLine>, n: usize| async move {
-        caller
-            .connection
-            .status(&caller.queue, nth_id(&caller.ids, n))
-            .await
-            .expect("status");
+    let call = move |caller: Caller<RedisLine>, n: usize| async move {
+        let id = nth_id(&caller.ids, n);
+        let lookup = match kind {
+            LookupKind::Status => caller.connection.status(&caller.queue, id).await,
+            LookupKind::CheckIn => {
+                let answer = caller.connection.check_in(&caller.queue, id).await;
+                answer.map(|answer| answer.lookup)
+            }
+        };
+        lookup.expect("the entry is waiting");
         caller
     };
     Ok(throughput(callers, STATUS_CALLS_EACH, call).await)
@@ -169,6 +199,11 @@ async fn measure_status(
 
 /// Promotes 50,000 entries in chunks while another client sends one `PING` after the other.
 async fn measure_promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), Box<dyn Error>> {
+    // No visitor checks in here, and only visitors who do are promoted.
+    let mut without_presence = configuration(10_000_000, 1_000_000);
+    without_presence.settings.presence_seconds = 0;
+    "without-presence".clone_into(&mut without_presence.revision);
+    bench.line.configure(queue, &without_presence, false).await?;
     // The token bucket of a restored queue is empty. One interval fills it.
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     let mut connection = client.get_connection_manager().await?;

@@ -55,6 +55,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let queue: QueueId = "bench:restore".parse()?;
     let settings = Settings {
+        // No visitor polls here, and only visitors who check in are promoted.
+        presence_seconds: 0,
         capacity: 10_000_000,
         batch: 100,
         interval_seconds: 1,

@@ -13,6 +13,8 @@ pub(crate) struct ShownEstimate {
     pub(crate) high_s: u64,
     /// The true wait from then on, in milliseconds.
     pub(crate) wait_ms: u64,
+    /// Whether the client computed it from a document. If not, it is of an answer about the entry.
+    pub(crate) is_by_document: bool,
 }
 
 impl ShownEstimate {
@@ -21,13 +23,18 @@ impl ShownEstimate {
     }
 
     /// The distance of the middle of the range from the wait, relative to the wait.
-    #[allow(clippy::cast_precision_loss)] // Waits are short.
     fn relative_error(&self) -> f64 {
+        self.relative_bias().abs()
+    }
+
+    /// How much the middle of the range is longer than the wait, relative to the wait.
+    #[allow(clippy::cast_precision_loss)] // Waits are short.
+    fn relative_bias(&self) -> f64 {
         let (middle_s, wait_s) = (
             (self.low_s + self.high_s) as f64 / 2.0,
             self.wait_ms as f64 / 1_000.0,
         );
-        (middle_s - wait_s).abs() / wait_s.max(ERROR_BASE_S_MIN)
+        (middle_s - wait_s) / wait_s.max(ERROR_BASE_S_MIN)
     }
 }
 
@@ -41,15 +48,20 @@ pub(crate) fn coverage(estimates: &[ShownEstimate]) -> f64 {
         / estimates.len().max(1) as f64
 }
 
-#[allow(clippy::cast_precision_loss)]
 pub(crate) fn mean_relative_error(estimates: &[ShownEstimate]) -> f64 {
-    estimates.iter().map(ShownEstimate::relative_error).sum::<f64>() / estimates.len().max(1) as f64
+    mean(estimates, ShownEstimate::relative_error)
 }
 
-/// Prints the coverage and the error by the length of the wait.
+#[allow(clippy::cast_precision_loss)]
+fn mean(estimates: &[ShownEstimate], number: fn(&ShownEstimate) -> f64) -> f64 {
+    let sum = estimates.iter().fold(0.0, |sum, estimate| sum + number(estimate));
+    sum / estimates.len().max(1) as f64
+}
+
+/// Prints the coverage, the error and the bias by the length of the wait.
 pub(crate) fn print_table(estimates: &mut [ShownEstimate]) {
     estimates.sort_unstable_by_key(|estimate| estimate.wait_ms);
-    println!("wait           estimates  coverage  mean relative error");
+    println!("wait           estimates  coverage  mean relative error  mean bias");
     let (mut rest, mut from_s) = (&*estimates, 0);
     for to_s in BOUNDS_S.into_iter().chain([u64::MAX]) {
         let (these, longer) =
@@ -61,10 +73,11 @@ pub(crate) fn print_table(estimates: &mut [ShownEstimate]) {
         };
         if !these.is_empty() {
             println!(
-                "{name:<13}{:>11}{:>10.3}{:>21.3}",
+                "{name:<13}{:>11}{:>10.3}{:>21.3}{:>11.3}",
                 these.len(),
                 coverage(these),
-                mean_relative_error(these)
+                mean_relative_error(these),
+                mean(these, ShownEstimate::relative_bias)
             );
         }
         (rest, from_s) = (longer, to_s);

@@ -1,0 +1,73 @@
+//! Measures how long a tick delays other clients of Redis while many entries at the head of the line are absent.
+
+use std::{
+    error::Error,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use redis::{Client, aio::ConnectionManager};
+use vestibule_tests::absent_head::AbsentHead;
+
+use crate::{Bench, load::median};
+
+const ABSENT: u64 = 100_000;
+/// The number of entries that a tick promotes.
+const BATCH: u64 = 50;
+const TICKS: u64 = 20;
+const ROUNDS: usize = 5;
+/// The time in which the `PING`s have begun.
+const SETTLING: Duration = Duration::from_millis(2);
+
+/// Prints `ping_worst_ms_beside_tick`, the median over many ticks, the same with 100,000 absent entries at the head, and
+/// the ratio of the two.
+pub(crate) async fn measure_absent(bench: &Bench) -> Result<(), Box<dyn Error>> {
+    let client = Client::open(bench.url.as_str())?;
+    let (mut usual, mut beside_absent) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        usual.extend(measure_ticks(bench, &client, 0).await?);
+        beside_absent.extend(measure_ticks(bench, &client, ABSENT).await?);
+    }
+    let (usual_ms, absent_ms) = (median(usual), median(beside_absent));
+    println!("ping_worst_ms_beside_tick={usual_ms:.3}");
+    println!("ping_worst_ms_beside_tick_with_{ABSENT}_absent={absent_ms:.3}");
+    println!("ping_worst_absent_ratio={:.2}", absent_ms / usual_ms);
+    Ok(())
+}
+
+/// The slowest `PING` beside each of some ticks, in milliseconds.
+async fn measure_ticks(bench: &Bench, client: &Client, absent: u64) -> Result<Vec<f64>, Box<dyn Error>> {
+    let mut head = AbsentHead::open(&bench.url, absent).await;
+    head.add_present_visitors(BATCH * TICKS).await;
+    let mut worst = Vec::new();
+    for _ in 0..TICKS {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let pings = tokio::spawn(find_worst_ping(
+            client.get_connection_manager().await?,
+            is_done.clone(),
+        ));
+        tokio::time::sleep(SETTLING).await;
+        let promotion = head.tick(BATCH).await;
+        is_done.store(true, Ordering::Relaxed);
+        worst.push(pings.await?);
+        assert_eq!(promotion.promoted, BATCH, "a full batch");
+    }
+    Ok(worst)
+}
+
+/// Sends one `PING` after the other, and returns the longest time in milliseconds.
+async fn find_worst_ping(mut connection: ConnectionManager, is_done: Arc<AtomicBool>) -> f64 {
+    let mut worst_ms = 0.0f64;
+    while !is_done.load(Ordering::Relaxed) {
+        let started = Instant::now();
+        redis::cmd("PING")
+            .query_async::<()>(&mut connection)
+            .await
+            .expect("PING");
+        worst_ms = worst_ms.max(started.elapsed().as_secs_f64() * 1_000.0);
+    }
+    worst_ms
+}

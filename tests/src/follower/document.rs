@@ -1,0 +1,151 @@
+//! What the public document of a queue says about one entry that waits: `web/document.js`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::entry::{EntryAnswer, WaitRange};
+
+/// A visitor reads the document about six times in each halving of the wait.
+const REFRESHES_PER_WAIT: f64 = 6.0;
+/// The bounds of the interval of reading, in milliseconds, before the first document has told them.
+const REFRESH_NEAR_MS: f64 = 3_000.0;
+const REFRESH_FAR_MS: f64 = 60_000.0;
+const WINDOW_ENTRIES_MIN: f64 = 500.0;
+const WINDOW_SECONDS: f64 = 60.0;
+const WINDOW_GROWTH: f64 = 4.0;
+/// An entry at most so many windows behind the boundary is near.
+const WINDOWS_NEAR: f64 = 2.0;
+
+/// The public document of a queue, as far as a follower reads it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Document {
+    /// The number of resets of the queue.
+    pub generation: u64,
+    /// The number of restores of the queue.
+    pub epoch: u64,
+    /// Line time, in Unix milliseconds.
+    pub now_ms: u64,
+    /// How far each lane has moved.
+    pub lanes: BTreeMap<u8, LaneMarks>,
+    state: String,
+    /// Entries per second; `None` before any were served.
+    rate: Option<f64>,
+    refresh_near_ms: f64,
+    refresh_far_ms: f64,
+}
+
+/// How far a lane has moved.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct LaneMarks {
+    /// Up to this place, entries are called.
+    pub check_in_through: u64,
+    /// Up to this place, entries have had their turn.
+    pub passed_through: u64,
+    /// How many entries have had their turn, less those that came back to a place in line.
+    pub gone_ahead: i64,
+}
+
+impl Document {
+    /// The order of documents: a later one has a greater key.
+    pub fn order(&self) -> (u64, u64, u64) {
+        (self.generation, self.epoch, self.now_ms)
+    }
+
+    /// Whether the document calls the entry to check in.
+    pub(super) fn calls(&self, entry: &EntryAnswer) -> bool {
+        let lane = entry.lane.and_then(|lane| self.lanes.get(&lane));
+        lane.zip(entry.place)
+            .is_some_and(|(marks, place)| marks.check_in_through >= place)
+    }
+
+    /// The position of a far entry at the time of this document, from the position and the count `gone_ahead` of the
+    /// entry's answer. It may be less than 1, and a later one may be higher. `None` for an entry that is not far.
+    pub fn unclamped_position(&self, entry: &EntryAnswer) -> Option<i64> {
+        let marks = self.lanes.get(&entry.lane?)?;
+        Some(i64::try_from(entry.position?).ok()? - (marks.gone_ahead - entry.gone_ahead?))
+    }
+
+    /// The expected wait in milliseconds: infinite if the line stands still, `None` if the document does not tell.
+    fn wait_ms(&self, position: Option<u64>) -> Option<f64> {
+        if self.state == "paused" || self.state == "closed" || self.rate == Some(0.0) {
+            return Some(f64::INFINITY);
+        }
+        Some(as_f64(position?) / self.rate? * 1_000.0)
+    }
+}
+
+/// The bounds of the interval at which the document is read, in milliseconds.
+pub(super) fn refresh_bounds_ms(document: Option<&Document>) -> (f64, f64) {
+    let (near_ms, far_ms) = document.map_or((REFRESH_NEAR_MS, REFRESH_FAR_MS), |document| {
+        (document.refresh_near_ms, document.refresh_far_ms)
+    });
+    (near_ms, far_ms.max(near_ms))
+}
+
+/// The interval at which the document is read, in milliseconds: a sixth of the expected wait, within the bounds. The
+/// wait is that of the document, or else of the entry's answer, which is `age_ms` old.
+pub(super) fn refresh_ms(
+    entry: &EntryAnswer,
+    age_ms: f64,
+    position: Option<u64>,
+    document: Option<&Document>,
+) -> f64 {
+    let (near_ms, far_ms) = refresh_bounds_ms(document);
+    let by_answer = || Some(entry.estimated_wait_seconds?.middle_ms() - age_ms);
+    let expected_ms = document
+        .and_then(|document| document.wait_ms(position))
+        .or_else(by_answer)
+        .unwrap_or(if document.is_some() { f64::INFINITY } else { 0.0 });
+    (expected_ms / REFRESHES_PER_WAIT).max(near_ms).min(far_ms)
+}
+
+/// The expected wait as a range: that of the entry's answer, scaled to the position and the rate of a newer document.
+pub(super) fn estimate(
+    entry: &EntryAnswer,
+    position: Option<u64>,
+    newer: Option<&Document>,
+) -> Option<WaitRange> {
+    let range = entry
+        .estimated_wait_seconds
+        .filter(|_| entry.state == "waiting")?;
+    let Some(expected_ms) = newer.and_then(|document| document.wait_ms(position)) else {
+        return Some(range);
+    };
+    if expected_ms.is_infinite() {
+        return None;
+    }
+    Some(range.scale(expected_ms / range.middle_ms().max(1.0)))
+}
+
+/// Whether the entry is within two windows of the boundary up to which entries are called. `web/document.js` explains
+/// the estimate of the number of entries in the window.
+pub(super) fn is_near_boundary(
+    entry: &EntryAnswer,
+    position: Option<u64>,
+    document: Option<&Document>,
+) -> bool {
+    let marks = document
+        .zip(entry.lane)
+        .and_then(|(document, lane)| document.lanes.get(&lane));
+    let share = match (marks, entry.place) {
+        (Some(marks), Some(place)) if marks.passed_through > 0 && place > marks.passed_through => {
+            as_f64(marks.check_in_through.saturating_sub(marks.passed_through))
+                / as_f64(place - marks.passed_through)
+        }
+        _ => 0.0,
+    };
+    let Some(position) = position.map(as_f64) else {
+        return share >= 1.0 / (1.0 + WINDOWS_NEAR);
+    };
+    let rate = document.and_then(|document| document.rate).unwrap_or(0.0);
+    let window_min = WINDOW_ENTRIES_MIN.max(WINDOW_SECONDS * rate);
+    let window = (share * position).max(window_min).min(WINDOW_GROWTH * window_min);
+    position <= (1.0 + WINDOWS_NEAR) * window
+}
+
+/// Positions and distances are far below 2^53, and precise enough above.
+#[allow(clippy::cast_precision_loss)]
+fn as_f64(number: u64) -> f64 {
+    number as f64
+}

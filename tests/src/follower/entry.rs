@@ -1,0 +1,97 @@
+//! What an answer about the entry tells the client about its next request: `web/entry.js`.
+
+use serde::Deserialize;
+
+/// How long the server may hold a poll of a visible page, in seconds.
+const HOLD_SECONDS_VISIBLE: u32 = 5;
+/// The shortest interval of polls, in milliseconds, whatever the server says.
+const POLL_MS_MIN: f64 = 250.0;
+const BACKOFF_MS_BOUND_MIN: f64 = 2_000.0;
+const BACKOFF_MS_BOUND_MAX: f64 = 12_000.0;
+const BACKOFF_SHARE_OF_INTERVAL: f64 = 0.3;
+
+/// An answer about the entry, as far as a follower reads it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct EntryAnswer {
+    /// The token of the entry.
+    pub token: String,
+    /// The number of the visit.
+    pub visit: u64,
+    /// The state of the entry.
+    pub state: String,
+    /// The order of the entry in line.
+    pub place: Option<u64>,
+    /// The lane of the entry.
+    pub lane: Option<u8>,
+    /// The position in the lane; 1 for the head.
+    pub position: Option<u64>,
+    /// How many entries of the lane had had their turn. Only a far entry has this.
+    pub gone_ahead: Option<i64>,
+    /// When a far entry is asked again, in milliseconds.
+    pub look_after_ms: Option<f64>,
+    /// When a client that ignores the document asks again, in milliseconds.
+    pub retry_after_ms: f64,
+    /// The expected wait.
+    pub estimated_wait_seconds: Option<WaitRange>,
+    /// Until when a ready entry can be claimed, in Unix milliseconds.
+    pub claim_by_ms: Option<u64>,
+    pub(super) pass: Option<String>,
+    pub(super) target_url: Option<String>,
+}
+
+/// A range of expected waits, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct WaitRange {
+    /// The shortest.
+    pub low: u64,
+    /// The longest.
+    pub high: u64,
+}
+
+impl WaitRange {
+    #[allow(clippy::cast_precision_loss)] // Waits are short.
+    pub(super) fn middle_ms(self) -> f64 {
+        (self.low + self.high) as f64 / 2.0 * 1_000.0
+    }
+
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )]
+    pub(super) fn scale(self, factor: f64) -> Self {
+        Self {
+            low: (self.low as f64 * factor).floor() as u64,
+            high: (self.high as f64 * factor).ceil() as u64,
+        }
+    }
+}
+
+impl EntryAnswer {
+    /// Whether the entry waits far from the head, so that a client may follow the public document.
+    pub fn is_far_from_head(&self) -> bool {
+        self.state == "waiting" && self.place.is_some() && self.lane.is_some() && self.look_after_ms.is_some()
+    }
+
+    /// The interval after which a client that does not follow the document asks again, in milliseconds.
+    pub(super) fn poll_ms(&self) -> f64 {
+        self.retry_after_ms.max(POLL_MS_MIN)
+    }
+
+    /// How long the server may hold a poll, in seconds.
+    pub(super) fn hold_seconds(&self) -> u32 {
+        if self.state == "waiting" {
+            HOLD_SECONDS_VISIBLE
+        } else {
+            0
+        }
+    }
+}
+
+/// The bound of the random part of the backoff after a failed request about the entry, in milliseconds.
+pub(super) fn backoff_bound_ms(entry: Option<&EntryAnswer>) -> f64 {
+    let share_ms = entry.map_or(f64::INFINITY, |entry| {
+        BACKOFF_SHARE_OF_INTERVAL * entry.retry_after_ms
+    });
+    share_ms.clamp(BACKOFF_MS_BOUND_MIN, BACKOFF_MS_BOUND_MAX)
+}

@@ -1,0 +1,294 @@
+//! The follower: decides which request to send next and when. `web/follower.js`.
+
+use std::sync::Arc;
+
+use super::{
+    backoff_ms,
+    document::{Document, estimate, is_near_boundary, refresh_bounds_ms, refresh_ms},
+    document_reader::DocumentReader,
+    entry::{EntryAnswer, WaitRange, backoff_bound_ms},
+};
+
+/// The wait after a refused claim, in milliseconds, if the server sets none.
+const CLAIM_RETRY_MS: f64 = 2_000.0;
+
+/// A request that the follower wants to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestKind {
+    /// Enter the queue.
+    Enter,
+    /// Ask the entry, with a poll that the server may hold.
+    Status {
+        /// For how long, in seconds.
+        hold_seconds: u32,
+    },
+    /// Claim the turn.
+    Claim,
+    /// Read the public document.
+    Document,
+}
+
+/// The next request, and when to send it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NextRequest {
+    /// The request.
+    pub kind: RequestKind,
+    /// When to send it, in milliseconds of the follower's clock. It may be past.
+    pub at_ms: f64,
+}
+
+/// A request that failed, or was refused for now.
+#[derive(Debug, Clone, Copy)]
+pub struct Failure {
+    /// The kind of the request.
+    pub kind: RequestKind,
+    /// The status of the answer; 0 without an answer.
+    pub status: u16,
+    /// `Retry-After`, in milliseconds; 0 without one.
+    pub retry_after_ms: f64,
+}
+
+/// The follower of one visit. Times are milliseconds of a monotonic clock of the caller.
+#[derive(Debug)]
+pub struct Follower {
+    /// Whether it follows the document. If not, it polls at `retry_after_ms`, which is correct too.
+    reads_documents: bool,
+    reader: DocumentReader,
+    is_joining: bool,
+    entry: Option<EntryAnswer>,
+    entry_at_ms: f64,
+    /// The newest document at the time of the last answer about the entry.
+    document_at_answer: Option<Arc<Document>>,
+    lowest_position: Option<u64>,
+    failures: u32,
+    retry_at_ms: f64,
+    is_claim_refused: bool,
+    active_since_ms: f64,
+}
+
+impl Follower {
+    /// A visitor who is about to enter.
+    pub fn new(reads_documents: bool, now_ms: f64) -> Self {
+        Self {
+            reads_documents,
+            reader: DocumentReader::new(),
+            is_joining: true,
+            entry: None,
+            entry_at_ms: now_ms,
+            document_at_answer: None,
+            lowest_position: None,
+            failures: 0,
+            retry_at_ms: now_ms,
+            is_claim_refused: false,
+            active_since_ms: f64::INFINITY,
+        }
+    }
+
+    /// The visitor comes back after a time without any request, with the token of the entry.
+    pub fn rejoin(&mut self, now_ms: f64) {
+        self.is_joining = true;
+        self.failures = 0;
+        self.retry_at_ms = now_ms;
+    }
+
+    /// The visit has ended. The next request enters again.
+    pub fn forget_entry(&mut self, now_ms: f64) {
+        *self = Self::new(self.reads_documents, now_ms);
+    }
+
+    /// The last answer about the entry.
+    pub fn entry(&self) -> Option<&EntryAnswer> {
+        self.entry.as_ref()
+    }
+
+    /// The server has answered a request about the entry.
+    pub fn receive_entry(&mut self, entry: EntryAnswer, now_ms: f64) {
+        let was_far = self.is_far();
+        let was_active = self.entry.as_ref().is_some_and(|entry| entry.state == "active");
+        let is_same_visit = self
+            .entry
+            .as_ref()
+            .is_some_and(|before| before.visit == entry.visit);
+        let lowest = self.lowest_position.filter(|_| is_same_visit);
+        self.lowest_position = lowest.into_iter().chain(entry.position).min();
+        if entry.state != "active" {
+            self.active_since_ms = f64::INFINITY;
+        } else if !was_active {
+            (self.active_since_ms, self.reader.due_ms) = (now_ms, now_ms);
+        }
+        self.entry = Some(entry);
+        (self.entry_at_ms, self.retry_at_ms) = (now_ms, now_ms);
+        self.failures = 0;
+        (self.is_joining, self.is_claim_refused) = (false, false);
+        self.document_at_answer.clone_from(&self.reader.newest);
+        if self.is_far() {
+            if !was_far {
+                self.reader.start(now_ms);
+            }
+            let refresh_ms = self.refresh_ms(now_ms);
+            self.reader.schedule_after_entry(refresh_ms, now_ms);
+        }
+    }
+
+    /// A cache or the server has answered with the public document. Returns whether it is newer than the ones before.
+    pub fn receive_document(&mut self, document: Document, now_ms: f64) -> bool {
+        let is_newer = self.reader.receive(document, now_ms);
+        if is_newer && self.is_far() {
+            let position = self.unclamped_position().map(|position| position.max(1));
+            let position = position.and_then(|position| u64::try_from(position).ok());
+            self.lowest_position = self.lowest_position.into_iter().chain(position).min();
+        }
+        let refresh_ms = self.refresh_ms(now_ms);
+        self.reader.schedule(refresh_ms, now_ms);
+        is_newer
+    }
+
+    /// A request failed, or was refused for now.
+    pub fn receive_failure(&mut self, failure: Failure, now_ms: f64) {
+        if failure.kind == RequestKind::Document {
+            return self.reader.postpone(now_ms, failure.retry_after_ms);
+        }
+        self.is_claim_refused = failure.kind == RequestKind::Claim && failure.status == 409;
+        if self.is_claim_refused {
+            let retry_ms = if failure.retry_after_ms > 0.0 {
+                failure.retry_after_ms
+            } else {
+                CLAIM_RETRY_MS
+            };
+            self.retry_at_ms = now_ms + retry_ms;
+            return;
+        }
+        let bound_ms = backoff_bound_ms(self.entry.as_ref());
+        self.retry_at_ms = now_ms + backoff_ms(failure.retry_after_ms, self.failures, bound_ms);
+        self.failures += 1;
+    }
+
+    /// The next request.
+    pub fn next_request(&self) -> NextRequest {
+        let Some(entry) = &self.entry else {
+            return self.at_retry(RequestKind::Enter);
+        };
+        if self.is_joining {
+            return self.at_retry(RequestKind::Status { hold_seconds: 0 });
+        }
+        if entry.state == "ready" && !self.is_claim_refused {
+            return self.at_retry(RequestKind::Claim);
+        }
+        if !self.is_far() {
+            let poll_at_ms = self.poll_at_ms(entry);
+            return if self.needs_target(entry) && self.reader.due_ms < poll_at_ms {
+                self.document_request()
+            } else {
+                self.status_request(entry, poll_at_ms)
+            };
+        }
+        let look_at_ms = self.look_at_ms(entry).max(self.retry_at_ms);
+        if look_at_ms <= self.reader.due_ms {
+            self.status_request(entry, look_at_ms)
+        } else {
+            self.document_request()
+        }
+    }
+
+    /// The lowest position so far in the visit, which the visitor sees. `None` if the entry does not wait.
+    pub fn shown_position(&self) -> Option<u64> {
+        let entry = self.entry.as_ref().filter(|entry| entry.state == "waiting")?;
+        self.lowest_position.filter(|_| entry.position.is_some())
+    }
+
+    /// The position of the last answer or, for a far entry, that of a newer document. Unlike the shown position it may
+    /// rise. `None` if the entry does not wait.
+    pub fn unclamped_position(&self) -> Option<i64> {
+        let entry = self.entry.as_ref().filter(|entry| entry.state == "waiting")?;
+        let by_document = self.newer_document().filter(|_| self.is_far());
+        by_document
+            .and_then(|document| document.unclamped_position(entry))
+            .or_else(|| i64::try_from(entry.position?).ok())
+    }
+
+    /// The expected wait that the visitor sees.
+    pub fn shown_estimate(&self) -> Option<WaitRange> {
+        let newer = self.newer_document().filter(|_| self.is_far());
+        estimate(self.entry.as_ref()?, self.shown_position(), newer)
+    }
+
+    /// The newest document, if it came after the last answer about the entry.
+    pub fn newer_document(&self) -> Option<&Document> {
+        let newest = self.reader.newest.as_ref()?;
+        let is_newer = self
+            .document_at_answer
+            .as_ref()
+            .is_none_or(|before| !Arc::ptr_eq(before, newest));
+        is_newer.then_some(newest)
+    }
+
+    /// Whether the visitor follows the document.
+    pub fn is_far(&self) -> bool {
+        self.reads_documents && self.entry.as_ref().is_some_and(EntryAnswer::is_far_from_head)
+    }
+
+    fn at_retry(&self, kind: RequestKind) -> NextRequest {
+        let at_ms = self.retry_at_ms;
+        NextRequest { kind, at_ms }
+    }
+
+    fn document_request(&self) -> NextRequest {
+        NextRequest {
+            kind: RequestKind::Document,
+            at_ms: self.reader.due_ms,
+        }
+    }
+
+    fn status_request(&self, entry: &EntryAnswer, at_ms: f64) -> NextRequest {
+        let can_be_held = !self.is_far() || self.is_called_since_answer(entry);
+        let hold_seconds = if can_be_held { entry.hold_seconds() } else { 0 };
+        NextRequest {
+            kind: RequestKind::Status { hold_seconds },
+            at_ms,
+        }
+    }
+
+    fn poll_at_ms(&self, entry: &EntryAnswer) -> f64 {
+        if self.failures > 0 || self.is_claim_refused {
+            self.retry_at_ms
+        } else {
+            self.entry_at_ms + entry.poll_ms()
+        }
+    }
+
+    /// When to ask an entry that was far from the head in the last answer.
+    fn look_at_ms(&self, entry: &EntryAnswer) -> f64 {
+        let newest = self.reader.newest.as_deref();
+        let (near_ms, _) = refresh_bounds_ms(newest);
+        let mut at_ms = self.entry_at_ms + entry.look_after_ms.unwrap_or(f64::INFINITY);
+        if self.is_called_since_answer(entry) {
+            at_ms = at_ms.min(self.reader.received_at_ms.max(self.entry_at_ms + near_ms));
+        }
+        if is_near_boundary(entry, self.shown_position(), newest) {
+            at_ms = at_ms.min(self.reader.stale_at_ms().max(self.poll_at_ms(entry)));
+        }
+        at_ms
+    }
+
+    /// Whether a newer document than the last answer calls the entry.
+    fn is_called_since_answer(&self, entry: &EntryAnswer) -> bool {
+        self.newer_document()
+            .is_some_and(|document| document.calls(entry))
+    }
+
+    fn refresh_ms(&self, now_ms: f64) -> f64 {
+        let newest = self.reader.newest.as_deref();
+        let (_, far_ms) = refresh_bounds_ms(newest);
+        self.entry.as_ref().map_or(far_ms, |entry| {
+            refresh_ms(entry, now_ms - self.entry_at_ms, self.shown_position(), newest)
+        })
+    }
+
+    /// Only a document that came after the turn has the address to which the page sends an active visitor.
+    fn needs_target(&self, entry: &EntryAnswer) -> bool {
+        self.reads_documents
+            && entry.pass.is_some()
+            && entry.target_url.is_none()
+            && self.reader.received_at_ms < self.active_since_ms
+    }
+}
