@@ -20,6 +20,7 @@ use uuid::Uuid;
 use vestibule_tests::{
     caching_proxy::CachingProxy,
     in_process::{InProcessApi, QUEUE, entry_path},
+    waiting::poll_until,
 };
 
 const READERS: usize = 200;
@@ -164,6 +165,20 @@ async fn a_document_is_renewed_after_its_time() {
         assert!(Instant::now() < until, "the cache still answers {document}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    // The log of the proxy has what the origin counts, also the renewals in the background.
+    let counts = || {
+        let logged = scene.proxy.origin_requests();
+        let documents = logged.iter().filter(|request| request.path == document_path());
+        let counted = scene.requests.count("GET", &document_path());
+        let entered = scene.requests.count("POST", &entries_path());
+        (documents.count(), logged.len(), counted, counted + entered)
+    };
+    poll_until(
+        MAX_AGE,
+        async || counts(),
+        |(documents, all, counted, all_counted)| *counted >= 2 && documents == counted && all == all_counted,
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
