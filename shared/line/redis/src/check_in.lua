@@ -30,14 +30,17 @@ local keys = { waiting = waiting, ready = ready, active = active, visits = visit
   seen = seen, state = state }
 local place = tonumber(redis.call('ZSCORE', waiting, id))
 -- Nearly all who ask are waiting. Then nothing else of the queue is needed but that it is whole.
-if place and redis.call('EXISTS', config) == 1 then
+if place then
   local lane = find_lane(place)
-  local progress, clock_ms = read_lane(state, lane), read_presence_ms(state)
-  if clock_ms and place <= progress.check_in_through then
-    mark_present(keys, id, place, progress, clock_ms)
-    redis.call('HINCRBY', state, 'check_ins', 1)
+  local line, lane_text, clock = unpack(redis.call('HMGET', state, 'line', 'lane_' .. lane, 'presence'))
+  if line then
+    local progress, clock_ms = parse_lane(lane, lane_text), parse_presence_ms(clock)
+    if clock_ms and place <= progress.check_in_through then
+      lane_text = mark_present(keys, id, place, progress, clock_ms) or lane_text
+      redis.call('HINCRBY', state, 'check_ins', 1)
+    end
+    return { 'waiting', place, find_position(keys, id, place, progress), lane_text or '' }
   end
-  return { 'waiting', place, find_position(keys, id, place, progress), redis.call('HGET', state, 'lane_' .. lane) or '' }
 end
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then

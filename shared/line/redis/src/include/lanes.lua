@@ -7,6 +7,7 @@ local LANE_PLACES = 1125899906842624 -- 2^50: the places of one lane
 local WINDOW_ENTRIES_MIN = 500
 local SPEED_AVERAGED_MS = 20000
 local SPEED_MEASURED_MS = 1000
+local LANE_PATTERN = '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)'
 
 local function find_lane(place)
   return (place - place % LANE_PLACES) / LANE_PLACES
@@ -25,24 +26,23 @@ local function parse_lane(lane, text)
     return { check_in_through = find_lane_top(lane), passed_through = find_lane_bottom(lane), gone_ahead = 0,
       speed = 0, speed_at_ms = 0, speed_gone_ahead = 0, absent = 0 }
   end
-  local numbers = {}
-  for number in string.gmatch(text, '%S+') do
-    numbers[#numbers + 1] = tonumber(number)
-  end
-  local progress = {}
-  progress.check_in_through, progress.passed_through, progress.gone_ahead, progress.speed, progress.speed_at_ms,
-    progress.speed_gone_ahead, progress.absent = unpack(numbers)
-  return progress
+  local check_in_through, passed_through, gone_ahead, speed, speed_at_ms, speed_gone_ahead, absent =
+    string.match(text, LANE_PATTERN)
+  return { check_in_through = tonumber(check_in_through), passed_through = tonumber(passed_through),
+    gone_ahead = tonumber(gone_ahead), speed = tonumber(speed), speed_at_ms = tonumber(speed_at_ms),
+    speed_gone_ahead = tonumber(speed_gone_ahead), absent = tonumber(absent) }
 end
 
 local function read_lane(state, lane)
   return parse_lane(lane, redis.call('HGET', state, 'lane_' .. lane))
 end
 
+-- Returns the text that it stores.
 local function write_lane(state, lane, progress)
-  redis.call('HSET', state, 'lane_' .. lane, string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f',
-    progress.check_in_through, progress.passed_through, progress.gone_ahead, progress.speed, progress.speed_at_ms,
-    progress.speed_gone_ahead, progress.absent))
+  local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f', progress.check_in_through, progress.passed_through,
+    progress.gone_ahead, progress.speed, progress.speed_at_ms, progress.speed_gone_ahead, progress.absent)
+  redis.call('HSET', state, 'lane_' .. lane, text)
+  return text
 end
 
 local function write_lanes(state, lanes)
@@ -91,14 +91,19 @@ local function count_between(set, from, through)
   return redis.call('ZCOUNT', set, string.format('(%.0f', from), string.format('%.0f', through))
 end
 
+-- Counts the entries of a sorted set of places that are in a lane before this one.
+local function count_before_lane(set, lane)
+  return lane == 0 and 0 or redis.call('ZCOUNT', set, '-inf', string.format('(%.0f', find_lane_bottom(lane)))
+end
+
 -- The position of a waiting entry in its lane: 1 for the head. Absent entries do not count.
 local function find_position(keys, id, place, progress)
-  local below = string.format('(%.0f', find_lane_bottom(find_lane(place)))
+  local lane = find_lane(place)
   local own_rank = place <= progress.passed_through and redis.call('ZRANK', keys.present, id)
   if own_rank then
-    return own_rank - redis.call('ZCOUNT', keys.present, '-inf', below) + 1
+    return own_rank - count_before_lane(keys.present, lane) + 1
   end
-  local rank = redis.call('ZRANK', keys.waiting, id) - redis.call('ZCOUNT', keys.waiting, '-inf', below)
+  local rank = redis.call('ZRANK', keys.waiting, id) - count_before_lane(keys.waiting, lane)
   return place > progress.passed_through and rank - progress.absent + 1 or rank + 1
 end
 

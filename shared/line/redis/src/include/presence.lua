@@ -2,23 +2,27 @@
 -- the last check-in of an entry by the presence clock, in milliseconds, and the negative of it once the entry is not
 -- present any more. Include `lanes` before this file.
 
--- Reads the presence clock, in milliseconds. Returns nil while presence is switched off.
-local function read_presence_ms(state)
-  local clock = redis.call('HGET', state, 'presence')
+-- Reads the presence clock, in milliseconds, from the field `presence`. Returns nil while presence is switched off.
+local function parse_presence_ms(clock)
   return clock and tonumber(string.match(clock, '^%d+'))
 end
 
--- Marks a called waiting entry as present and last seen at `seen_ms`. `progress` is that of its lane.
+local function read_presence_ms(state)
+  return parse_presence_ms(redis.call('HGET', state, 'presence'))
+end
+
+-- Marks a called waiting entry as present and last seen at `seen_ms`. `progress` is that of its lane. Returns what the
+-- lane's field has if that changed.
 local function mark_present(keys, id, place, progress, seen_ms)
   if place > progress.check_in_through then
     return
   end
+  redis.call('ZADD', keys.seen, 'GT', string.format('%.0f', seen_ms), id)
   if redis.call('ZADD', keys.present, string.format('%.0f', place), id) == 1 and place <= progress.passed_through then
     -- An absent entry is back: the visitors behind it have one more ahead.
     progress.gone_ahead, progress.absent = progress.gone_ahead - 1, progress.absent - 1
-    write_lane(keys.state, find_lane(place), progress)
+    return write_lane(keys.state, find_lane(place), progress)
   end
-  redis.call('ZADD', keys.seen, 'GT', string.format('%.0f', seen_ms), id)
 end
 
 -- The presence time that counts as the last check-in of a visitor who enters: such a visitor is present for `call_ms`.
