@@ -185,7 +185,7 @@ impl QueueCache {
 
     async fn read_snapshot(&self, queue: &QueueId) -> CachedAnswer {
         let asked_at = Instant::now();
-        match self.line.queue_view(queue).await {
+        match self.line.recent_queue_view(queue).await {
             Ok(view) => {
                 self.tick_history.record_view(queue, view.last_tick);
                 let ids = IdKey::derive_for_queue(&self.root, queue, &view.configuration.salt);

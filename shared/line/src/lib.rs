@@ -37,7 +37,7 @@ pub use self::{
     journal_line::JournalLine,
     line_error::LineError,
     promotion_line::PromotionLine,
-    queue_line::QueueLine,
+    queue_line::{QueueLine, VIEW_AGE_MAX},
     recovery_line::RecoveryLine,
     restored_entries::RestoredEntries,
     tick_subscription::{Subscribers, Tick, TickSubscription},

@@ -1,15 +1,27 @@
 //! What every capability of a line includes: the view of a queue, and a sign of life.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use vestibule_domain::{id::QueueId, lane::LaneProgress};
 
 use super::{EvictionPolicy, LineError, QueueView};
+
+/// How old a view may be that many processes share.
+pub const VIEW_AGE_MAX: Duration = Duration::from_secs(1);
 
 /// The state of a queue, which every user of a line may read.
 #[async_trait]
 pub trait QueueLine: Send + Sync + 'static {
     /// Returns the current state of the queue: its configuration, counts, clocks and averages.
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError>;
+
+    /// Returns the state of the queue for one of many processes that all need it once a second. Its
+    /// counts may be up to [`VIEW_AGE_MAX`] old. Its configuration, version, clocks and heartbeat are
+    /// current.
+    async fn recent_queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        self.queue_view(queue).await
+    }
 
     /// Returns how far a lane has moved. An answer that names a position reads this after the
     /// position: the view, which is cached, may count fewer entries than have gone ahead by then.

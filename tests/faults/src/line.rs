@@ -50,6 +50,24 @@ impl FaultyLine {
     fn line(&self) -> Arc<dyn Line> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    async fn read_view(
+        &self,
+        queue: &QueueId,
+        reading: impl Future<Output = Result<QueueView, LineError>>,
+    ) -> Result<QueueView, LineError> {
+        if let Some(view) = self.faults.frozen_view() {
+            return Ok(view);
+        }
+        let call = self
+            .faults
+            .begin("queue_view", Some(queue))
+            .await
+            .map_err(line_error)?;
+        let view = reading.await;
+        call.end().await.map_err(line_error)?;
+        view
+    }
 }
 
 fn line_error(fault: Fault) -> LineError {
@@ -79,17 +97,13 @@ macro_rules! decorate {
 #[async_trait]
 impl QueueLine for FaultyLine {
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        if let Some(view) = self.faults.frozen_view() {
-            return Ok(view);
-        }
-        let call = self
-            .faults
-            .begin("queue_view", Some(queue))
-            .await
-            .map_err(line_error)?;
-        let view = self.line().queue_view(queue).await;
-        call.end().await.map_err(line_error)?;
-        view
+        let line = self.line();
+        self.read_view(queue, line.queue_view(queue)).await
+    }
+
+    async fn recent_queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        let line = self.line();
+        self.read_view(queue, line.recent_queue_view(queue)).await
     }
 
     async fn lane_progress(&self, queue: &QueueId, lane: u8) -> Result<LaneProgress, LineError> {

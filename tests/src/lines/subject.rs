@@ -99,6 +99,12 @@ impl Subject {
         }
     }
 
+    /// Whether the processes of this line share views. Those of the line in memory are always current.
+    #[must_use]
+    pub fn shares_views(&self) -> bool {
+        matches!(self.handle, LineHandle::Redis(_))
+    }
+
     /// Another queue of the same line and clock, created with these settings.
     pub async fn open_sibling(&self, settings: Settings) -> Self {
         let mut other = self.sibling();

@@ -7,6 +7,7 @@ mod check;
 mod claim_and_leave;
 mod clock;
 mod clock_offset;
+mod command_arguments;
 mod concurrent_promoters;
 mod configure;
 mod dead_letters;
@@ -29,6 +30,7 @@ mod presence;
 mod previous_visits;
 mod promote_chunks;
 mod queue_view;
+mod recent_view;
 mod reports;
 mod restore;
 mod server_time;
@@ -198,6 +200,11 @@ on_every_line! {
     queue_view {
         every_method_reports_an_unknown_queue
         the_view_counts_entries_and_events
+    }
+    recent_view {
+        a_shared_view_is_less_than_a_second_old
+        a_shared_view_has_the_configuration_in_force
+        a_lost_queue_has_no_shared_view
     }
     journal_limits {
         a_full_journal_refuses_new_entries

@@ -3,10 +3,11 @@
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
 -- include: line line_table clock pace scores lanes new_state fields
--- KEYS: config state lost
+-- KEYS: config state lost view
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
+--   view: string, a stored snapshot of the queue; a new configuration removes it
 -- ARGV: given_us witness_ms create ...
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -18,7 +19,7 @@
 --         {'same'}: the configuration was in force already
 --         {'older'}: a later configuration is in force
 --         {'behind'}: the queue is of an earlier epoch than the configuration
-local config, state, lost = KEYS[1], KEYS[2], KEYS[3]
+local config, state, lost, view = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local given_us, witness_ms, create = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local new, new_fields = read_configuration(4)
@@ -35,6 +36,7 @@ if not old_epoch then
   local now_ms = math.floor(us / 1000)
   write_new_state(state, us, now_ms, new.batch * new.interval_ms, 0, WINDOW_ENTRIES_MIN, new)
   redis.call('HSET', config, unpack(new_fields))
+  redis.call('DEL', view)
   return { 'created' }
 end
 
@@ -96,4 +98,5 @@ if tonumber(new.claim_ms) < old_claim_ms then
 end
 write_entrance_fields(state, line, new)
 redis.call('HSET', config, unpack(new_fields))
+redis.call('DEL', view)
 return { 'changed' }

@@ -6,7 +6,7 @@ use redis::streams::StreamRangeReply;
 use vestibule_domain::id::QueueId;
 use vestibule_line::{JournalRecord, LineError};
 
-use super::{RedisLine, connect::Request, journal_encoding::decode_record, keys::Keys, reply::Fields};
+use super::{RedisLine, connect::Request, fields::Fields, journal_encoding::decode_record, keys::Keys};
 
 /// A read returns no further record after this many bytes of fields and values. Redis serves no other
 /// command during a read, and the reader holds all of it in memory.

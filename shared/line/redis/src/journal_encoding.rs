@@ -16,7 +16,8 @@ use vestibule_line::LineError;
 
 use super::{
     end::read_end_fact,
-    reply::{Fields, parse_entry_id, parse_integer},
+    fields::{Fields, parse_integer},
+    reply::parse_entry_id,
 };
 
 /// Decodes the changes of a record.

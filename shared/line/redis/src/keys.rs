@@ -33,6 +33,7 @@ impl<'a> Keys<'a> {
     /// | --- | --- |
     /// | sorted set | `waiting`, `ready`, `active`, `present`, `seen`, `settled`, `deferred` |
     /// | hash | `visits`, `ended`, `journaled`, `config`, `state`, `load`, `lost` |
+    /// | string | `view` |
     /// | stream | `journal`, `dead_letters` |
     /// | channel | `changes` |
     ///

@@ -7,7 +7,7 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use super::{RedisLine, connect::Request, keys::Keys, reply::Fields};
+use super::{RedisLine, connect::Request, fields::Fields, keys::Keys};
 
 /// Reads how far one lane has moved, with a plain command.
 pub(super) async fn lane_progress(

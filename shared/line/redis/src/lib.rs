@@ -20,6 +20,7 @@ mod drop_queue;
 mod end;
 mod enter;
 mod eviction_policy;
+mod fields;
 mod hold;
 mod journal;
 mod journal_encoding;

@@ -1,6 +1,8 @@
 //! Implements [`Line`] for [`RedisLine`]. Each method calls the file of its operation, and most of those
 //! files send the Lua script of the same name.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use vestibule_domain::{
     change::{Change, VisitEnd},
@@ -16,7 +18,7 @@ use vestibule_line::{
     ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
     LeaveOutcome, LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
     RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
-    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
+    SessionExtension, TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
 };
 
 use super::{
@@ -30,7 +32,11 @@ use super::{
 #[async_trait]
 impl QueueLine for RedisLine {
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        queue_view::queue_view(self, queue).await
+        queue_view::queue_view(self, queue, Duration::ZERO).await
+    }
+
+    async fn recent_queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        queue_view::queue_view(self, queue, VIEW_AGE_MAX).await
     }
 
     async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {

@@ -1,7 +1,9 @@
-#!lua flags=no-writes
--- Returns a snapshot of a queue.
+#!lua flags=allow-oom
+-- Returns a snapshot of a queue, which every process needs about once a second. The first one that asks in a second
+-- stores it for the others. The fields of `line` and the clocks are always current.
+-- allow-oom: the stored snapshot has some kilobytes, and a full server must still tell visitors what it knows.
 -- include: line line_table clock scores lanes
--- KEYS: waiting ready active ended settled present config state journal deferred dead_letters load
+-- KEYS: waiting ready active ended settled present config state journal deferred dead_letters load view
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -14,36 +16,43 @@
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   load: hash, the protected service's last load report
--- ARGV: given_us witness_ms
+--   view: string, the line time of the stored snapshot in Unix milliseconds, a space, and the snapshot as JSON
+-- ARGV: given_us witness_ms age_max_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
+--   age_max_ms: the script may return a stored snapshot that is younger than this, in milliseconds; 0 for a new one
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'view', now_ms, waiting, ready, active, unsettled ends, journal records, dead letters, config, state, load,
---          clocks_apart, ahead_ms, session_ends_in_ms, called, present}:
---           waiting, ready, active: how many entries are in each state
---           unsettled ends: how many ends the backup may lack
---           config, state, load: the fields and values of these hashes, each as one list; instead of the field `line`,
---             `state` has the fields that line.lua describes
+--         {'view', now_ms, clocks_apart, ahead_ms, line, snapshot}:
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
 --             server's is ahead, in milliseconds
---           session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one at
---             each twentieth of all sessions by their end, and the last one; empty if no entry is active
---           called, present: how many waiting entries are called and not absent, and how many are present
+--           line: the fields that line.lua describes and their values, as one list
+--           snapshot: a JSON list of waiting, ready, active, unsettled ends, journal records, dead letters, config,
+--             state, load, session_ends_in_ms, called and present:
+--             waiting, ready, active: how many entries are in each state
+--             unsettled ends: how many ends the backup may lack
+--             config, state, load: the fields and values of these hashes, each as one list
+--             session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one
+--               at each twentieth of all sessions by their end, and the last one; empty if no entry is active
+--             called, present: how many waiting entries are called and not absent, and how many are present
 local waiting, ready, active, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local present, config, state, journal, deferred = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local dead_letters, load = KEYS[11], KEYS[12]
-local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
+local dead_letters, load, view = KEYS[11], KEYS[12], KEYS[13]
+local given_us, witness_ms, age_max_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local SESSION_QUANTILES = 20
 
--- Returns the fields and values of `state` as a list, with the line fields by name instead of in one value.
-local function list_state_fields(line)
+local function list_line_fields(line)
   local list = {}
   for name, value in pairs(line) do
     list[#list + 1] = name
     list[#list + 1] = type(value) == 'number' and string.format('%.0f', value) or value
   end
-  local stored = redis.call('HGETALL', state)
+  return list
+end
+
+-- Lists the fields of `state` and their values without the packed field, which JSON cannot hold.
+local function list_state_fields()
+  local list, stored = {}, redis.call('HGETALL', state)
   for i = 1, #stored, 2 do
     if stored[i] ~= 'line' then
       list[#list + 1] = stored[i]
@@ -53,23 +62,50 @@ local function list_state_fields(line)
   return list
 end
 
-local config_fields, line = redis.call('HGETALL', config), read_line_fields(state)
-if #config_fields == 0 or not line then
+-- The samples go by rank, so that one long session among many short ones hides nothing.
+local function sample_session_ends(active_count, now_ms)
+  local session_ends_in_ms = {}
+  if active_count > 0 then
+    for quantile = 0, SESSION_QUANTILES do
+      local rank = math.floor((active_count - 1) * quantile / SESSION_QUANTILES)
+      local _, end_ms = unpack(redis.call('ZRANGE', active, rank, rank, 'WITHSCORES'))
+      session_ends_in_ms[quantile + 1] = math.max(tonumber(end_ms) - now_ms, 0)
+    end
+  end
+  return session_ends_in_ms
+end
+
+local function take_snapshot(config_fields, now_ms)
+  local active_count = redis.call('ZCARD', active)
+  return cjson.encode({ redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
+    redis.call('HLEN', ended) - redis.call('ZCARD', settled),
+    redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
+    list_state_fields(), redis.call('HGETALL', load), sample_session_ends(active_count, now_ms),
+    count_called(waiting, read_lanes(state)), redis.call('ZCARD', present) })
+end
+
+local line = read_line_fields(state)
+if not line then
   return { 'no-queue' }
 end
 local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
--- The samples go by rank, so that one long session among many short ones hides nothing.
-local active_count, session_ends_in_ms = redis.call('ZCARD', active), {}
-if active_count > 0 then
-  for quantile = 0, SESSION_QUANTILES do
-    local rank = math.floor((active_count - 1) * quantile / SESSION_QUANTILES)
-    local _, end_ms = unpack(redis.call('ZRANGE', active, rank, rank, 'WITHSCORES'))
-    session_ends_in_ms[quantile + 1] = math.max(tonumber(end_ms) - now_ms, 0)
+local reply = { 'view', now_ms, clocks_apart and 1 or 0, ahead_ms, list_line_fields(line) }
+local stored = age_max_ms > 0 and redis.call('GET', view)
+if stored then
+  local taken_at_ms, snapshot = string.match(stored, '^(%d+) (.*)$')
+  local age_ms = now_ms - tonumber(taken_at_ms)
+  if age_ms >= 0 and age_ms < age_max_ms then
+    reply[6] = snapshot
+    return reply
   end
 end
-return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
-  redis.call('HLEN', ended) - redis.call('ZCARD', settled),
-  redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
-  list_state_fields(line), redis.call('HGETALL', load), clocks_apart and 1 or 0, ahead_ms, session_ends_in_ms,
-  count_called(waiting, read_lanes(state)), redis.call('ZCARD', present) }
+local config_fields = redis.call('HGETALL', config)
+if #config_fields == 0 then
+  return { 'no-queue' }
+end
+reply[6] = take_snapshot(config_fields, now_ms)
+if age_max_ms > 0 then
+  redis.call('SET', view, string.format('%.0f %s', now_ms, reply[6]))
+end
+return reply

@@ -1,6 +1,6 @@
 //! Reads the state of a whole queue: sends `queue_view.lua`.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use vestibule_domain::{
     change::Version,
@@ -13,22 +13,32 @@ use vestibule_domain::{
 };
 use vestibule_line::{Imbalance, LineError, QueueTotals, QueueView, TickMark};
 
-use super::{RedisLine, lanes::read_lanes, record_load::read_last_load, reply::Fields, script::LuaScript};
+use super::{RedisLine, fields::Fields, lanes::read_lanes, record_load::read_last_load, script::LuaScript};
 
 pub(super) static QUEUE_VIEW: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("queue_view", include_str!("queue_view.lua")));
 
-pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<QueueView, LineError> {
-    let mut reply = line.begin_call(&QUEUE_VIEW, queue).send(line).await?;
+/// Reads the state of a queue. Its counts and configuration may be as old as `age_max`, if another
+/// process has read them in the meantime; its version, clocks and heartbeat are current.
+pub(super) async fn queue_view(
+    line: &RedisLine,
+    queue: &QueueId,
+    age_max: Duration,
+) -> Result<QueueView, LineError> {
+    let call = line.begin_call(&QUEUE_VIEW, queue).arg(age_max.as_millis());
+    let mut reply = call.send(line).await?;
     let now_ms = reply.read_number()?;
+    let (is_apart, ahead_ms) = (reply.read_number()? == 1, reply.read_signed()?);
+    let line_fields = reply.read_fields()?;
+    let mut reply = reply.read_json_values()?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let (unsettled_ends, journal, dead_letters) =
         (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let configuration = read_configuration(&reply.read_fields()?)?;
-    let (state, load) = (reply.read_fields()?, reply.read_fields()?);
+    let (state, load) = (reply.read_fields()?.with(line_fields), reply.read_fields()?);
     let clocks = ClockDifference {
-        apart: reply.read_number()? == 1,
-        ahead_ms: reply.read_signed()?,
+        apart: is_apart,
+        ahead_ms,
         offset_ms: state.signed_or_zero("offset_ms")?,
     };
     let session_ends_in_ms = reply.read_numbers()?;

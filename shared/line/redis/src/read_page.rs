@@ -10,12 +10,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{Cursor, LineError, PAGE_ENTRIES, Page};
 
-use super::{
-    RedisLine,
-    end::parse_end,
-    reply::{parse_entry_id, parse_integer},
-    script::LuaScript,
-};
+use super::{RedisLine, end::parse_end, fields::parse_integer, reply::parse_entry_id, script::LuaScript};
 
 pub(super) static READ_PAGE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("read_page", include_str!("read_page.lua")));

@@ -9,7 +9,7 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use super::{RedisLine, reply::Fields, script::LuaScript};
+use super::{RedisLine, fields::Fields, script::LuaScript};
 
 pub(super) static RECORD_LOAD: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("record_load", include_str!("record_load.lua")));

@@ -1,8 +1,9 @@
 //! Reads the replies of scripts, one value after the other.
 
-use std::{collections::HashMap, vec};
+use std::vec;
 
 use redis::Value;
+use serde_json::Value as JsonValue;
 use vestibule_domain::{
     change::{Change, Event, Version},
     entry_status::EntryStatus,
@@ -12,7 +13,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{LineError, NotFound};
 
-use super::end::read_end_fact;
+use super::{end::read_end_fact, fields::Fields};
 
 /// The reply of a script. Each reading method takes the next value.
 pub(super) struct ScriptReply {
@@ -85,7 +86,20 @@ impl ScriptReply {
     pub(super) fn read_fields(&mut self) -> Result<Fields, LineError> {
         let value = self.next_value()?;
         let fields = redis::from_redis_value(value).map_err(|_| self.protocol_error("a list of fields"))?;
-        Ok(Fields { of: self.of, fields })
+        Ok(Fields::new(self.of, fields))
+    }
+
+    /// Reads a JSON list, and begins to read what it holds.
+    pub(super) fn read_json_values(mut self) -> Result<Self, LineError> {
+        let json = self.read_text()?;
+        let list = serde_json::from_str::<Vec<JsonValue>>(&json);
+        let list = list.map_err(|_| self.protocol_error("a JSON list"))?;
+        let values: Option<Vec<Value>> = list.into_iter().map(redis_value_from_json).collect();
+        let values = values.ok_or_else(|| self.protocol_error("a JSON list of integers, texts and lists"))?;
+        Ok(Self {
+            values: values.into_iter(),
+            ..self
+        })
     }
 
     /// Reads the status of an entry: four values, which are the state, the score or visit, the
@@ -203,6 +217,21 @@ impl ScriptReply {
     }
 }
 
+/// The value that a script would return for this one; `None` if it could not. Lua's `cjson` writes an
+/// empty list as an empty object.
+fn redis_value_from_json(json: JsonValue) -> Option<Value> {
+    match json {
+        JsonValue::Number(number) => number.as_i64().map(Value::Int),
+        JsonValue::String(text) => Some(Value::BulkString(text.into_bytes())),
+        JsonValue::Array(list) => {
+            let values = list.into_iter().map(redis_value_from_json);
+            values.collect::<Option<_>>().map(Value::Array)
+        }
+        JsonValue::Object(fields) if fields.is_empty() => Some(Value::Array(Vec::new())),
+        _ => None,
+    }
+}
+
 /// The event that [repeats](Event::repeat) what is known of a live entry: its status and the step
 /// of its visit.
 pub(super) fn repeat_status(status: &EntryStatus, step: Step, is_fast_tracked: bool) -> Option<Event> {
@@ -224,81 +253,8 @@ pub(super) fn repeat_status(status: &EntryStatus, step: Step, is_fast_tracked: b
     Event::repeat(fact, place)
 }
 
-/// The fields of a hash or of a journal record.
-pub(super) struct Fields {
-    of: &'static str,
-    fields: HashMap<String, String>,
-}
-
-impl Fields {
-    pub(super) fn new(of: &'static str, fields: HashMap<String, String>) -> Self {
-        Self { of, fields }
-    }
-
-    /// Whether the field exists.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.fields.contains_key(name)
-    }
-
-    pub(super) fn text(&self, name: &str) -> Result<&str, LineError> {
-        let missing = || LineError::Protocol(format!("field `{name}` is missing (source: {})", self.of));
-        self.fields.get(name).map(String::as_str).ok_or_else(missing)
-    }
-
-    /// An integer that may be negative. A missing field is 0, because an earlier version did not
-    /// write it.
-    pub(super) fn signed_or_zero(&self, name: &str) -> Result<i64, LineError> {
-        let Some(text) = self.fields.get(name) else {
-            return Ok(0);
-        };
-        let nonsense =
-            || LineError::Protocol(format!("field `{name}` is not an integer (source: {})", self.of));
-        text.parse().map_err(|_| nonsense())
-    }
-
-    /// An integer of 0 or more. Redis may write one that went through a double as `1.7e+15`.
-    pub(super) fn number<T: TryFrom<u64>>(&self, name: &str) -> Result<T, LineError> {
-        parse_integer(self.text(name)?)
-            .and_then(|number| T::try_from(number).ok())
-            .ok_or_else(|| {
-                LineError::Protocol(format!("field `{name}` is not an integer (source: {})", self.of))
-            })
-    }
-
-    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds
-    /// the field to a queue that an earlier release created.
-    pub(super) fn number_or_zero(&self, name: &str) -> Result<u64, LineError> {
-        if self.has(name) { self.number(name) } else { Ok(0) }
-    }
-}
-
-/// Parses an integer of 0 or more. Digits may be any `u64`; the notation of a double must be below 2^53.
-pub(super) fn parse_integer(text: &str) -> Option<u64> {
-    if let Ok(number) = text.parse() {
-        return Some(number);
-    }
-    let double: f64 = text.parse().ok()?;
-    // The cast is exact, because the guard admits only integers below 2^53.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    ((0.0..9_007_199_254_740_992.0).contains(&double) && double.fract() == 0.0).then_some(double as u64)
-}
-
 /// Parses a member of a sorted set or hash as an entry id.
 pub(super) fn parse_entry_id(member: &str) -> Result<EntryId, LineError> {
     EntryId::from_member(member)
         .map_err(|error| LineError::Protocol(format!("the member {member} is not an entry id: {error}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_parse_from_digits_and_double_notation() {
-        assert_eq!(parse_integer("736949953421312"), Some(736_949_953_421_312));
-        assert_eq!(parse_integer("1.7e+15"), Some(1_700_000_000_000_000));
-        for none in ["", "x", "-1", "0.5", "1e16", "nan"] {
-            assert_eq!(parse_integer(none), None, "{none}");
-        }
-    }
 }

@@ -5,7 +5,7 @@
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another generation.
 -- include: line line_table new_state fields imbalance
--- KEYS: waiting ready active visits ended settled present seen journal journaled deferred dead_letters load config state lost staged_waiting staged_ready staged_active staged_visits
+-- KEYS: waiting ready active visits ended settled present seen journal journaled deferred dead_letters load view config state lost staged_waiting staged_ready staged_active staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -19,6 +19,7 @@
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   load: hash, the protected service's last load report
+--   view: string, a stored snapshot of the queue
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
@@ -36,8 +37,8 @@
 --         {'incomplete'}: a staged key expired because the server's clock jumped forward; nothing changed
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local present, seen, journal, journaled, deferred = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local dead_letters, load, config, state, lost = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local staged_waiting, staged_ready, staged_active, staged_visits = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local dead_letters, load, view, config, state, lost = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
+local staged_waiting, staged_ready, staged_active, staged_visits = KEYS[18], KEYS[19], KEYS[20], KEYS[21]
 local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 local new, new_fields = read_configuration(5)
@@ -64,7 +65,7 @@ local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
   redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
-redis.call('UNLINK', waiting, ready, active, visits, present, seen, load, config, lost)
+redis.call('UNLINK', waiting, ready, active, visits, present, seen, load, view, config, lost)
 for _, move in ipairs(moves) do
   if redis.call('EXISTS', move.from) == 1 then
     redis.call('RENAME', move.from, move.to)

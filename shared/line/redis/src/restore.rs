@@ -25,7 +25,7 @@ pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 16] = [
+const LIVE_KEYS: [&str; 17] = [
     "waiting",
     "ready",
     "active",
@@ -39,6 +39,7 @@ const LIVE_KEYS: [&str; 16] = [
     "deferred",
     "dead_letters",
     "load",
+    "view",
     "config",
     "state",
     "lost",

@@ -11,7 +11,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{EntryLookup, LineError};
 
-use super::{RedisLine, connect::Request, keys::Keys, reply::parse_integer, script::LuaScript};
+use super::{RedisLine, connect::Request, fields::parse_integer, keys::Keys, script::LuaScript};
 
 pub(super) static STATUS: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("status", include_str!("status.lua")));

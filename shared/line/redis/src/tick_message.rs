@@ -3,7 +3,7 @@
 use vestibule_domain::{change::Version, score::WaitScore};
 use vestibule_line::Tick;
 
-use super::reply::parse_integer;
+use super::fields::parse_integer;
 
 /// Parses a message: `through epoch v at_ms claim_by_ms`. `through` is the highest score that the
 /// tick promoted. The rest is the version and time of the change, and the time by which the
