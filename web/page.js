@@ -13,6 +13,8 @@ let isLeaving = false;
 let isRedirected = false;
 let announcedAtMs = -Infinity;
 
+// Why the line may stand still although nobody has paused the queue.
+const FAULTS = ["clock", "journal"];
 const HEADLINES = {
   waiting: "You are in line",
   ready: "It is your turn",
@@ -52,8 +54,11 @@ function headlineText(entry) {
 function standstillText({ state, estimatedWaitSeconds, queue }) {
   if (state !== "waiting" || estimatedWaitSeconds) return "";
   if (queue.state === "closed") return "The line is closed for now. Your place is kept.";
-  if (queue.state === "paused" || queue.limitedBy) {
+  if (queue.state === "paused" || FAULTS.includes(queue.limitedBy)) {
     return "The line stands still for a moment. Your place is kept.";
+  }
+  if (queue.limitedBy === "capacity") {
+    return "All places are taken at the moment. The line moves on when one becomes free.";
   }
   return "The expected wait is not known yet. Your place is kept.";
 }

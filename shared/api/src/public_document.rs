@@ -38,7 +38,7 @@ struct PublicDocument<'a> {
     rate: Option<f64>,
     paused: bool,
     entrance: Entrance,
-    /// `clock` while the clocks disagree. The line promotes no entry then.
+    /// Why the line promotes no entry now, although some wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     limited_by: Option<LimitedBy>,
     /// Passes of an earlier epoch are void. A service that verifies passes offline reads this.
@@ -99,7 +99,15 @@ pub(super) async fn handle(
         rate: snapshot.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         paused: settings.paused,
         entrance: settings.entrance,
-        limited_by: snapshot.view.clocks.apart.then_some(LimitedBy::Clock),
+        limited_by: if snapshot.view.clocks.apart {
+            Some(LimitedBy::Clock)
+        } else {
+            // The clocks have agreed again since the last tick.
+            snapshot
+                .view
+                .standstill
+                .filter(|limit| *limit != LimitedBy::Clock)
+        },
         min_epoch: snapshot.view.configuration.min_epoch,
         message: settings.message.as_deref(),
         target_url: settings.target_url.as_deref(),

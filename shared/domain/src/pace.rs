@@ -83,8 +83,7 @@ impl PaceBucket {
 }
 
 /// What limited the number of entries that a promotion moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitedBy {
     /// No more entries are waiting.
     Line,
@@ -102,6 +101,51 @@ pub enum LimitedBy {
     Journal,
     /// The server's clock and the caller's differ too much to be trusted.
     Clock,
+}
+
+impl LimitedBy {
+    const ALL: [Self; 8] = [
+        Self::Line,
+        Self::Presence,
+        Self::Capacity,
+        Self::Pace,
+        Self::Requested,
+        Self::Switch,
+        Self::Journal,
+        Self::Clock,
+    ];
+
+    /// The word for this limit in Redis and in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Presence => "presence",
+            Self::Capacity => "capacity",
+            Self::Pace => "pace",
+            Self::Requested => "requested",
+            Self::Switch => "switch",
+            Self::Journal => "journal",
+            Self::Clock => "clock",
+        }
+    }
+
+    /// The limit with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|limit| limit.name() == name)
+    }
+
+    /// Why the line stands still after a promotion that this limited: `None` if it moved entries, if
+    /// none was `waiting`, and if the only reason is that the next one is not due yet.
+    pub fn as_standstill(self, promoted: u64, waiting: u64) -> Option<Self> {
+        let is_due = !matches!(self, Self::Line | Self::Pace | Self::Requested);
+        (promoted == 0 && waiting > 0 && is_due).then_some(self)
+    }
+}
+
+impl serde::Serialize for LimitedBy {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 /// The bounds of one promotion.

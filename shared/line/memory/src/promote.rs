@@ -70,6 +70,7 @@ impl Queue {
                 LimitedBy::Line
             };
         }
+        self.standstill = limited_by.as_standstill(promoted, room.waiting);
         let highest = self.make_ready(now_ms, head, &mut events);
         if promoted > 0 {
             self.bucket = bucket.spend(self.settings().pace(), promoted);

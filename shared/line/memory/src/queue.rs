@@ -11,7 +11,7 @@ use vestibule_domain::{
     id::EntryId,
     lane::{LaneProgress, WINDOW_ENTRIES_MIN},
     load::{LastLoadReport, LoadReport},
-    pace::PaceBucket,
+    pace::{LimitedBy, PaceBucket},
     score::Visit,
     settings::Settings,
 };
@@ -80,6 +80,8 @@ pub(super) struct Queue {
     /// How many calls of `promote` there were, and the line time of the last one in Unix milliseconds.
     pub(super) ticks: u64,
     pub(super) ticked_at_ms: u64,
+    /// Why the last tick promoted no entry although some wait.
+    pub(super) standstill: Option<LimitedBy>,
 }
 
 impl Queue {
@@ -124,6 +126,7 @@ impl Queue {
             check_progress: CheckProgress::new(now_ms),
             watermark: 0,
             watermark_v: 0,
+            standstill: None,
             ticks: 0,
             ticked_at_ms: 0,
             configuration,
@@ -235,6 +238,7 @@ impl Queue {
             journal_len: self.journal.len(),
             dead_letters: self.journal.dead_letters.len() as u64,
             promoted_through: self.promoted_through,
+            standstill: self.standstill,
             lanes: self.lanes(),
             heartbeat_ms: self.heartbeat_ms,
             fallback_ticked_at_ms: self.fallback_ticked_at_ms,

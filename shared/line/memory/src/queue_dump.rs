@@ -7,6 +7,7 @@ use vestibule_domain::{
     estimate::CountWindow,
     id::{EntryId, QueueId},
     lane::LaneProgress,
+    pace::LimitedBy,
 };
 use vestibule_line::LineError;
 
@@ -40,6 +41,8 @@ pub struct QueueDump {
     pub presence: BTreeMap<String, String>,
     /// How far each lane has moved, as Redis stores it.
     pub lanes: Vec<(u8, String)>,
+    /// Why the last tick promoted no entry although some wait; empty if there is no such reason.
+    pub standstill: String,
     /// All numbers of the state.
     pub state: BTreeMap<String, i64>,
 }
@@ -94,6 +97,7 @@ impl Queue {
                 .iter()
                 .map(|(lane, progress)| (*lane, format_lane(*progress)))
                 .collect(),
+            standstill: self.standstill.map_or("", LimitedBy::name).to_owned(),
             state: self.redis_fields(),
         }
     }

@@ -271,11 +271,13 @@ local passed_ms = counted_at_ms > 0 and math.max(now_ms - counted_at_ms, 0) or 0
 local passed_seconds = math.floor(now_ms / 1000) - math.floor((now_ms - passed_ms) / 1000)
 taken_seconds = tonumber(taken_seconds or 0) + taken * passed_seconds
 waiting_seconds = tonumber(waiting_seconds or 0) + in_line * passed_seconds
+local is_due = limited_by ~= 'line' and limited_by ~= 'pace' and limited_by ~= 'requested'
+local standstill = promoted == 0 and in_line > 0 and is_due and limited_by or ''
 local is_stopped = limited_by == 'switch' or limited_by == 'journal' or limited_by == 'clock'
 local is_moving = left_in_line > 0 and not is_stopped
 -- After a silence the speed of the line is measured anew.
 local previous_moving_since_ms = passed_ms <= silent_ms and tonumber(moving_since_ms or 0) or 0
-redis.call('HSET', state, 'counted_at_ms', now_ms, 'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
+redis.call('HSET', state, 'standstill', standstill, 'counted_at_ms', now_ms, 'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
   'line_since_ms', update_since_ms(is_moving, tonumber(line_since_ms or 0), now_ms),
   'moving_since_ms', update_since_ms(is_moving, previous_moving_since_ms, now_ms))
 rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, taken_seconds,

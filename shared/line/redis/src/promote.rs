@@ -49,17 +49,8 @@ pub(super) async fn promote(
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let (silent, absences) = (reply.read_number()?, reply.read_number()?);
-    let limited_by = match reply.read_text()?.as_str() {
-        "line" => LimitedBy::Line,
-        "presence" => LimitedBy::Presence,
-        "capacity" => LimitedBy::Capacity,
-        "pace" => LimitedBy::Pace,
-        "requested" => LimitedBy::Requested,
-        "switch" => LimitedBy::Switch,
-        "journal" => LimitedBy::Journal,
-        "clock" => LimitedBy::Clock,
-        _ => return Err(reply.protocol_error("a known limit of the promotion")),
-    };
+    let limited_by = LimitedBy::from_name(&reply.read_text()?)
+        .ok_or_else(|| reply.protocol_error("a known limit of the promotion"))?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let (promoted_through, now_ms) = (reply.read_number()?, reply.read_number()?);
     let clocks = ClockDifference {

@@ -8,7 +8,7 @@ use vestibule_domain::{
     configuration::{Configuration, LAYOUT, LAYOUT_UNNUMBERED},
     estimate::{CountWindow, LineCounts, MovingAverages},
     id::{QueueId, Salt},
-    pace::PaceBucket,
+    pace::{LimitedBy, PaceBucket},
     settings::Settings,
 };
 use vestibule_line::{Imbalance, LineError, QueueTotals, QueueView, TickMark};
@@ -58,6 +58,11 @@ pub(super) async fn queue_view(
         present,
         absent: lanes.iter().map(|(_, progress)| progress.absent).sum(),
         lanes,
+        standstill: if state.has("standstill") {
+            LimitedBy::from_name(state.text("standstill")?)
+        } else {
+            None
+        },
         heartbeat_ms: state.number("heartbeat_ms")?,
         // A queue from a release without fallback ticks has no such field.
         fallback_ticked_at_ms: if state.has("fallback_tick_at_ms") {

@@ -7,7 +7,7 @@ use vestibule_domain::{
     estimate::MovingAverages,
     lane::LaneProgress,
     load::LastLoadReport,
-    pace::PaceBucket,
+    pace::{LimitedBy, PaceBucket},
     score::WaitScore,
 };
 
@@ -177,6 +177,9 @@ pub struct QueueView {
     /// The highest score promoted so far. Each entry that waited at this score or a lower one has
     /// been promoted.
     pub promoted_through: u64,
+    /// Why the last tick promoted no entry although some wait; `None` if it promoted some, or if the
+    /// pace was the reason.
+    pub standstill: Option<LimitedBy>,
     /// How far each lane has moved, in order. The first lane is always there.
     pub lanes: Vec<(u8, LaneProgress)>,
     /// When the promoter last ticked, in Unix milliseconds; 0 if it never did, and while it is parked.

@@ -9,7 +9,6 @@ mod hold_budget;
 mod hold_wakeups;
 mod http_api_events;
 mod killed_process;
-mod line_clock;
 mod line_unavailable;
 mod no_herd;
 mod passes;
@@ -19,6 +18,7 @@ mod retry_times;
 mod rewritten_requests;
 mod sample_events;
 mod service_callers;
+mod standstill;
 mod trusted_identity;
 
 use std::future::Future;
@@ -55,7 +55,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         hold_wakeups::trials(),
         http_api_events::trials(),
         killed_process::trials(),
-        line_clock::trials(),
+        standstill::trials(),
         line_unavailable::trials(),
         no_herd::trials(),
         passes::trials(),

@@ -146,6 +146,10 @@ impl LinePair {
             seen: read_seen(&seen),
             presence: presence_fields(&state),
             lanes: read_lanes(&state),
+            standstill: state
+                .get("standstill")
+                .map(|text| String::from_utf8_lossy(text).into_owned())
+                .unwrap_or_default(),
             state: unpack_line(&state["line"])
                 .into_iter()
                 .chain(parse_numbers(&state))
@@ -220,7 +224,8 @@ fn unpack_line(packed: &[u8]) -> Vec<(String, i64)> {
 /// show whether that is right.
 fn parse_numbers(state: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (String, i64)> {
     let numbers = state.iter().filter(|(name, _)| {
-        let is_other = ["line", "re_entry", "paused"].contains(&name.as_str()) || name.starts_with("lane_");
+        let is_other = ["line", "re_entry", "paused", "standstill"].contains(&name.as_str())
+            || name.starts_with("lane_");
         !is_other && !is_about_presence(name)
     });
     numbers.map(|(name, bytes)| {

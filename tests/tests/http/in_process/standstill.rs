@@ -1,4 +1,4 @@
-//! The clock of the line's server is wrong, or the queue is paused.
+//! The line stands still: the clock of its server is wrong, the queue is paused, or the protected service is full.
 
 use serde_json::json;
 use vestibule_domain::pace::LimitedBy;
@@ -10,6 +10,7 @@ use super::{Guest, claim_request, enter_and_expect_created, start_full_queue, st
 super::cases![
     a_wrong_clock_stops_promotions_and_ends_no_entry,
     the_time_to_claim_does_not_pass_during_a_pause,
+    the_document_says_why_no_entry_is_promoted,
 ];
 
 const HOUR_MS: i64 = 3_600_000;
@@ -70,6 +71,25 @@ async fn a_wrong_clock_stops_promotions_and_ends_no_entry() {
         let status = api.send(status_request(&waiting)).await;
         assert_eq!(status.text("state"), "ready");
     }
+}
+
+async fn the_document_says_why_no_entry_is_promoted() {
+    let api = start_full_queue(json!({ "interval_seconds": 1 })).await;
+    let (waiting, _) = enter_and_expect_created(&api).await;
+    api.advance_seconds(1);
+    assert_eq!(api.promote().await.limited_by, LimitedBy::Capacity);
+    wait_for_limit(&api, json!("capacity")).await;
+    api.configure_line(json!({ "capacity": 1, "paused": true }), "paused")
+        .await;
+    api.promote().await;
+    wait_for_limit(&api, json!("switch")).await;
+
+    api.configure_line(json!({ "capacity": 2 }), "two").await;
+    api.advance_seconds(1);
+    assert_eq!(api.promote().await.promoted, 1);
+    wait_for_limit(&api, json!(null)).await;
+    let status = api.send(status_request(&waiting)).await;
+    assert_eq!(status.text("state"), "ready");
 }
 
 async fn the_time_to_claim_does_not_pass_during_a_pause() {
