@@ -20,7 +20,7 @@ use vestibule_domain::{
     record::{EntryRecord, PutRules},
     score::WaitScore,
 };
-use vestibule_line::{EntryLine, PROMOTE_CHUNK, PromotionLine, RecoveryLine};
+use vestibule_line::{EntryLine, PROMOTE_CHUNK, PromotionLine, QueueLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::tick_order;
 
@@ -32,9 +32,10 @@ use crate::{
 const MILLION: usize = 1_000_000;
 const STATUS_CALLS_EACH: usize = 800;
 const ROUNDS: usize = 11;
+const VIEWS_EACH: usize = 20;
 
-/// Prints `bytes_per_waiting_entry`, `status_vs_zrank`, `check_in_vs_zrank`, `promote_1000_ms` and
-/// `ping_worst_ms_during_promote_50000`.
+/// Prints `bytes_per_waiting_entry`, `status_vs_zrank`, `check_in_vs_zrank`,
+/// `shared_view_vs_new_view`, `promote_1000_ms` and `ping_worst_ms_during_promote_50000`.
 pub(crate) async fn measure_million(bench: &Bench) -> Result<(), Box<dyn Error>> {
     let client = Client::open(bench.url.as_str())?;
     // To drop the entries of the earlier rounds takes Redis a while.
@@ -64,6 +65,8 @@ pub(crate) async fn measure_million(bench: &Bench) -> Result<(), Box<dyn Error>>
     bench.line.promote(&queue, tick_order(0)).await?;
     let check_in = measure_vs_zrank(bench, &client, &queue, &ids, LookupKind::CheckIn).await?;
     println!("check_in_vs_zrank={check_in:.3}");
+    let views = measure_views(bench, &mut connection, &queue).await?;
+    println!("shared_view_vs_new_view={views:.3}");
     measure_promote(bench, &client, &queue).await
 }
 
@@ -184,17 +187,53 @@ async fn measure_lookups(
     }
     let call = move |caller: Caller<RedisLine>, n: usize| async move {
         let id = nth_id(&caller.ids, n);
-        let lookup = match kind {
-            LookupKind::Status => caller.connection.status(&caller.queue, id).await,
-            LookupKind::CheckIn => {
-                let answer = caller.connection.check_in(&caller.queue, id).await;
-                answer.map(|answer| answer.lookup)
-            }
+        let (line, queue) = (&caller.connection, &caller.queue);
+        let answer = match kind {
+            LookupKind::Status => line.status(queue, id).await.map(drop),
+            LookupKind::CheckIn => line.check_in(queue, id).await.map(drop),
         };
-        lookup.expect("the entry is waiting");
+        answer.expect("the queue is in the line");
         caller
     };
     Ok(throughput(callers, STATUS_CALLS_EACH, call).await)
+}
+
+/// The time that Redis needs for the view of a queue which many processes share, relative to one that is counted
+/// anew.
+async fn measure_views(
+    bench: &Bench,
+    connection: &mut ConnectionManager,
+    queue: &QueueId,
+) -> Result<f64, Box<dyn Error>> {
+    let mut script_us = [0.0; 2];
+    for _ in 0..ROUNDS {
+        for (is_shared, total_us) in [false, true].into_iter().zip(&mut script_us) {
+            let before = read_script_us(connection).await?;
+            for _ in 0..VIEWS_EACH {
+                if is_shared {
+                    bench.line.recent_queue_view(queue).await?;
+                } else {
+                    bench.line.queue_view(queue).await?;
+                }
+            }
+            *total_us += read_script_us(connection).await? - before;
+        }
+    }
+    let [new_us, shared_us] = script_us;
+    Ok(shared_us / new_us)
+}
+
+/// How long the server has run scripts, in microseconds.
+async fn read_script_us(connection: &mut ConnectionManager) -> Result<f64, Box<dyn Error>> {
+    let info: String = redis::cmd("INFO")
+        .arg("commandstats")
+        .query_async(connection)
+        .await?;
+    let stats = info
+        .lines()
+        .find_map(|line| line.strip_prefix("cmdstat_evalsha:")?.split("usec=").nth(1))
+        .ok_or("INFO names no EVALSHA")?;
+    Ok(stats.split(',').next().unwrap_or_default().parse()?)
 }
 
 /// Promotes 50,000 entries in chunks while another client sends one `PING` after the other.
