@@ -221,6 +221,21 @@ pub(crate) async fn an_outage_of_the_front_door_makes_nobody_absent(mut subject:
     assert_eq!(counts(&subject).await, (0, 0, 0), "nobody was passed over");
 }
 
+pub(crate) async fn a_look_from_far_shows_that_the_front_door_is_up(mut subject: Subject) {
+    let pollers: Vec<u64> = (1..=60).collect();
+    wait_in_full_queue(&mut subject, 800, &pollers, 60).await;
+    run_seconds(&subject, 2 * PRESENCE_SECONDS, &[]).await;
+    assert_eq!(
+        subject.view().await.present,
+        60,
+        "it looks as if no request came through"
+    );
+    // Visitor 700 is not called yet, and looks after the entry now and then, until the window has grown.
+    run_seconds(&subject, 2 * PRESENCE_SECONDS, &[700]).await;
+    let present = subject.view().await.present;
+    assert_eq!(present, 1, "those who stopped polling keep nobody waiting");
+}
+
 pub(crate) async fn a_pause_makes_nobody_absent(mut subject: Subject) {
     subject.open(bounded(1_000, 10, 1)).await;
     subject.line_up(1..=15).await;

@@ -8,14 +8,14 @@ use super::{
 };
 
 impl Queue {
-    /// Records that the visitor of a waiting entry polled.
+    /// Records that the visitor of a waiting entry polled. Any of them shows that the front door is up.
     pub(super) fn check_in(&mut self, place: WaitScore, id: EntryId) {
         let progress = self.lane(place.lane());
         let Some(presence) = &mut self.presence else {
             return;
         };
+        presence.check_ins += 1;
         if place.raw() <= progress.check_in_through {
-            presence.check_ins += 1;
             let seen_ms = presence.clock.ms;
             self.mark_present(place, id, seen_ms);
         }

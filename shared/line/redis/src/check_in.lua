@@ -35,9 +35,10 @@ if place then
   local line, lane_text, clock = unpack(redis.call('HMGET', state, 'line', 'lane_' .. lane, 'presence'))
   if line then
     local progress, clock_ms = parse_lane(lane, lane_text), parse_presence_ms(clock)
-    if clock_ms and place <= progress.check_in_through then
-      lane_text = mark_present(keys, id, place, progress, clock_ms) or lane_text
+    if clock_ms then
+      -- Any visitor who asks shows that the front door is up: see domain/presence.rs.
       redis.call('HINCRBY', state, 'check_ins', 1)
+      lane_text = mark_present(keys, id, place, progress, clock_ms) or lane_text
     end
     return { 'waiting', place, find_position(keys, id, place, progress), lane_text or '' }
   end
