@@ -11,8 +11,10 @@ pub struct CrowdFigures {
     pub traffic: Traffic,
     /// Places that ended before their visitors could claim.
     pub lost_places: u64,
-    /// Turns that came later than due, or never after the visitor was passed over.
+    /// Turns of present visitors that came later than due.
     pub late_turns: u64,
+    /// Visitors who follow the protocol, were passed over and never had a turn.
+    pub never_served: u64,
     /// Visitors who follow the protocol and for whom the line waited to check in.
     pub awaited_turns: u64,
     /// The 99th percentile of the time for which it waited, in milliseconds.
@@ -85,7 +87,8 @@ impl CrowdFigures {
             run: RunFigures::from_outcome(outcome),
             traffic,
             lost_places: outcome.lost_places,
-            late_turns: outcome.turn_order.late_turns + outcome.turn_order.never_served,
+            late_turns: outcome.turn_order.late_turns,
+            never_served: outcome.turn_order.never_served,
             awaited_turns: awaited_delays.len() as u64,
             awaited_delay_p99_ms: percentile_99(&awaited_delays),
             unserved: outcome.unserved,

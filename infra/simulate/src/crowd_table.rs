@@ -5,7 +5,7 @@ use crate::{ceilings::Function, crowd_figures::CrowdFigures, scenario::Scenario}
 /// Formats the figures of one run. `suffix` is added to each name.
 pub fn format_crowd(figures: &CrowdFigures, suffix: &str) -> String {
     let CrowdFigures { run, traffic, .. } = figures;
-    let lines: [(&str, String); 35] = [
+    let lines: [(&str, String); 36] = [
         ("wait_mean_seconds", format!("{:.0}", run.wait_mean_seconds)),
         ("wait_max_seconds", format!("{:.0}", run.wait_max_seconds)),
         ("no_shows", format!("{:.0}", run.no_shows)),
@@ -38,6 +38,7 @@ pub fn format_crowd(figures: &CrowdFigures, suffix: &str) -> String {
         ("calls_p99", figures.calls_p99.to_string()),
         ("lost_places", figures.lost_places.to_string()),
         ("late_turns", figures.late_turns.to_string()),
+        ("never_served", figures.never_served.to_string()),
         ("awaited_turns", figures.awaited_turns.to_string()),
         ("awaited_delay_p99_ms", figures.awaited_delay_p99_ms.to_string()),
         ("out_of_order", run.out_of_order.to_string()),

@@ -107,7 +107,9 @@ impl Simulation {
     fn finish(mut self) -> Outcome {
         let mut outcome = self.outcome;
         outcome.overshoot = self.checker.overshoot();
-        let turn_order = self.turn_order.finish();
+        let (visitors, now_ms, presence_ms) = (&self.visitors, self.now_ms, self.settings.presence_ms());
+        let attendance = |visitor: u32| visitors[visitor as usize].attendance(now_ms, presence_ms);
+        let turn_order = self.turn_order.finish(attendance);
         outcome.out_of_order = turn_order.out_of_order;
         outcome.lost_turns = outcome.lost_places + turn_order.late_turns + turn_order.never_served;
         outcome.turn_order = turn_order;

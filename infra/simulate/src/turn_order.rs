@@ -37,7 +37,7 @@ pub struct TurnOrderResult {
     pub passed_over_present: u64,
     /// The time from being passed over until the turn of each of them, in milliseconds.
     pub passed_over_delays_ms: Vec<u64>,
-    /// Those of them who never got a turn.
+    /// Those of them who never got a turn, and neither left nor vanished.
     pub never_served: u64,
     /// Visitors who did not follow the protocol, were passed over, came back and got a turn.
     pub returned: u64,
@@ -164,8 +164,11 @@ impl TurnOrder {
     }
 
     /// The violations, when the run has ended.
-    pub fn finish(mut self) -> TurnOrderResult {
-        self.result.never_served = self.passed_over.len() as u64;
+    pub fn finish(mut self, attendance: impl Fn(u32) -> Attendance) -> TurnOrderResult {
+        let passed_over = self.passed_over.keys();
+        let visitors = passed_over.map(|turn| self.turns[*turn as usize].visitor);
+        let is_there = |visitor: &u32| attendance(*visitor) != Attendance::Away;
+        self.result.never_served = visitors.filter(is_there).count() as u64;
         self.result
     }
 }
@@ -208,7 +211,7 @@ mod tests {
         });
         order.serve(4_000, &[2, 5], PRESENT);
         order.serve(5_000, &[3, 6], PRESENT);
-        let result = order.finish();
+        let result = order.finish(PRESENT);
         assert_eq!(result.out_of_order, 0);
         assert_eq!(result.passed_over_present, 2, "visitors 1 and 2");
         assert_eq!(result.passed_over_delays_ms, [3_000]);
@@ -227,7 +230,7 @@ mod tests {
         assert_eq!(order.result.late_turns, 1, "the turn of visitor 2");
         order.serve(4_000, &[2, 3], PRESENT);
         order.check_head(5_000, PRESENT);
-        assert_eq!(order.finish().late_turns, 1, "no visitor waits");
+        assert_eq!(order.finish(PRESENT).late_turns, 1, "no visitor waits");
     }
 
     #[test]
@@ -236,7 +239,7 @@ mod tests {
         order.check_head(1_000, |_| Attendance::Following);
         order.check_head(2_000, |_| Attendance::Following);
         order.serve(6_000, &[0, 1], PRESENT);
-        let result = order.finish();
+        let result = order.finish(PRESENT);
         assert_eq!((result.late_turns, result.awaited_delays_ms), (0, vec![5_000]));
     }
 }
