@@ -18,6 +18,9 @@ const USED_SHARE: f64 = 0.85;
 const ENTERING_SHARE: f64 = 0.25;
 /// The pace is at most this share of the rate at which visitors enter. Otherwise there is no crowd.
 const PACE_SHARE: f64 = 0.8;
+/// The looks of a crowd are counted in steps of this length, and for this long.
+const STEP_SECONDS: f64 = 10.0;
+const RUN_SECONDS_MAX: f64 = 6.0 * 3_600.0;
 /// The most polls that are counted of a visitor who is called.
 const POLLS_MAX: u32 = 1_000;
 /// The mean time that a request is late in the network, in milliseconds.
@@ -63,7 +66,7 @@ impl CrowdPlan {
             settings,
             entering_per_second: (slot * ENTERING_SHARE / entering_cost()).min(entering_max),
         };
-        let arrives_in_seconds = demand.visitors / demand.entering_per_second;
+        let arrives_in_seconds = demand.arrives_in_seconds();
         let claims_max = f64::from(ceilings.function_per_second(Function::Claim)) * USED_SHARE;
         let by_wait = demand.visitors / (2.0 * f64::from(wait_seconds) + arrives_in_seconds);
         let most = claims_max
@@ -95,34 +98,56 @@ impl Ceilings {
 }
 
 impl Demand<'_> {
-    /// Looks per second while the crowd still arrives, and just after: the line is longest then. A visitor first looks some
-    /// time after entering.
-    fn looks_per_second(&self, pace: f64) -> (f64, f64) {
-        #[allow(clippy::cast_precision_loss)]
-        let look_seconds = look_after_ms(0.5) as f64 / 1_000.0;
-        let waiting = self.visitors * (1.0 - pace / self.entering_per_second).max(0.0);
-        let looking = (waiting - self.entering_per_second * look_seconds).max(0.0);
-        (looking / look_seconds, waiting / look_seconds)
+    /// Looks per second over time, in steps of [`STEP_SECONDS`]. Each visitor looks after the entry until the turn.
+    fn looks_per_second(&self, pace: f64) -> Vec<f64> {
+        let (entering, arrives_in_seconds) = (self.entering_per_second, self.arrives_in_seconds());
+        let ends_at_seconds = self.visitors / pace.max(f64::MIN_POSITIVE);
+        let mut looks = vec![0.0; steps(ends_at_seconds.min(RUN_SECONDS_MAX)) + 1];
+        for step in 0..steps(arrives_in_seconds) {
+            let entered_at_seconds = seconds_of(step);
+            let turn_at_seconds = (entered_at_seconds * entering / pace).min(RUN_SECONDS_MAX);
+            let mut at_seconds = entered_at_seconds;
+            loop {
+                let waiting = entering * at_seconds.min(arrives_in_seconds) - pace * at_seconds;
+                at_seconds += look_seconds(waiting);
+                match looks.get_mut(steps(at_seconds)) {
+                    Some(count) if at_seconds < turn_at_seconds => *count += entering,
+                    _ => break,
+                }
+            }
+        }
+        looks
     }
 
     /// What the slot does in the busiest time, in entry polls per second.
     fn slot_polls_per_second(&self, pace: f64) -> f64 {
-        let (looks_while_entering, looks_after) = self.looks_per_second(pace);
         let look_cost = in_polls(Route::Status.slot_cost());
-        let while_entering = self.entering_per_second * entering_cost() + looks_while_entering * look_cost;
+        let entering_steps = steps(self.arrives_in_seconds());
+        let looks = self.looks_per_second(pace);
+        let of_step = |(step, looks): (usize, &f64)| {
+            let is_entering = step < entering_steps;
+            let entering = if is_entering {
+                self.entering_per_second
+            } else {
+                0.0
+            };
+            entering * entering_cost() + looks * look_cost
+        };
+        let busiest = looks.iter().enumerate().map(of_step).fold(0.0, f64::max);
         // A held poll reads its entry once a second.
         #[allow(clippy::cast_precision_loss)]
         let held_polls = (HELD_BUDGET as f64).min(pace * HOLD_HORIZON_MS as f64 / 1_000.0);
-        while_entering.max(looks_after * look_cost)
-            + pace * self.turn_cost(pace)
-            + held_polls
-            + in_polls(TICK_COST)
+        busiest + pace * self.turn_cost(pace) + held_polls + in_polls(TICK_COST)
     }
 
     /// Status requests in the busiest time, per second.
     fn status_requests_per_second(&self, pace: f64) -> f64 {
-        let (while_entering, after) = self.looks_per_second(pace);
-        while_entering.max(after) + pace * f64::from(polls_when_called(pace, self.settings))
+        let busiest = self.looks_per_second(pace).into_iter().fold(0.0, f64::max);
+        busiest + pace * f64::from(polls_when_called(pace, self.settings))
+    }
+
+    fn arrives_in_seconds(&self) -> f64 {
+        self.visitors / self.entering_per_second
     }
 
     /// What a visitor costs the slot from being called until the end, in entry polls.
@@ -149,6 +174,23 @@ fn highest(up_to: f64, is_possible: impl Fn(f64) -> bool) -> f64 {
         }
     }
     low
+}
+
+/// The time until the client of a visitor far from the head looks after the entry, in seconds.
+#[allow(clippy::cast_precision_loss)]
+fn look_seconds(_waiting: f64) -> f64 {
+    look_after_ms(0.5) as f64 / 1_000.0
+}
+
+/// The number of whole steps in this time.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn steps(seconds: f64) -> usize {
+    (seconds / STEP_SECONDS) as usize
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn seconds_of(step: usize) -> f64 {
+    step as f64 * STEP_SECONDS
 }
 
 fn entering_cost() -> f64 {
