@@ -177,9 +177,13 @@ fn highest(up_to: f64, is_possible: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// The time until the client of a visitor far from the head looks after the entry, in seconds.
-#[allow(clippy::cast_precision_loss)]
-fn look_seconds(_waiting: f64) -> f64 {
-    look_after_ms(0.5) as f64 / 1_000.0
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+fn look_seconds(waiting: f64) -> f64 {
+    look_after_ms(waiting as u64, 0.5) as f64 / 1_000.0
 }
 
 /// The number of whole steps in this time.

@@ -156,7 +156,7 @@ impl ApiState {
                 body.fill_wait(snapshot, position, was_check_in);
                 if let Some(lane) = far_in_lane {
                     body.gone_ahead = Some(lane.gone_ahead);
-                    body.look_after_ms = Some(look_after_ms(rand::random()));
+                    body.look_after_ms = Some(look_after_ms(snapshot.view.in_line(), rand::random()));
                 }
             }
             EntryStatus::Ready {

@@ -18,6 +18,9 @@ pub use refusal::{
 pub const HELD_BUDGET: u32 = 500;
 /// The shortest time until a waiting visitor polls again, in milliseconds.
 pub const RETRY_MIN_MS: u64 = 2_000;
+/// The share of the expected wait after which a waiting visitor polls again. A called visitor polls
+/// seven times in the last minute with it, and ten times with 0.3.
+pub(super) const RETRY_SHARE: f64 = 0.5;
 /// The longest time until a visitor polls again whose answer was made without the line, in milliseconds.
 pub const DEGRADED_RETRY_MAX_MS: u64 = 60_000;
 /// The longest time that a poll is held, in milliseconds. API Gateway closes a request after 29 s.
@@ -104,7 +107,7 @@ pub fn retry_cap_ms(settings: &Settings, was_check_in: bool) -> u64 {
     }
 }
 
-/// Milliseconds until a waiting visitor polls again: `clamp(0.3 * eta, 2 s, cap)` with 15 % of
+/// Milliseconds until a waiting visitor polls again: `clamp(0.5 * eta, 2 s, cap)` with 15 % of
 /// jitter to each side; `cap_ms` is that of [`retry_cap_ms`]. The bounds also apply after the
 /// jitter, because the guarantee depends on them. The number of polls grows with the logarithm of
 /// the wait, until the cap applies. `jitter` is random in `0.0..1.0`.
@@ -119,7 +122,7 @@ pub fn retry_after_ms(eta_ms: u64, cap_ms: u64, age_ms: u64, jitter: f64) -> u64
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss
     )]
-    let jittered = ((eta_ms as f64 * 0.3).min(cap_ms as f64) * (0.85 + 0.3 * jitter)) as u64;
+    let jittered = ((eta_ms as f64 * RETRY_SHARE).min(cap_ms as f64) * (0.85 + 0.3 * jitter)) as u64;
     let left_ms = cap_ms.saturating_sub(age_ms).max(RETRY_READY_MS);
     jittered.clamp(RETRY_MIN_MS.min(cap_ms), cap_ms).min(left_ms)
 }
@@ -142,6 +145,8 @@ pub fn degraded_retry_after_ms(claim_ms: u64, jitter: f64) -> u64 {
 pub const DOCUMENT_REFRESH_NEAR_MS: u64 = 3_000;
 /// The longest time until a client reads the public document again, in milliseconds.
 pub const DOCUMENT_REFRESH_FAR_MS: u64 = 60_000;
+/// The shortest time until such a client asks about its entry again, in milliseconds.
+const LOOK_AFTER_MIN_MS: u64 = 600_000;
 /// How many requests per second a line answers beside its other work when all clients ask again,
 /// because their queue was restored or reset.
 pub const RESYNC_PER_SECOND: u64 = 300;
@@ -152,13 +157,18 @@ pub fn resync_ms(waiting: u64) -> u64 {
 }
 
 /// Milliseconds until a client that reads the public document asks about its entry again: ten
-/// minutes, spread by a tenth to each side. The position that it computes is then too large by those
-/// who left ahead since, and its place was kept without any request. `jitter` is random in
-/// `0.0..1.0`.
-pub fn look_after_ms(jitter: f64) -> u64 {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let spread = (120_000.0 * jitter) as u64;
-    540_000 + spread
+/// minutes, or longer if a line of `waiting` entries would then ask more than [`RESYNC_PER_SECOND`];
+/// spread by a tenth to each side. The position that it computes is too large by those who left ahead
+/// since, and its place was kept without any request. `jitter` is random in `0.0..1.0`.
+pub fn look_after_ms(waiting: u64, jitter: f64) -> u64 {
+    let middle_ms = LOOK_AFTER_MIN_MS.max(resync_ms(waiting));
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )]
+    let spread_ms = (middle_ms as f64 * (0.9 + 0.2 * jitter)) as u64;
+    spread_ms
 }
 
 /// Milliseconds until the holder of a pass renews it: two thirds of its lifetime.
@@ -239,6 +249,14 @@ mod tests {
             ..settings
         };
         assert_eq!(retry_cap_ms(&off, true), 40_000);
+    }
+
+    #[test]
+    fn looks_of_a_long_line_are_rarer() {
+        assert_eq!(look_after_ms(0, 0.5), 600_000);
+        assert_eq!(look_after_ms(180_000, 0.5), 600_000);
+        let range = [0.0, 1.0].map(|jitter| look_after_ms(1_000_000, jitter));
+        assert_eq!(range, [2_999_999, 3_666_666], "300 per second");
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Simulation {
                 gone_ahead: lane.gone_ahead,
                 eta_ms: narrow(eta_ms),
                 retry_after_ms: narrow(retry_after_ms),
-                look_after_ms: narrow(look_after_ms(self.rng.random())),
+                look_after_ms: narrow(look_after_ms(self.view.in_line(), self.rng.random())),
             });
             let jitter = self.rng.random();
             self.followers[visitor as usize].receive_entry(far, &self.documents, self.now_ms, jitter);

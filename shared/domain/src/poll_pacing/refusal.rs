@@ -20,7 +20,7 @@
 //! The gateway's own answers are static. They say [`RETRY_AFTER_MIN_SECONDS`], and the client's
 //! delay alone spreads them.
 
-use super::{DEGRADED_RETRY_MAX_MS, RETRY_MIN_MS};
+use super::{DEGRADED_RETRY_MAX_MS, RETRY_MIN_MS, RETRY_SHARE};
 
 /// The shortest `Retry-After`, in seconds. It is also the one of the gateway's own answers.
 pub const RETRY_AFTER_MIN_SECONDS: u64 = 2;
@@ -95,7 +95,7 @@ pub fn client_backoff_ms(claim_ms: u64, refusals_before: u32, jitter: f64) -> u6
 /// [`retry_after_ms`](super::retry_after_ms) over all waiting visitors. The expected wait is taken
 /// to rise evenly, up to `last_eta_ms` for the last visitor.
 ///
-/// With `x = 0.3 * last_eta_ms`, a visitor at the share `p` of the line polls after
+/// With `x = RETRY_SHARE * last_eta_ms`, a visitor at the share `p` of the line polls after
 /// `clamp(x * p, min, cap)`. The polls per visitor are the integral of its inverse over `p`.
 #[allow(
     clippy::cast_precision_loss,
@@ -104,7 +104,10 @@ pub fn client_backoff_ms(claim_ms: u64, refusals_before: u32, jitter: f64) -> u6
 )]
 fn usual_pause_ms(last_eta_ms: u64, claim_ms: u64) -> u64 {
     let cap_ms = (claim_ms / 3 * 2) as f64;
-    let (min_ms, longest_ms) = ((RETRY_MIN_MS as f64).min(cap_ms), last_eta_ms as f64 * 0.3);
+    let (min_ms, longest_ms) = (
+        (RETRY_MIN_MS as f64).min(cap_ms),
+        last_eta_ms as f64 * RETRY_SHARE,
+    );
     if longest_ms <= min_ms {
         return min_ms as u64;
     }
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!(range(2, None), (2, 4), "nothing is known");
         assert_eq!(range(10, None), (10, 13), "the backup has to catch up");
         assert_eq!(range(2, Some(queue(0, 0, 60))), (2, 4), "no visitor waits");
-        assert_eq!(range(2, Some(queue(20, 5_000, 60))), (2, 4), "all turns are near");
+        assert_eq!(range(2, Some(queue(20, 4_000, 60))), (2, 4), "all turns are near");
         assert_eq!(
             range(2, Some(queue(3_000, 5_000, 60))),
             (10, 13),
