@@ -31,6 +31,8 @@ export class Follower {
   // The last answer about the entry, when it came, and the newest document at that time.
   #entry = null;
   #entryAtMs = 0;
+  // When the entry was last asked, also in vain: it is asked again after `look_after_ms`.
+  #askedAtMs = 0;
   #documentAtAnswer = null;
   #shownPosition = new ShownPosition();
   // Failed requests about the entry since the last answer, and when to retry.
@@ -208,7 +210,7 @@ export class Follower {
   // When to ask an entry that was far from the head in the last answer.
   #lookAtMs() {
     const { nearMs } = documents.refreshBoundsMs(this.#reader.newest);
-    const atMs = [this.#entryAtMs + this.#entry.look_after_ms, this.#resync.statusAtMs];
+    const atMs = [this.#askedAtMs + this.#entry.look_after_ms, this.#resync.statusAtMs];
     // If an answer and a document contradict each other, the client asks each as often as it reads the document.
     if (this.#isCalledSinceAnswer()) atMs.push(Math.max(this.#reader.receivedAtMs, this.#entryAtMs + nearMs));
     // Without documents only the next visitors must ask, so that the outage of a cache does not overload the server.
@@ -235,7 +237,7 @@ export class Follower {
 
   #setEntry(entry, nowMs) {
     this.#entry = entry;
-    this.#entryAtMs = this.#retryAtMs = nowMs;
+    this.#entryAtMs = this.#askedAtMs = this.#retryAtMs = nowMs;
     this.#failures = 0;
     this.#isClaimRefused = this.#hasProblem = false;
     this.#documentAtAnswer = this.#reader.newest;
@@ -254,6 +256,9 @@ export class Follower {
       const [{ retryAfterMs }, failures] = [problem, this.#failures++];
       const boundMs = entries.backoffBoundMs(this.#entry);
       this.#retryAtMs = nowMs + backoffMs({ retryAfterMs, failures, boundMs, random: this.#random });
+      // Far from the head the place is kept, and after an outage a whole line must not come back at once.
+      const isNear = documents.isNearBoundary(this.#entry ?? {}, this.#position(), this.#reader.newest);
+      if (entries.isFarFromHead(this.#entry) && !isNear) this.#askedAtMs = nowMs;
       return true;
     }
     // The place of a queue that was reset is lost, even if the visitor cannot enter again.

@@ -188,6 +188,15 @@ test("a look that failed is repeated, and documents are read meanwhile", () => {
   assertNext(follower, "status", 79_500);
 });
 
+test("a failed look of a far entry is repeated as late as the next one", () => {
+  const follower = joinedFollower(farEntry({ look_after_ms: 70_000 }));
+  follower.receiveDocument(publicDocument({ rate: 1 }), 60_000);
+  const refusal = new ProblemError({ status: 503, code: "unavailable" }, 9_000);
+  follower.receiveFailure("status", refusal, 70_000);
+  follower.receiveFailure("document", new ProblemError({ status: 503, code: "unavailable" }, 3_600_000), 70_000);
+  assertNext(follower, "status", 140_000);
+});
+
 test("a failure that no retry can mend stops all requests", () => {
   const follower = joinedFollower();
   assert.equal(follower.receiveFailure("status", new ProblemError({ status: 403, code: "forbidden" }), 1_000), true);

@@ -57,6 +57,8 @@ pub struct Follower {
     is_joining: bool,
     entry: Option<EntryAnswer>,
     entry_at_ms: f64,
+    /// When the entry was last asked, also in vain.
+    asked_at_ms: f64,
     /// The newest document at the time of the last answer about the entry.
     document_at_answer: Option<Arc<Document>>,
     lowest_position: Option<u64>,
@@ -75,6 +77,7 @@ impl Follower {
             is_joining: true,
             entry: None,
             entry_at_ms: now_ms,
+            asked_at_ms: now_ms,
             document_at_answer: None,
             lowest_position: None,
             failures: 0,
@@ -86,9 +89,7 @@ impl Follower {
 
     /// The visitor comes back after a time without any request, with the token of the entry.
     pub fn rejoin(&mut self, now_ms: f64) {
-        self.is_joining = true;
-        self.failures = 0;
-        self.retry_at_ms = now_ms;
+        (self.is_joining, self.failures, self.retry_at_ms) = (true, 0, now_ms);
     }
 
     /// The visit has ended. The next request enters again.
@@ -117,9 +118,8 @@ impl Follower {
             (self.active_since_ms, self.reader.due_ms) = (now_ms, now_ms);
         }
         self.entry = Some(entry);
-        (self.entry_at_ms, self.retry_at_ms) = (now_ms, now_ms);
-        self.failures = 0;
-        (self.is_joining, self.is_claim_refused) = (false, false);
+        (self.entry_at_ms, self.asked_at_ms, self.retry_at_ms) = (now_ms, now_ms, now_ms);
+        (self.failures, self.is_joining, self.is_claim_refused) = (0, false, false);
         self.document_at_answer.clone_from(&self.reader.newest);
         if self.is_far() {
             if !was_far {
@@ -161,6 +161,11 @@ impl Follower {
         let bound_ms = backoff_bound_ms(self.entry.as_ref());
         self.retry_at_ms = now_ms + backoff_ms(failure.retry_after_ms, self.failures, bound_ms);
         self.failures += 1;
+        let is_near = |entry| is_near_boundary(entry, self.shown_position(), self.reader.newest.as_deref());
+        if self.is_far() && !self.entry.as_ref().is_some_and(is_near) {
+            // The place is kept, and after an outage a whole line must not come back at once.
+            self.asked_at_ms = now_ms;
+        }
     }
 
     /// The next request.
@@ -260,7 +265,7 @@ impl Follower {
     fn look_at_ms(&self, entry: &EntryAnswer) -> f64 {
         let newest = self.reader.newest.as_deref();
         let (near_ms, _) = refresh_bounds_ms(newest);
-        let mut at_ms = self.entry_at_ms + entry.look_after_ms.unwrap_or(f64::INFINITY);
+        let mut at_ms = self.asked_at_ms + entry.look_after_ms.unwrap_or(f64::INFINITY);
         if self.is_called_since_answer(entry) {
             at_ms = at_ms.min(self.reader.received_at_ms.max(self.entry_at_ms + near_ms));
         }

@@ -112,3 +112,23 @@ fn a_refusal_is_a_floor_and_a_ready_entry_is_claimed_at_once() {
     assert!((next.at_ms - 8_000.0).abs() < 1.0);
     assert!(matches!(next.kind, RequestKind::Status { .. }), "{next:?}");
 }
+
+#[test]
+fn a_failed_look_of_a_far_entry_is_repeated_late() {
+    let mut follower = far_follower();
+    follower.receive_document(document(1_000, &json!({})), 590_000.0);
+    let unavailable = |kind| Failure {
+        kind,
+        status: 503,
+        retry_after_ms: 5_000.0,
+    };
+    follower.receive_failure(unavailable(RequestKind::Status { hold_seconds: 0 }), 600_000.0);
+    let document_outage = Failure {
+        retry_after_ms: 3_600_000.0,
+        ..unavailable(RequestKind::Document)
+    };
+    follower.receive_failure(document_outage, 600_000.0);
+    let next = follower.next_request();
+    assert!(matches!(next.kind, RequestKind::Status { .. }), "{next:?}");
+    assert!((next.at_ms - 1_200_000.0).abs() < 1.0, "{next:?}");
+}

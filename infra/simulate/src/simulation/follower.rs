@@ -53,6 +53,8 @@ pub(super) struct Follower {
     /// The last answer about the entry, if it is far from the head, and when it came.
     entry: Option<FarEntry>,
     answered_at_ms: u64,
+    /// When the client asks the entry although no document calls it.
+    look_at_ms: u64,
     /// No status request before this time: the last one failed.
     retry_at_ms: u64,
     /// The lowest position that the visitor saw.
@@ -86,6 +88,7 @@ impl Follower {
         (self.answered_at_ms, self.retry_at_ms) = (now_ms, now_ms);
         self.newest_at_answer = self.newest;
         let Some(entry) = entry else { return };
+        self.look_at_ms = now_ms + u64::from(entry.look_after_ms);
         self.lowest_position = match self.lowest_position {
             0 => entry.position,
             lowest => lowest.min(entry.position),
@@ -126,9 +129,17 @@ impl Follower {
         self.due_ms = now_ms + retry_after_ms.max(DOCUMENT_REFRESH_NEAR_MS) + backoff_ms;
     }
 
-    /// Takes the failure of a status request, which is not repeated before this time.
-    pub(super) fn postpone_status(&mut self, retry_at_ms: u64) {
+    /// Takes the failure of a status request, which is not repeated before this time. If the turn is far, the client then
+    /// waits as long as after an answer, unless a document calls it: the place is kept, and after an outage a whole line
+    /// would come back at once.
+    pub(super) fn postpone_status(&mut self, documents: &PublicDocuments, retry_at_ms: u64, now_ms: u64) {
         self.retry_at_ms = retry_at_ms;
+        let newest = self.newest.map(|id| documents.get(id));
+        if let Some(entry) = &self.entry
+            && !entry.is_near_boundary(self.lowest_position, newest)
+        {
+            self.look_at_ms = now_ms + u64::from(entry.look_after_ms);
+        }
     }
 
     /// The next request of a client that is far from the head. `None` if it is not: it polls at the pace of the server.
@@ -145,7 +156,7 @@ impl Follower {
 
     fn status_at_ms(&self, entry: &FarEntry, documents: &PublicDocuments) -> u64 {
         let newest = self.newest.map(|id| documents.get(id));
-        let mut at_ms = self.answered_at_ms + u64::from(entry.look_after_ms);
+        let mut at_ms = self.look_at_ms;
         // The boundary may go back, and the answer about the entry is right about it. So only a newer document calls.
         let is_newer = self.newest != self.newest_at_answer;
         if is_newer && newest.is_some_and(|document| entry.is_called(document)) {

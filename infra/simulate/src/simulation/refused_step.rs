@@ -47,7 +47,8 @@ impl Simulation {
         match again {
             Step::Poll if self.is_far(visitor) => {
                 // Meanwhile the client goes on reading the document.
-                self.followers[visitor as usize].postpone_status(at_ms);
+                let now_ms = self.now_ms;
+                self.followers[visitor as usize].postpone_status(&self.documents, at_ms, now_ms);
                 self.schedule_far_request(visitor);
             }
             Step::Poll => self.schedule_request(visitor, Step::Poll, at_ms),

@@ -142,8 +142,24 @@ fn failed_requests_are_repeated_later_and_later() {
     );
     let id = documents.add(lane(50_000, 500), Some(20.0));
     follower.receive_document(id, &documents, now_ms, 0.5);
-    follower.postpone_status(1_000_000);
+    follower.postpone_status(&documents, 1_000_000, now_ms);
     let Some(NextRequest::Document(_)) = follower.next_request(&documents) else {
         panic!("a failed status request waits");
     };
+}
+
+#[test]
+fn a_failed_look_is_repeated_as_late_as_the_next_one() {
+    let mut documents = PublicDocuments::default();
+    let mut follower = client(&documents);
+    follower.postpone_status(&documents, 605_000, 600_000);
+    follower.postpone_read(3_600_000, 600_000, 0.5);
+    assert_eq!(
+        follower.next_request(&documents),
+        Some(NextRequest::Status(1_200_000))
+    );
+    let id = documents.add(lane(100_000, 1_000), Some(20.0));
+    follower.receive_document(id, &documents, 606_000, 0.5);
+    let called = Some(NextRequest::Status(606_000));
+    assert_eq!(follower.next_request(&documents), called, "the turn is near");
 }
