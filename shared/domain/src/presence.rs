@@ -16,8 +16,8 @@ mod marks;
 /// The most by which one tick advances the presence clock, in milliseconds: while no tick runs, no
 /// visitor may be called absent.
 pub const PRESENCE_STEP_MAX_MS: u64 = 5_000;
-/// After this time without a check-in, in milliseconds, a front door that had check-ins is taken to
-/// be down. Check-ins are also counted over this time.
+/// After this time without a check-in or a claim, in milliseconds, a front door that had some is
+/// taken to be down. They are also counted over this time.
 pub const FRONT_DOOR_SILENCE_MS: u64 = 10_000;
 /// The least presence time between two marks of the place up to which visitors are called, in
 /// milliseconds.
@@ -37,16 +37,30 @@ pub struct PresenceClock {
     pub ms: u64,
     /// The line time of the last tick, in Unix milliseconds.
     pub at_ms: u64,
-    /// How many check-ins by poll the last tick found, since presence was switched on.
+    /// How many check-ins by poll and claims the last tick found, since presence was switched on.
     pub check_ins: u64,
-    /// The line time of the last tick that found another check-in by poll, in Unix milliseconds.
+    /// The line time of the last tick that found another one, in Unix milliseconds.
     pub checked_in_at_ms: u64,
     /// When the current period of counting began, in Unix milliseconds.
     pub period_at_ms: u64,
-    /// How many check-ins by poll there were at the beginning of the period.
+    /// How many there were at the beginning of the period.
     pub period_check_ins: u64,
-    /// Whether check-ins by poll came at one per second or more in the last period that had one.
+    /// Whether they came at one per second or more in the last period that had one.
     pub is_busy: bool,
+}
+
+/// What a tick found when it advanced the presence clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PresenceTick {
+    /// Whether the clock runs.
+    pub is_running: bool,
+    /// Whether the front door is down: requests have stopped although visitors are expected to check
+    /// in. Then no visitor can claim, so claim deadlines stand still, and no entry is promoted while
+    /// one is ready.
+    pub is_door_down: bool,
+    /// For how long the front door was down since the last tick, in milliseconds. The tick that
+    /// notices it counts from the last check-in.
+    pub door_down_ms: u64,
 }
 
 impl PresenceClock {
@@ -63,11 +77,11 @@ impl PresenceClock {
         }
     }
 
-    /// The clock at a tick, and whether it runs. `check_ins` counts the check-ins by poll so far. The
-    /// clock stands still unless `may_run`, and while check-ins have stopped although `present`
-    /// visitors are expected to check in.
+    /// The clock at a tick, and what the tick found. `check_ins` counts the check-ins by poll and the
+    /// claims so far. The clock stands still unless `may_run`, and while these have stopped although
+    /// `present` visitors are expected to check in.
     #[must_use]
-    pub fn advance(self, now_ms: u64, check_ins: u64, present: u64, may_run: bool) -> (Self, bool) {
+    pub fn advance(self, now_ms: u64, check_ins: u64, present: u64, may_run: bool) -> (Self, PresenceTick) {
         let mut next = self;
         next.at_ms = now_ms.max(self.at_ms);
         if check_ins > self.check_ins {
@@ -81,13 +95,26 @@ impl PresenceClock {
             }
             (next.period_at_ms, next.period_check_ins) = (next.at_ms, check_ins);
         }
-        let is_silent = next.at_ms - next.checked_in_at_ms >= FRONT_DOOR_SILENCE_MS;
-        let is_door_down = next.is_busy && is_silent && present > 0;
-        let runs = may_run && !is_door_down;
-        if runs {
+        let is_silent = |at_ms: u64| at_ms.saturating_sub(next.checked_in_at_ms) >= FRONT_DOOR_SILENCE_MS;
+        let is_door_down = may_run && next.is_busy && is_silent(next.at_ms) && present > 0;
+        let down_since_ms = if is_silent(self.at_ms) {
+            self.at_ms
+        } else {
+            next.checked_in_at_ms
+        };
+        let tick = PresenceTick {
+            is_running: may_run && !is_door_down,
+            is_door_down,
+            door_down_ms: if is_door_down {
+                next.at_ms - down_since_ms
+            } else {
+                0
+            },
+        };
+        if tick.is_running {
             next.ms += (next.at_ms - self.at_ms).min(PRESENCE_STEP_MAX_MS);
         }
-        (next, runs)
+        (next, tick)
     }
 }
 

@@ -90,6 +90,8 @@ on_every_line! {
         a_full_queue_passes_nobody_over
         an_outage_of_the_front_door_makes_nobody_absent
         a_look_from_far_shows_that_the_front_door_is_up
+        an_outage_of_the_front_door_ends_no_turn
+        claims_show_that_the_front_door_is_up
         a_pause_makes_nobody_absent
         an_absence_ends_after_its_time
         an_absence_ends_later_for_a_visitor_who_was_back

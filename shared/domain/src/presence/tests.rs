@@ -55,6 +55,27 @@ fn the_clock_stands_still_while_the_front_door_is_down() {
 }
 
 #[test]
+fn an_outage_counts_from_the_last_check_in() {
+    let mut clock = run_clock(60, 2);
+    let mut down_ms = 0;
+    for second in 161..=820 {
+        let (next, tick) = clock.advance(second * 1_000, 120, 10, true);
+        clock = next;
+        down_ms += tick.door_down_ms;
+        assert_eq!(tick.is_door_down, second >= 170, "{second}");
+    }
+    assert_eq!(down_ms, 660_000, "the ten seconds before it is noticed count too");
+    let (back, tick) = clock.advance(821_000, 121, 10, true);
+    assert_eq!((tick.is_door_down, tick.door_down_ms), (false, 0));
+    let (_, paused) = back.advance(900_000, 121, 10, false);
+    assert_eq!(
+        (paused.is_running, paused.door_down_ms),
+        (false, 0),
+        "a pause counts by itself"
+    );
+}
+
+#[test]
 fn a_quiet_queue_has_no_front_door_to_watch() {
     let quiet = run_clock(60, 0).advance(161_000, 5, 10, true).0;
     let later = (162..=300).fold(quiet, |clock, second| {

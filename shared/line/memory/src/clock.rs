@@ -19,7 +19,7 @@ impl Queue {
     }
 
     /// The claim clock in milliseconds, with which the deadlines of ready entries are compared. It
-    /// stands still while the queue is paused.
+    /// stands still while the queue is paused and while the front door is down.
     pub(super) fn claim_clock_ms(&self, now_ms: u64) -> u64 {
         let this_pause_ms = if self.settings().paused {
             now_ms - self.paused_at_ms

@@ -15,7 +15,7 @@ use super::deadline_set::DeadlineSet;
 #[derive(Debug)]
 pub(super) struct Presence {
     pub(super) clock: PresenceClock,
-    /// The check-ins by poll since presence was switched on.
+    /// The check-ins by poll and the claims since presence was switched on.
     pub(super) check_ins: u64,
     /// The present entries by their places.
     pub(super) present: BTreeMap<WaitScore, EntryId>,

@@ -5,7 +5,7 @@ use vestibule_domain::{
     clock::LineTime,
     id::EntryId,
     lane::lane_top,
-    presence::{ABSENCE_MARKS, CALLED_MARK_MS, LaneCalls},
+    presence::{ABSENCE_MARKS, CALLED_MARK_MS, LaneCalls, PresenceTick},
     score::WaitScore,
 };
 
@@ -37,18 +37,19 @@ impl Queue {
         self.presence = is_on.then(|| Presence::new(now_ms));
     }
 
-    /// Advances the presence clock. Returns whether it runs.
-    pub(super) fn advance_presence_clock(&mut self, time: LineTime) -> bool {
+    /// Advances the presence clock. The claim clock stands still while the front door is down.
+    pub(super) fn advance_presence_clock(&mut self, time: LineTime) -> PresenceTick {
         let may_run = !time.clocks.apart && self.settings().can_promote();
         let present = self.present();
         let Some(presence) = &mut self.presence else {
-            return false;
+            return PresenceTick::default();
         };
-        let (clock, runs) = presence
+        let (clock, tick) = presence
             .clock
             .advance(time.ms(), presence.check_ins, present, may_run);
         presence.clock = clock;
-        runs
+        self.paused_ms += tick.door_down_ms;
+        tick
     }
 
     /// Ends the presence of at most `limit` visitors who have not checked in for long. Returns how many.

@@ -30,6 +30,9 @@ impl Queue {
         self.is_journal_full = self.journal.due_len() >= limits.new_entries;
         let is_full = self.journal.len() >= limits.all_changes;
         let mut events = Vec::new();
+        self.add_new_lanes();
+        self.switch_presence(now_ms);
+        let presence_tick = self.advance_presence_clock(time);
         // Nothing is dropped or promoted while line time is uncertain, or while the journal has no
         // room for the changes.
         let (no_shows, expired) = if is_apart || is_full {
@@ -42,9 +45,6 @@ impl Queue {
         } else {
             PROMOTE_CHUNK - no_shows - expired
         };
-        self.add_new_lanes();
-        self.switch_presence(now_ms);
-        let is_clock_running = self.advance_presence_clock(time);
         let silent = self.drop_silent(budget);
         let bucket = self.bucket.refill(self.settings().pace(), now_ms);
         let asked = order.max_entries.min(PROMOTE_CHUNK - no_shows - expired - silent);
@@ -53,10 +53,12 @@ impl Queue {
             (0, LimitedBy::Clock)
         } else if is_full {
             (0, LimitedBy::Journal)
-        } else if self.settings().can_promote() {
-            room.compute_allowance()
-        } else {
+        } else if !self.settings().can_promote() {
             (0, LimitedBy::Switch)
+        } else if presence_tick.is_door_down && self.ready.len() > 0 {
+            (0, LimitedBy::Presence)
+        } else {
+            room.compute_allowance()
         };
         if !is_apart {
             self.proposed_offset_ms = None;
@@ -77,7 +79,7 @@ impl Queue {
             self.totals.promoted += promoted;
         }
         self.decide_growths();
-        let absences = if is_clock_running && budget > 0 {
+        let absences = if presence_tick.is_running && budget > 0 {
             self.end_absences(budget - silent - promoted, &mut events)
         } else {
             0

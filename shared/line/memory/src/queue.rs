@@ -27,7 +27,8 @@ use super::{
 pub(super) struct Queue {
     pub(super) configuration: Configuration,
     pub(super) waiting: WaitingEntries,
-    /// The deadlines are on the claim clock, which stands still while the queue is paused.
+    /// The deadlines are on the claim clock, which stands still while the queue is paused and while
+    /// the front door is down.
     pub(super) ready: DeadlineSet,
     /// The deadlines are the ends of the sessions.
     pub(super) active: DeadlineSet,
@@ -59,7 +60,7 @@ pub(super) struct Queue {
     pub(super) fallback_ticked_at_ms: u64,
     /// When the current pause began, in Unix milliseconds; 0 if the queue is not paused.
     pub(super) paused_at_ms: u64,
-    /// The total length of all earlier pauses, in milliseconds.
+    /// The total length of all earlier pauses and outages of the front door, in milliseconds.
     pub(super) paused_ms: u64,
     /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`,
     /// so a lowered `claim_seconds` takes effect after the previous time has passed.

@@ -49,6 +49,9 @@ impl Queue {
         match status {
             EntryStatus::Waiting { .. } => ClaimOutcome::StillWaiting(status),
             EntryStatus::Ready { visit, .. } => {
+                if let Some(presence) = &mut self.presence {
+                    presence.check_ins += 1;
+                }
                 let session_end_ms = now_ms + self.settings().session_ms();
                 let (status, change) = self.start_session(now_us, id, visit, session_end_ms);
                 ClaimOutcome::Active { status, change }

@@ -39,6 +39,10 @@ end
 if entry.state == 'ready' then
   redis.call('ZREM', ready, id)
   redis.call('HINCRBY', state, 'claimed', 1)
+  if redis.call('HEXISTS', state, 'presence') == 1 then
+    -- The front door is up: see domain/presence.rs.
+    redis.call('HINCRBY', state, 'check_ins', 1)
+  end
   put_active(keys, id, entry, queue.now_ms + queue.session_ms)
 elseif entry.is_fast_tracked then
   put_active(keys, id, entry, entry.step_ms)

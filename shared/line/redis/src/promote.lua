@@ -3,7 +3,7 @@
 -- tokens). One call removes and promotes `chunk` entries at most, so that it does not block Redis for long. One journal
 -- record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not trusted.
 -- Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait are promoted
--- in turn.
+-- in turn. While the front door is down, it promotes none as long as an entry is ready.
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
@@ -109,8 +109,6 @@ local keys = { waiting = waiting, visits = visits, ended = ended, settled = sett
   state = state }
 -- All ends of this call have the same version and time.
 local tick = { epoch = epoch, v = change_v, now_ms = now_ms }
-local no_shows, no_show_list = remove_timed_out(keys, tick, ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
-local expired, expired_list = remove_timed_out(keys, tick, active, now_ms, remove_limit - no_shows, 'expired', 'expired')
 local is_switched_off = paused == '1' or entrance == 'closed'
 
 -- Presence. A queue that an earlier build configured has no settings for it yet: then it is off.
@@ -119,15 +117,26 @@ local lanes = read_lanes(state)
 add_new_lanes(waiting, lanes)
 local clock = switch_presence(keys, lanes, now_ms, presence_ms)
 local silent, is_clock_running, calls = 0, false, {}
+local is_door_down, door_down_ms = false, 0
 if clock then
-  is_clock_running = advance_presence_clock(keys, clock, now_ms, not clocks_apart and not is_switched_off)
+  is_clock_running, is_door_down, door_down_ms =
+    advance_presence_clock(keys, clock, now_ms, not clocks_apart and not is_switched_off)
+end
+if door_down_ms > 0 then
+  -- No visitor can claim, so the claim clock stands still.
+  redis.call('HINCRBY', state, 'paused_ms', door_down_ms)
+  claim_clock_ms = claim_clock_ms - door_down_ms
+end
+local no_shows, no_show_list = remove_timed_out(keys, tick, ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
+local expired, expired_list = remove_timed_out(keys, tick, active, now_ms, remove_limit - no_shows, 'expired', 'expired')
+if clock then
   silent = drop_silent(keys, lanes, clock, presence_ms, remove_limit - no_shows - expired)
   calls = read_calls(keys, lanes, clock, call_ms)
 end
 
 -- How many entries to promote, and which limit keeps it from being more.
-local in_line = redis.call('ZCARD', waiting) - count_absent(lanes)
-local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active)
+local in_line, ready_count = redis.call('ZCARD', waiting) - count_absent(lanes), redis.call('ZCARD', ready)
+local taken = ready_count + redis.call('ZCARD', active)
 batch, interval_ms = tonumber(batch), tonumber(interval_ms)
 credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, batch, interval_ms)
 local promoted, limited_by = in_line, 'line'
@@ -139,6 +148,9 @@ end
 apply_limit('capacity', math.max(tonumber(capacity) - taken, 0))
 apply_limit('pace', math.floor(credit / interval_ms))
 apply_limit('requested', math.min(requested, chunk - no_shows - expired - silent))
+if is_door_down and ready_count > 0 then
+  promoted, limited_by = 0, 'presence'
+end
 if is_switched_off then
   promoted, limited_by = 0, 'switch'
 end

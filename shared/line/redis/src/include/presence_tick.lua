@@ -57,8 +57,9 @@ local function switch_presence(keys, lanes, now_ms, presence_ms)
     period_check_ins = 0, is_busy = false }
 end
 
--- Advances the presence clock, and returns whether it runs. It stands still unless `may_run`, and while the front door is
--- down: check-ins by poll have stopped although visitors are present.
+-- Advances the presence clock. Returns whether it runs, whether the front door is down, and for how long it was since the
+-- last tick. The clock stands still unless `may_run`, and while the front door is down: check-ins by poll and claims have
+-- stopped although visitors are present.
 local function advance_presence_clock(keys, clock, now_ms, may_run)
   local check_ins = tonumber(redis.call('HGET', keys.state, 'check_ins') or 0)
   local last_at_ms = clock.at_ms
@@ -75,12 +76,14 @@ local function advance_presence_clock(keys, clock, now_ms, may_run)
     clock.period_at_ms, clock.period_check_ins = clock.at_ms, check_ins
   end
   local is_silent = clock.at_ms - clock.checked_in_at_ms >= FRONT_DOOR_SILENCE_MS
-  local is_door_down = clock.is_busy and is_silent and redis.call('ZCARD', keys.present) > 0
-  local runs = may_run and not is_door_down
-  if runs then
+  if may_run and clock.is_busy and is_silent and redis.call('ZCARD', keys.present) > 0 then
+    local was_silent = last_at_ms - clock.checked_in_at_ms >= FRONT_DOOR_SILENCE_MS
+    return false, true, clock.at_ms - (was_silent and last_at_ms or clock.checked_in_at_ms)
+  end
+  if may_run then
     clock.ms = clock.ms + math.min(clock.at_ms - last_at_ms, PRESENCE_STEP_MAX_MS)
   end
-  return runs
+  return may_run, false, 0
 end
 
 -- Ends the presence of at most `limit` visitors who have not checked in for `presence_ms`. Returns how many.
