@@ -20,9 +20,9 @@ use vestibule_tests::{
 };
 
 const VISITORS: usize = 1_000;
-const CAPACITY: u64 = 50;
-const BATCH: u64 = 20;
-/// 1,000 visitors at 20 a second take 50 s.
+const CAPACITY: u64 = 100;
+const BATCH: u64 = 40;
+/// 1,000 visitors at 40 a second take 25 s.
 const BOUND: Duration = Duration::from_secs(150);
 
 #[tokio::test(flavor = "multi_thread")]
