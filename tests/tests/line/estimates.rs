@@ -35,8 +35,6 @@ pub(crate) async fn the_averages_count_by_the_minute(mut subject: Subject) {
     }
     let view = subject.view().await;
     let (short, long) = (view.averages.short, view.averages.long);
-    assert_eq!(view.averages.line_since_ms, start_ms);
-    assert_eq!(view.averages.moving_since_ms, start_ms);
     assert_eq!(
         (long.current_start.at_ms, long.previous_start.at_ms),
         (start_ms, start_ms)
@@ -63,11 +61,21 @@ pub(crate) async fn the_averages_count_by_the_minute(mut subject: Subject) {
         estimate.low <= 60 && estimate.high >= 45 && estimate.high < 80,
         "{estimate:?}"
     );
-    // A changed pace or capacity and a gap without ticks restart the averages. A line that stands still has no
+    // The pace limited each tick. The first one had no tick before it.
+    assert_eq!((view.averages.paced, view.averages.paced_seconds), (150, 150));
+    assert_eq!(
+        (current.paced - previous.paced, view.averages.rate_since_ms),
+        (60, 0)
+    );
+    // The rate before a change of pace or capacity does not apply any more. A line that stands still has no
     // estimate.
     subject.change_settings(|settings| settings.capacity = 40).await;
     let changed_ms = subject.clock.now_ms();
-    assert_eq!(subject.view().await.averages.line_since_ms, changed_ms);
+    let changed = subject.view().await.averages;
+    assert_eq!(
+        (changed.paced, changed.paced_seconds, changed.rate_since_ms),
+        (0, 0, changed_ms)
+    );
     subject.advance_seconds(20);
     let silent = subject.view().await;
     assert_eq!(
@@ -76,18 +84,17 @@ pub(crate) async fn the_averages_count_by_the_minute(mut subject: Subject) {
         "a queue without ticks has no estimate"
     );
     subject.tick().await;
-    let averages = subject.view().await.averages;
     assert_eq!(
-        (averages.line_since_ms, averages.moving_since_ms),
-        (changed_ms, changed_ms + 20_000)
+        subject.view().await.averages.paced_seconds,
+        0,
+        "the pace did not limit the line in the gap"
     );
+    subject.advance_seconds(1);
+    subject.tick().await;
+    assert_eq!(subject.view().await.averages.paced_seconds, 1);
     subject.change_settings(|settings| settings.paused = true).await;
     subject.tick().await;
     let paused = subject.view().await;
-    assert_eq!(
-        (paused.averages.line_since_ms, paused.averages.moving_since_ms),
-        (0, 0)
-    );
     assert_eq!(paused.estimate(&paused.forecast(), 60), None);
 }
 

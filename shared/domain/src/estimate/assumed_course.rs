@@ -26,6 +26,8 @@ pub(super) struct AssumedCourse {
     paced: f64,
     /// Slots per second that come free while all are taken.
     freed: f64,
+    /// How many positions the line moves for each entry that it serves.
+    positions_per_turn: f64,
 }
 
 impl AssumedCourse {
@@ -38,13 +40,14 @@ impl AssumedCourse {
             free: capacity - taken,
             paced: course.near.served,
             freed: capacity.max(taken) * course.far.early.max(1.0 / stay_seconds),
+            positions_per_turn: course.near.passed_over.positions_per_turn(0.0),
         }
     }
 
     /// The expected time until a position is served, in seconds: the pace and the slots must both
     /// allow it.
     pub(super) fn seconds_until_served(&self, position: u64) -> f64 {
-        let position = count_as_f64(position);
+        let position = count_as_f64(position) / self.positions_per_turn;
         let paced = seconds_until_empty(position - self.promotable_now, self.paced, 0.0);
         paced.max(seconds_until_empty(position - self.free, self.freed, 0.0))
     }

@@ -24,7 +24,7 @@ pub(super) struct Curve {
     served_positions: Vec<f64>,
     /// The share of the entries now in line that are still in line at the last point.
     remaining_share: f64,
-    /// Entries served per second after the last point.
+    /// Positions per second that the line moves after the last point.
     final_rate: f64,
     /// The rate at which an entry in line leaves it after the last point, per second.
     final_leaving_rate: f64,
@@ -47,7 +47,8 @@ impl Curve {
         let mut due = DueSlots::from_observed(observed, course, steps);
         due.add_promoted(at_once, 0.0);
 
-        let (mut served_positions, mut remaining_share) = (vec![at_once], 1.0);
+        let moved_at_once = at_once * course.near.passed_over.positions_per_turn(0.0);
+        let (mut served_positions, mut remaining_share) = (vec![moved_at_once], 1.0);
         let (mut of_session, mut next) = (Vec::new(), at_once);
         let waiting = count_as_f64(observed.waiting);
         for step in 0..POINTS_MAX {
@@ -66,7 +67,8 @@ impl Curve {
             due.add_promoted(going, from);
             // Half of the entries that leave the line in this step leave before the others are served.
             let half = (-rates.leaving * passing / 2.0).exp();
-            served_positions.push(served_positions[step] + going / (remaining_share * half));
+            let moved = going * rates.passed_over.positions_per_turn(from);
+            served_positions.push(served_positions[step] + moved / (remaining_share * half));
             remaining_share *= half * half;
             of_session.push((to, going));
             if to <= NEXT_RATE_SECONDS {
@@ -80,10 +82,11 @@ impl Curve {
             .filter(|(to, _)| *to > since)
             .map(|(_, going)| going)
             .sum();
+        let last = course.rates_at(end);
         Self {
             remaining_share,
-            final_rate: lately / (end - since),
-            final_leaving_rate: course.rates_at(end).leaving,
+            final_rate: lately * last.passed_over.positions_per_turn(end) / (end - since),
+            final_leaving_rate: last.leaving,
             next_rate: next / NEXT_RATE_SECONDS,
             steps,
             served_positions,

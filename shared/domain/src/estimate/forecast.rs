@@ -10,6 +10,7 @@ use super::{
     curve::{Curve, seconds_until_empty},
     expected_rates::{ExpectedRates, SessionEndSpread},
     observed_line::ObservedLine,
+    passed_over::PassedOver,
     rates::{PRIOR_EVENTS, WindowRates, pace_per_second},
     step_grid::count_as_f64,
 };
@@ -28,8 +29,9 @@ const RANGE_MAX_SECONDS: f64 = 86_400.0;
 // The following values were fitted to simulations: see docs/adr/0012-wait-estimate.md.
 
 /// How much faster slots may come free if they were filled recently and have not turned over yet,
-/// as a share.
+/// as a share, and how often the slots turn over until that share has faded.
 const RECENT_FILL_SHARE: f64 = 0.25;
+const RECENT_FILL_CYCLES: f64 = 4.0;
 /// The largest effect of a difference between the two windows (a logarithm), and the length of a
 /// burst in seconds.
 const SWING_MAX: f64 = 2.0;
@@ -87,30 +89,27 @@ impl Forecast {
         let stay_seconds = observed.stay_seconds();
         let prior = WindowRates {
             served: pace,
+            is_served_observed: false,
             early: 1.0 / stay_seconds,
             observed_early: 1.0 / stay_seconds,
             no_shows: observed.no_show_rate(),
             turns: 0.0,
             leaving: 0.0,
+            passed_over: PassedOver::default(),
             freed: 0.0,
             freed_early: 0.0,
             cycles: 0.0,
         };
         let averages = &observed.averages;
-        let long = prior.update_from_window(
-            &observed,
-            &averages.long,
-            averages.line_since_ms,
-            STAY_PRIOR_EVENTS,
-        );
-        let short =
-            long.update_from_window(&observed, &averages.short, averages.moving_since_ms, PRIOR_EVENTS);
+        let long = prior.update_from_window(&observed, &averages.long, STAY_PRIOR_EVENTS);
+        let short = long.update_from_window(&observed, &averages.short, PRIOR_EVENTS);
         let long = WindowRates {
             early: if long.cycles.is_finite() && short.cycles.is_infinite() {
                 short.early
             } else {
                 long.early
             },
+            passed_over: short.passed_over,
             ..long
         };
         let course = ExpectedRates {
@@ -125,7 +124,7 @@ impl Forecast {
             free,
             never_full: pace * stay_seconds <= observed.capacity as f64 && free > 0,
             course,
-            recent_fill_share: RECENT_FILL_SHARE * (-long.cycles).exp(),
+            recent_fill_share: RECENT_FILL_SHARE * (-long.cycles / RECENT_FILL_CYCLES).exp(),
             expected: OnceLock::new(),
             sooner: OnceLock::new(),
             later: OnceLock::new(),
@@ -205,7 +204,9 @@ impl Forecast {
     /// The time until a position is served if slots never limit the line, in seconds.
     fn shortest_seconds(&self, position: u64) -> f64 {
         let ahead = count_as_f64(position) - count_as_f64(self.observed.promotable_now());
-        seconds_until_empty(ahead, self.pace, self.course.far.leaving)
+        let near = self.course.near.to_optimistic(self.pace, 0.0);
+        let speed = self.pace * near.passed_over.positions_per_turn(0.0);
+        seconds_until_empty(ahead, speed, self.course.far.leaving)
     }
 
     fn expected_curve(&self) -> &Curve {

@@ -8,6 +8,7 @@ mod due_slots;
 mod expected_rates;
 mod forecast;
 mod observed_line;
+mod passed_over;
 mod rates;
 mod step_grid;
 mod windows;

@@ -1,6 +1,6 @@
 //! The rates observed in one window, and the bounds for a forecast from them.
 
-use super::{observed_line::ObservedLine, windows::CountWindow};
+use super::{observed_line::ObservedLine, passed_over::PassedOver, windows::CountWindow};
 use crate::pace::Pace;
 
 /// The weight of prior knowledge, in events. For the short window the long one is the prior; for
@@ -9,8 +9,8 @@ pub(super) const PRIOR_EVENTS: f64 = 4.0;
 /// If a window began with a smaller share of the slots taken, the slots filled during it. All
 /// holders then came recently, and few of them leave yet.
 const FILLED_SHARE_MIN: f64 = 0.5;
-/// A window counts as full if at least this share of the slots was taken.
-const FULL_SHARE_MIN: f64 = 0.9;
+/// The rate counts as observed if the pace alone limited the line for this many seconds.
+const PACED_SECONDS_MIN: f64 = 20.0;
 /// A line that serves at least this share of its pace is limited by the pace alone.
 const AT_PACE_SHARE_MIN: f64 = 0.97;
 
@@ -18,6 +18,8 @@ const AT_PACE_SHARE_MIN: f64 = 0.97;
 
 /// How far the future rate may fall below an observed rate that is at the pace, as a share.
 const PACE_SHORTFALL_SHARE: f64 = 0.007;
+/// How far the rate may fall below the pace while it was not observed, as a share.
+const UNOBSERVED_SHORTFALL_SHARE: f64 = 0.08;
 /// How far any other rate may differ from the observed one, as a share, in addition to chance.
 pub(super) const RATE_DRIFT_SHARE: f64 = 0.015;
 /// The factor on the standard error by which a small number of events widens the range.
@@ -34,8 +36,10 @@ const PESSIMISTIC_LEAVING_SHARE: f64 = 0.7;
 /// The rates of one window, per second.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowRates {
-    /// Entries served while the line moved; never above the pace.
+    /// Entries served while only the pace limited the line; never above the pace.
     pub(super) served: f64,
+    /// Whether that was observed. If not, it is the pace.
+    pub(super) is_served_observed: bool,
     /// The rate at which one taken slot comes free before its time runs out.
     pub(super) early: f64,
     /// The same rate as observed, with a minimal weight of prior knowledge.
@@ -46,6 +50,8 @@ pub(super) struct WindowRates {
     pub(super) turns: f64,
     /// The rate at which one entry in line leaves it.
     pub(super) leaving: f64,
+    /// How many entries are passed over for each one that is served.
+    pub(super) passed_over: PassedOver,
     /// The number of slots that came free.
     pub(super) freed: f64,
     /// The number of slots that came free early.
@@ -62,7 +68,6 @@ impl WindowRates {
         self,
         observed: &ObservedLine,
         window: &CountWindow,
-        since_ms: u64,
         prior: f64,
     ) -> Self {
         let (now, before) = (observed.counts, window.previous_start);
@@ -75,22 +80,18 @@ impl WindowRates {
         let no_shows = now.no_shows.saturating_sub(before.no_shows) as f64;
         let freed_early = (freed - expired - no_shows).max(0.0);
         let turns = now.served.saturating_sub(before.served) as f64;
-        let left = count(now.left, before.left);
+        let passed_over = now.passed_over.saturating_sub(before.passed_over);
+        let left = count(now.left, before.left.saturating_add(passed_over));
         let taken = now.taken_seconds.saturating_sub(before.taken_seconds) as f64;
         let waiting = now.waiting_seconds.saturating_sub(before.waiting_seconds) as f64;
         let filled = before.served.cast_signed().saturating_sub(before.freed) as f64
             >= observed.capacity as f64 * FILLED_SHARE_MIN;
         let span_seconds = now.at_ms.saturating_sub(before.at_ms) as f64 / 1_000.0;
-        let was_full = taken >= observed.capacity as f64 * span_seconds * FULL_SHARE_MIN;
-        let served = match count_served_at_one_pace(observed, window, since_ms) {
-            // In a full queue, freed slots limited the rate. The count then says nothing about the
-            // rate while slots are free, so the pace is used.
-            Some(_) if was_full => pace_per_second(observed.pace),
-            Some((served, seconds)) => (served + PRIOR_EVENTS) / (seconds + PRIOR_EVENTS / self.served),
-            None => self.served,
-        };
+        let (paced, paced_seconds) = count_paced(observed, window);
+        let served = (paced + PRIOR_EVENTS) / (paced_seconds + PRIOR_EVENTS / self.served);
         Self {
             served: served.min(pace_per_second(observed.pace)),
+            is_served_observed: self.is_served_observed || paced_seconds >= PACED_SECONDS_MIN,
             early: (freed_early + prior) / (taken + prior / self.early),
             observed_early: (freed_early + 1.0) / (taken + 1.0 / self.early),
             no_shows: ((no_shows + PRIOR_EVENTS * self.no_shows) / (turns + PRIOR_EVENTS)).min(1.0),
@@ -100,6 +101,12 @@ impl WindowRates {
             } else {
                 self.leaving
             },
+            passed_over: self.passed_over.update_from_window(
+                observed,
+                passed_over as f64,
+                turns,
+                span_seconds,
+            ),
             freed,
             freed_early,
             cycles: if filled {
@@ -130,6 +137,7 @@ impl WindowRates {
             served: (self.served * more).min(pace),
             early: self.early * more,
             no_shows: (self.no_shows * unclaimed).min(1.0),
+            passed_over: self.passed_over.to_optimistic(CHANCE_FACTOR),
             ..self
         }
     }
@@ -138,14 +146,17 @@ impl WindowRates {
         let less = 1.0 + RATE_DRIFT_SHARE + self.relative_error();
         let unclaimed = 1.0 + RATE_DRIFT_SHARE + self.no_show_relative_error();
         Self {
-            // A line at its pace does not depend on chance.
-            served: if self.is_at_pace(pace) {
+            served: if !self.is_served_observed {
+                self.served / (1.0 + UNOBSERVED_SHORTFALL_SHARE)
+            } else if self.is_at_pace(pace) {
+                // A line at its pace does not depend on chance.
                 self.served / (1.0 + PACE_SHORTFALL_SHARE)
             } else {
                 self.served / less
             },
             early: self.early / less,
             no_shows: self.no_shows / unclaimed,
+            passed_over: self.passed_over.to_pessimistic(CHANCE_FACTOR),
             leaving: self.leaving * PESSIMISTIC_LEAVING_SHARE,
             ..self
         }
@@ -162,19 +173,18 @@ impl WindowRates {
     }
 }
 
-/// How many entries were served since the previous window began, and in how many seconds. `None` if
-/// the pace changed or the line was empty or stopped since then.
+/// How many entries were promoted since the previous window began while only the pace limited the
+/// line, and in how many seconds.
 #[allow(clippy::cast_precision_loss)]
-fn count_served_at_one_pace(
-    observed: &ObservedLine,
-    window: &CountWindow,
-    since_ms: u64,
-) -> Option<(f64, f64)> {
-    let before = window.previous_start;
-    let is_one_pace = since_ms > 0 && before.at_ms >= since_ms;
-    let seconds = observed.counts.at_ms.saturating_sub(before.at_ms) as f64 / 1_000.0;
-    let served = observed.counts.served.saturating_sub(before.served) as f64;
-    (is_one_pace && seconds >= 1.0).then_some((served, seconds))
+fn count_paced(observed: &ObservedLine, window: &CountWindow) -> (f64, f64) {
+    let (now, before) = (observed.counts, window.previous_start);
+    // The counts start anew when the pace or the capacity changes.
+    let is_one_pace = before.at_ms > observed.averages.rate_since_ms;
+    let count = |now: u64, before: u64| now.saturating_sub(if is_one_pace { before } else { 0 }) as f64;
+    (
+        count(now.paced, before.paced),
+        count(now.paced_seconds, before.paced_seconds),
+    )
 }
 
 /// The entries per second that the pace allows.

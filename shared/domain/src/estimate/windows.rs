@@ -28,10 +28,17 @@ pub struct LineCounts {
     pub no_shows: u64,
     /// Entries that left the line before their turn. After a restore this count starts below zero.
     pub left: i64,
+    /// Of these, entries that went past the head of the line without a turn, less those that came
+    /// back ahead of others: `gone_ahead` of all lanes, less the promotions.
+    pub passed_over: i64,
     /// Slots taken, summed over seconds.
     pub taken_seconds: u64,
     /// Entries in line, summed over seconds.
     pub waiting_seconds: u64,
+    /// Entries that were promoted by ticks that only the pace limited, since it was last changed.
+    pub paced: u64,
+    /// The time in which only the pace limited the ticks, since it was last changed, in seconds.
+    pub paced_seconds: u64,
 }
 
 /// The counts at the beginning of the current window and of the previous one.
@@ -81,8 +88,10 @@ pub struct TickCounts {
     pub expired: u64,
     /// Of the served entries, those that were not claimed in time so far.
     pub no_shows: u64,
-    /// Whether the settings allow promotion.
-    pub can_promote: bool,
+    /// Entries that went past the head of the line without a turn so far: see [`LineCounts`].
+    pub passed_over: i64,
+    /// Entries that this tick promoted, if only the pace limited it.
+    pub paced: Option<u64>,
 }
 
 /// The moving averages of one queue.
@@ -94,13 +103,14 @@ pub struct MovingAverages {
     pub taken_seconds: u64,
     /// Entries in line, summed over seconds.
     pub waiting_seconds: u64,
-    /// Since when entries have been waiting and served at the same pace, in Unix milliseconds; 0 if
-    /// no entry is waiting or promotion is off. A rate observed under other conditions does not
-    /// apply to this period.
-    pub line_since_ms: u64,
-    /// Like `line_since_ms`, but it also starts anew after a gap between ticks. The forecast of a
-    /// near turn must not depend on a period before the gap; the forecast of a far turn may use it.
-    pub moving_since_ms: u64,
+    /// Entries that were promoted by ticks that only the pace limited, since it was last changed.
+    pub paced: u64,
+    /// The time in which only the pace limited the ticks, since it was last changed, in seconds. The
+    /// rate of a line that the capacity or absent visitors limit says nothing about the pace.
+    pub paced_seconds: u64,
+    /// When the pace or the capacity was last changed, in Unix milliseconds; 0 if they never were. A
+    /// rate observed before it does not apply any more.
+    pub rate_since_ms: u64,
     /// The window of one to two minutes.
     pub short: CountWindow,
     /// The window of five to ten minutes.
@@ -118,19 +128,14 @@ impl MovingAverages {
         };
         // The difference of whole clock seconds, so that many short ticks lose no time to rounding.
         let passed_seconds = (tick.now_ms / 1_000).saturating_sub(before_ms / 1_000);
-        let moves = tick.can_promote && tick.waiting > 0;
-        let was_silent = tick.now_ms.saturating_sub(before_ms) > TICK_GAP_MAX_MS;
-        let since = |since_ms: u64| match (moves, since_ms) {
-            (false, _) => 0,
-            (true, 0) => tick.now_ms,
-            (true, since_ms) => since_ms,
-        };
+        let is_silent = tick.now_ms.saturating_sub(before_ms) > TICK_GAP_MAX_MS;
+        let paced = tick.paced.filter(|_| self.last_tick_at_ms > 0 && !is_silent);
         let mut after = Self {
             last_tick_at_ms: tick.now_ms,
             taken_seconds: self.taken_seconds + tick.taken_before * passed_seconds,
             waiting_seconds: self.waiting_seconds + tick.waiting_before * passed_seconds,
-            line_since_ms: since(self.line_since_ms),
-            moving_since_ms: since(if was_silent { 0 } else { self.moving_since_ms }),
+            paced: self.paced + paced.unwrap_or(0),
+            paced_seconds: self.paced_seconds + paced.map_or(0, |_| passed_seconds),
             ..self
         };
         let now = after.line_counts(&tick);
@@ -142,10 +147,10 @@ impl MovingAverages {
     /// The averages after the pace or the capacity changed. The rate is observed from the start again.
     #[must_use]
     pub fn restart_rate(self, now_ms: u64) -> Self {
-        let since = |since_ms: u64| if since_ms > 0 { now_ms } else { 0 };
         Self {
-            line_since_ms: since(self.line_since_ms),
-            moving_since_ms: since(self.moving_since_ms),
+            paced: 0,
+            paced_seconds: 0,
+            rate_since_ms: now_ms,
             ..self
         }
     }
@@ -158,8 +163,11 @@ impl MovingAverages {
             expired: tick.expired,
             no_shows: tick.no_shows,
             left: signed_difference(tick.entered, tick.served + tick.waiting),
+            passed_over: tick.passed_over,
             taken_seconds: self.taken_seconds,
             waiting_seconds: self.waiting_seconds,
+            paced: self.paced,
+            paced_seconds: self.paced_seconds,
         }
     }
 
@@ -190,7 +198,8 @@ mod tests {
             served,
             expired: 0,
             no_shows: 0,
-            can_promote: true,
+            passed_over: 0,
+            paced: Some(5),
         }
     }
 
@@ -204,7 +213,10 @@ mod tests {
     fn an_average_spans_one_to_two_windows() {
         for seconds in 130..400 {
             let averages = averages_after(seconds);
-            let now = averages.current_counts(tick(seconds, seconds * 5));
+            let now = averages.current_counts(TickCounts {
+                paced: None,
+                ..tick(seconds, seconds * 5)
+            });
             let before = averages.short.previous_start;
             let span_ms = now.at_ms - before.at_ms;
             assert!(
@@ -221,17 +233,21 @@ mod tests {
                 (now.waiting_seconds - before.waiting_seconds) * 1_000,
                 50 * span_ms
             );
-            assert_eq!((now.left, averages.moving_since_ms), (0, 1_000_000));
+            assert_eq!(now.left, 0);
+            assert_eq!((now.paced - before.paced) * 1_000, 5 * span_ms);
+            assert_eq!((now.paced_seconds - before.paced_seconds) * 1_000, span_ms);
         }
     }
 
     #[test]
     fn a_gap_between_ticks_restarts_the_short_window() {
-        let later = averages_after(100).record_tick(tick(100 + 180, 500));
+        let before = averages_after(100);
+        let later = before.record_tick(tick(100 + 180, 500));
         assert_eq!(later.short.current_start, later.short.previous_start);
         assert_eq!(
-            (later.line_since_ms, later.moving_since_ms),
-            (1_000_000, 1_280_000)
+            (later.paced, later.paced_seconds),
+            (before.paced, before.paced_seconds),
+            "the pace did not limit the line in the gap"
         );
         assert_eq!(
             later.long.previous_start.at_ms, 1_000_000,
@@ -240,23 +256,18 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_observed_while_entries_wait_at_one_pace() {
+    fn only_ticks_that_the_pace_limits_show_the_rate() {
         let averages = averages_after(30);
-        let shut = averages.record_tick(TickCounts {
-            can_promote: false,
-            ..tick(31, 150)
+        assert_eq!((averages.paced, averages.paced_seconds), (150, 30));
+        let full = averages.record_tick(TickCounts {
+            paced: None,
+            ..tick(31, 151)
         });
-        assert_eq!((shut.line_since_ms, shut.moving_since_ms), (0, 0));
-        assert_eq!(shut.restart_rate(7).moving_since_ms, 0);
-        let empty = averages.record_tick(TickCounts {
-            waiting: 0,
-            ..tick(31, 150)
-        });
-        assert_eq!((empty.line_since_ms, empty.moving_since_ms), (0, 0));
+        assert_eq!((full.paced, full.paced_seconds), (150, 30));
         let repaced = averages.restart_rate(1_031_500);
         assert_eq!(
-            (repaced.line_since_ms, repaced.moving_since_ms),
-            (1_031_500, 1_031_500)
+            (repaced.paced, repaced.paced_seconds, repaced.rate_since_ms),
+            (0, 0, 1_031_500)
         );
     }
 

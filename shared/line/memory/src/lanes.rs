@@ -69,6 +69,13 @@ impl Queue {
         window
     }
 
+    /// How many entries went past the head of the line without a turn, less those that came back
+    /// ahead of others.
+    pub(super) fn passed_over(&self) -> i64 {
+        let gone_ahead: i64 = self.lanes.values().map(|lane| lane.gone_ahead).sum();
+        gone_ahead - self.totals.promoted.cast_signed()
+    }
+
     /// The lanes that visitors may be in: those that had an entry, and the first one.
     pub(super) fn lanes(&self) -> Vec<(u8, LaneProgress)> {
         let mut lanes = self.lanes.clone();

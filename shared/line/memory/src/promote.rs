@@ -87,7 +87,8 @@ impl Queue {
         self.call_visitors(now_ms, limited_by);
         self.mark_calls();
         self.absent_at_tick = self.absent();
-        self.record_tick(now_ms, &room, !is_full && !is_apart);
+        let is_paced = matches!(limited_by, LimitedBy::Pace | LimitedBy::Requested);
+        self.record_tick(now_ms, &room, is_paced.then_some(promoted));
         if order.is_promoter {
             self.record_heartbeat(now_ms);
         }
@@ -194,8 +195,9 @@ impl Queue {
         highest
     }
 
-    /// Adds this tick to the moving averages. `room` is what the tick found.
-    fn record_tick(&mut self, now_ms: u64, room: &PromotionBounds, is_possible: bool) {
+    /// Adds this tick to the moving averages. `room` is what the tick found. `paced` is how many entries
+    /// it promoted, if only the pace limited it.
+    fn record_tick(&mut self, now_ms: u64, room: &PromotionBounds, paced: Option<u64>) {
         self.averages = self.averages.record_tick(TickCounts {
             now_ms,
             waiting_before: room.waiting,
@@ -206,7 +208,8 @@ impl Queue {
             served: self.totals.fast_tracked + self.totals.promoted,
             expired: self.totals.expired,
             no_shows: self.totals.no_shows,
-            can_promote: self.settings().can_promote() && is_possible,
+            passed_over: self.passed_over(),
+            paced,
         });
     }
 

@@ -115,8 +115,9 @@ impl Queue {
             ("counted_at_ms", self.averages.last_tick_at_ms),
             ("taken_seconds", self.averages.taken_seconds),
             ("waiting_seconds", self.averages.waiting_seconds),
-            ("line_since_ms", self.averages.line_since_ms),
-            ("moving_since_ms", self.averages.moving_since_ms),
+            ("paced", self.averages.paced),
+            ("paced_seconds", self.averages.paced_seconds),
+            ("rate_since_ms", self.averages.rate_since_ms),
             ("promoted_through", self.promoted_through),
             ("heartbeat_ms", self.heartbeat_ms),
             ("fallback_tick_at_ms", self.fallback_ticked_at_ms),
@@ -233,8 +234,11 @@ fn window_fields(name: &str, window: CountWindow) -> Vec<(String, i64)> {
                 ("expired", signed(counted.expired)),
                 ("no_shows", signed(counted.no_shows)),
                 ("left", counted.left),
+                ("passed_over", counted.passed_over),
                 ("taken_seconds", signed(counted.taken_seconds)),
                 ("waiting_seconds", signed(counted.waiting_seconds)),
+                ("paced", signed(counted.paced)),
+                ("paced_seconds", signed(counted.paced_seconds)),
             ]
             .map(|(of, number)| (format!("{mark}_{of}"), number))
         })

@@ -57,7 +57,7 @@ if not line then
   return { 'no-queue' }
 end
 local stored = read_numbers(state, { 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
-  'claim_floor_until_ms', 'moving_since_ms' })
+  'claim_floor_until_ms' })
 local us = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 -- The version rises because a pause, a bucket and a claim time may begin now: line time must not go back behind them.
@@ -73,11 +73,11 @@ end
 redis.call('HSET', state, 'credit', math.min(credit, new_batch * new_interval_ms), 'credit_at_ms',
   math.max(now_ms, stored.credit_at_ms))
 
--- The averages begin again, since the rates before this change say nothing about the new one: see
+-- The rate is observed from the start again, since the one before this change says nothing about the new one: see
 -- domain/estimate/windows.rs.
 local rate_changes = old_batch ~= new_batch or old_interval_ms ~= new_interval_ms or old_capacity ~= new.capacity
-if rate_changes and (stored.moving_since_ms or 0) > 0 then
-  redis.call('HSET', state, 'line_since_ms', now_ms, 'moving_since_ms', now_ms)
+if rate_changes then
+  redis.call('HSET', state, 'paced', 0, 'paced_seconds', 0, 'rate_since_ms', now_ms)
 end
 
 -- The claim clock stands still while the queue is paused.

@@ -33,7 +33,7 @@
 --   fence_epoch: the epoch that the queue must have; empty if the caller knows no fence
 --   fence: the watermark that the queue must have reached; 0 if the caller knows no fence
 --   short_ms, long_ms: the lengths of the two windows for moving averages, in milliseconds
---   silent_ms: after a longer time without a tick, the speed of the line is measured anew, in milliseconds
+--   silent_ms: after a longer time without a tick, that tick is not counted for the rate, in milliseconds
 --   settled_kept_ms: how long an end stays after the backup has it, in milliseconds
 --   seen_epoch, seen_ticks, seen_at_ms: the mark of the latest tick that the caller has seen: the epoch, the number of
 --     ticks, and the time of the last one in Unix milliseconds; seen_epoch is empty if the caller has seen none
@@ -70,12 +70,12 @@ if not epoch then
   return { 'no-queue' }
 end
 local paused_at_ms, paused_ms, credit, credit_at_ms, claim_floor_ms, claim_floor_until_ms, taken_seconds,
-  waiting_seconds, moving_since_ms, promoted_through, tick_gap_ms, waited_ms, waited_max_ms, testified_ms,
-  watermark, line_since_ms, counted_at_ms, ticks, ticked_at_ms, check_due_ms, checked_imbalance =
+  waiting_seconds, paced, promoted_through, tick_gap_ms, waited_ms, waited_max_ms, testified_ms,
+  watermark, paced_seconds, counted_at_ms, ticks, ticked_at_ms, check_due_ms, checked_imbalance =
   unpack(redis.call('HMGET', state,
   'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms', 'claim_floor_until_ms', 'taken_seconds',
-  'waiting_seconds', 'moving_since_ms', 'promoted_through', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
-  'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms', 'ticks',
+  'waiting_seconds', 'paced', 'promoted_through', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
+  'testified_ms', 'fence', 'paced_seconds', 'counted_at_ms', 'ticks',
   'ticked_at_ms', 'check_due_ms', 'checked_imbalance'))
 local line = read_line_fields(state)
 if not line or (fence_epoch ~= '' and (epoch ~= fence_epoch or tonumber(watermark or 0) < fence)) then
@@ -281,19 +281,18 @@ write_line_fields(state, line)
 counted_at_ms = tonumber(counted_at_ms or 0)
 local passed_ms = counted_at_ms > 0 and math.max(now_ms - counted_at_ms, 0) or 0
 local passed_seconds = math.floor(now_ms / 1000) - math.floor((now_ms - passed_ms) / 1000)
-taken_seconds = tonumber(taken_seconds or 0) + taken * passed_seconds
-waiting_seconds = tonumber(waiting_seconds or 0) + in_line * passed_seconds
+local sums = { taken_seconds = tonumber(taken_seconds or 0) + taken * passed_seconds,
+  waiting_seconds = tonumber(waiting_seconds or 0) + in_line * passed_seconds, paced = tonumber(paced or 0),
+  paced_seconds = tonumber(paced_seconds or 0) }
+-- The first tick after a silence spends what the pace allowed before.
+if (limited_by == 'pace' or limited_by == 'requested') and counted_at_ms > 0 and passed_ms <= silent_ms then
+  sums.paced, sums.paced_seconds = sums.paced + promoted, sums.paced_seconds + passed_seconds
+end
 local is_due = limited_by ~= 'line' and limited_by ~= 'pace' and limited_by ~= 'requested'
 local standstill = promoted == 0 and in_line > 0 and is_due and limited_by or ''
-local is_stopped = limited_by == 'switch' or limited_by == 'journal' or limited_by == 'clock'
-local is_moving = left_in_line > 0 and not is_stopped
--- After a silence the speed of the line is measured anew.
-local previous_moving_since_ms = passed_ms <= silent_ms and tonumber(moving_since_ms or 0) or 0
-redis.call('HSET', state, 'standstill', standstill, 'counted_at_ms', now_ms, 'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
-  'line_since_ms', update_since_ms(is_moving, tonumber(line_since_ms or 0), now_ms),
-  'moving_since_ms', update_since_ms(is_moving, previous_moving_since_ms, now_ms))
-rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, taken_seconds,
-  waiting_seconds)
+redis.call('HSET', state, 'standstill', standstill, 'counted_at_ms', now_ms, 'taken_seconds', sums.taken_seconds,
+  'waiting_seconds', sums.waiting_seconds, 'paced', sums.paced, 'paced_seconds', sums.paced_seconds)
+rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, sum_gone_ahead(lanes), sums)
 return { 'promoted', promoted, no_shows, expired, silent, absences, limited_by, redis.call('ZCARD', waiting),
   redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms,
   line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

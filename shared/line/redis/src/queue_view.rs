@@ -78,8 +78,9 @@ pub(super) async fn queue_view(
             last_tick_at_ms: state.number_or_zero("counted_at_ms")?,
             taken_seconds: state.number_or_zero("taken_seconds")?,
             waiting_seconds: state.number_or_zero("waiting_seconds")?,
-            line_since_ms: state.number_or_zero("line_since_ms")?,
-            moving_since_ms: state.number_or_zero("moving_since_ms")?,
+            paced: state.number_or_zero("paced")?,
+            paced_seconds: state.number_or_zero("paced_seconds")?,
+            rate_since_ms: state.number_or_zero("rate_since_ms")?,
             short: read_window(&state, "short")?,
             long: read_window(&state, "long")?,
         },
@@ -148,7 +149,7 @@ fn read_window(state: &Fields, name: &str) -> Result<CountWindow, LineError> {
 /// fields are missing, or if an earlier release began it, because then some of them are missing.
 fn read_counts(state: &Fields, name: &str) -> Result<LineCounts, LineError> {
     let has = |of: &str| state.has(&format!("{name}_{of}"));
-    if !(has("at_ms") && has("expired") && has("no_shows")) {
+    if !(has("at_ms") && has("expired") && has("no_shows") && has("passed_over") && has("paced_seconds")) {
         return Ok(LineCounts::default());
     }
     let number = |of: &str| state.number(&format!("{name}_{of}"));
@@ -160,8 +161,11 @@ fn read_counts(state: &Fields, name: &str) -> Result<LineCounts, LineError> {
         expired: number("expired")?,
         no_shows: number("no_shows")?,
         left: signed("left")?,
+        passed_over: signed("passed_over")?,
         taken_seconds: number("taken_seconds")?,
         waiting_seconds: number("waiting_seconds")?,
+        paced: number("paced")?,
+        paced_seconds: number("paced_seconds")?,
     })
 }
 

@@ -1,6 +1,9 @@
 //! Forecasts from a queue's current state: when each position gets its turn.
 
-use vestibule_domain::estimate::{Estimate, Forecast, ObservedLine, TickCounts};
+use vestibule_domain::{
+    estimate::{Estimate, Forecast, ObservedLine, TickCounts},
+    score::WaitScore,
+};
 
 use super::QueueView;
 
@@ -23,7 +26,8 @@ impl QueueView {
             served: totals.fast_tracked + totals.promoted,
             expired: totals.expired,
             no_shows: totals.no_shows,
-            can_promote: settings.can_promote(),
+            passed_over: self.passed_over(),
+            paced: None,
         });
         let pace = settings.pace();
         let tokens = self.bucket.refill(pace, self.now_ms).tokens(pace);
@@ -47,9 +51,26 @@ impl QueueView {
             session_ms: settings.session_ms(),
             claimed: totals.claimed,
             no_shows: totals.no_shows,
+            head_waited_ms: self.head_waited_ms(),
             counts: now,
             averages: self.averages,
         })
+    }
+
+    /// How many entries went past the head of the line without a turn, less those that came back
+    /// ahead of others.
+    fn passed_over(&self) -> i64 {
+        let gone_ahead: i64 = self.lanes.iter().map(|(_, lane)| lane.gone_ahead).sum();
+        gone_ahead - self.totals.promoted.cast_signed()
+    }
+
+    /// How long the entry waited that went past the head of the busiest lane last, in milliseconds.
+    fn head_waited_ms(&self) -> u64 {
+        let busiest = self.lanes.iter().max_by_key(|(_, lane)| lane.gone_ahead);
+        busiest
+            .and_then(|(_, lane)| WaitScore::from_raw(lane.passed_through))
+            .filter(|place| place.is_after_opening())
+            .map_or(0, |place| self.now_ms.saturating_sub(place.joined_at_ms()))
     }
 
     /// Returns the expected wait at this position.

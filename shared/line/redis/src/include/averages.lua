@@ -8,7 +8,8 @@ local function rotate_window(state, window, length_ms, began_at_ms, counted)
     return
   end
   local is_fresh = began_at_ms > 0 and age_ms < 2 * length_ms
-  local names = { 'at_ms', 'served', 'gone', 'expired', 'no_shows', 'left', 'taken_seconds', 'waiting_seconds' }
+  local names = { 'at_ms', 'served', 'gone', 'expired', 'no_shows', 'left', 'passed_over', 'taken_seconds',
+    'waiting_seconds', 'paced', 'paced_seconds' }
   local fields = {}
   for _, name in ipairs(names) do
     local field = window .. '_' .. name
@@ -24,18 +25,9 @@ local function rotate_window(state, window, length_ms, began_at_ms, counted)
   redis.call('HSET', state, unpack(fields))
 end
 
--- Returns since when a condition has been true, in Unix milliseconds: 0 if it is not true, and `now_ms` if it was not
--- true before, which a `since_ms` of 0 says.
-local function update_since_ms(is_true, since_ms, now_ms)
-  if not is_true then
-    return 0
-  end
-  return since_ms > 0 and since_ms or now_ms
-end
-
--- Begins a new short and a new long window if they are over. `taken_seconds` and `waiting_seconds` are the sums up to
--- now.
-local function rotate_windows(state, line, now_ms, short_ms, long_ms, in_line, taken, taken_seconds, waiting_seconds)
+-- Begins a new short and a new long window if they are over. `gone_ahead` is that of all lanes. `sums` has the fields
+-- `taken_seconds`, `waiting_seconds`, `paced` and `paced_seconds` up to now.
+local function rotate_windows(state, line, now_ms, short_ms, long_ms, in_line, taken, gone_ahead, sums)
   local short_at_ms, long_at_ms = unpack(redis.call('HMGET', state, 'short_at_ms', 'long_at_ms'))
   short_at_ms, long_at_ms = tonumber(short_at_ms or 0), tonumber(long_at_ms or 0)
   if short_at_ms > 0 and now_ms - short_at_ms < short_ms and long_at_ms > 0 and now_ms - long_at_ms < long_ms then
@@ -51,8 +43,11 @@ local function rotate_windows(state, line, now_ms, short_ms, long_ms, in_line, t
     expired = tonumber(expired),
     no_shows = tonumber(no_shows),
     left = line.entered + returned - served - in_line,
-    taken_seconds = taken_seconds,
-    waiting_seconds = waiting_seconds,
+    passed_over = gone_ahead - promoted,
+    taken_seconds = sums.taken_seconds,
+    waiting_seconds = sums.waiting_seconds,
+    paced = sums.paced,
+    paced_seconds = sums.paced_seconds,
   }
   rotate_window(state, 'short', short_ms, short_at_ms, counted)
   rotate_window(state, 'long', long_ms, long_at_ms, counted)

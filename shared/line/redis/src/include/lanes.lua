@@ -86,6 +86,15 @@ local function count_absent(lanes)
   return absent
 end
 
+-- Sums up how many entries of all lanes have gone ahead.
+local function sum_gone_ahead(lanes)
+  local gone_ahead = 0
+  for _, progress in pairs(lanes) do
+    gone_ahead = gone_ahead + progress.gone_ahead
+  end
+  return gone_ahead
+end
+
 -- Counts the entries of a sorted set of places that are above `from` and not above `through`.
 local function count_between(set, from, through)
   return redis.call('ZCOUNT', set, string.format('(%.0f', from), string.format('%.0f', through))

@@ -120,7 +120,7 @@ fn short_sessions_need_no_observation() {
         .wait_range(500)
         .expect("an estimate");
     assert!(
-        range.low >= 240 && range.high <= 260,
+        range.low >= 220 && range.high <= 275,
         "by the pace alone: {range:?}"
     );
 }
