@@ -61,15 +61,13 @@ pub(crate) async fn the_averages_count_by_the_minute(mut subject: Subject) {
         estimate.low <= 60 && estimate.high >= 45 && estimate.high < 80,
         "{estimate:?}"
     );
-    // The pace limited each tick. The first one had no tick before it.
-    assert_eq!((view.averages.paced, view.averages.paced_seconds), (150, 150));
-    assert_eq!(
-        (current.paced - previous.paced, view.averages.rate_since_ms),
-        (60, 0)
-    );
+    // After the first batch, the pace alone limited the line until 30 slots were taken.
+    assert_eq!((view.averages.paced, view.averages.paced_seconds), (19, 19));
+    assert_eq!((current.paced, previous.paced), (19, 19));
+    assert_eq!(view.averages.rate_since_ms, 0);
     // The rate before a change of pace or capacity does not apply any more. A line that stands still has no
     // estimate.
-    subject.change_settings(|settings| settings.capacity = 40).await;
+    subject.change_settings(|settings| settings.capacity = 400).await;
     let changed_ms = subject.clock.now_ms();
     let changed = subject.view().await.averages;
     assert_eq!(

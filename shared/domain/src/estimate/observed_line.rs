@@ -29,6 +29,8 @@ pub struct ObservedLine {
     pub claimed: u64,
     /// Turns that were not claimed in time so far.
     pub no_shows: u64,
+    /// Whether visitors have to check in, so that absent ones are passed over.
+    pub has_presence: bool,
     /// How long the entry waited that went past the head last, in milliseconds; 0 if none did.
     pub head_waited_ms: u64,
     /// The current counts.

@@ -32,6 +32,8 @@ const DRIFT: f64 = 0.01;
 /// back ahead of others.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PassedOver {
+    /// Whether visitors have to check in, and a window showed who was passed over.
+    is_possible: bool,
     per_turn: f64,
     /// By how much it grows per second if visitors go at a steady rate.
     growth_per_second: f64,
@@ -51,10 +53,14 @@ impl PassedOver {
         turns: f64,
         seconds: f64,
     ) -> Self {
+        if !observed.has_presence {
+            return Self::default();
+        }
         let per_turn = (passed_over + PRIOR_EVENTS * self.per_turn) / (turns + PRIOR_EVENTS);
         let seconds_ago = seconds / 2.0;
         let going_seconds = seconds_from_ms(observed.head_waited_ms) - seconds_ago - CALLED_SECONDS;
         Self {
+            is_possible: true,
             per_turn: per_turn.max(PER_TURN_MIN),
             growth_per_second: per_turn.max(0.0) / going_seconds.max(GOING_SECONDS_MIN),
             growth_share: EXPECTED_GROWTH_SHARE,
@@ -70,6 +76,9 @@ impl PassedOver {
     }
 
     pub(super) fn to_optimistic(self, chance_factor: f64) -> Self {
+        if !self.is_possible {
+            return self;
+        }
         Self {
             per_turn: self.per_turn + chance_factor * self.standard_error() + DRIFT,
             growth_share: OPTIMISTIC_GROWTH_SHARE,
@@ -78,6 +87,9 @@ impl PassedOver {
     }
 
     pub(super) fn to_pessimistic(self, chance_factor: f64) -> Self {
+        if !self.is_possible {
+            return self;
+        }
         let fewer = self.per_turn - chance_factor * self.standard_error();
         Self {
             // Only entries that come back make it negative.

@@ -7,6 +7,9 @@ use vestibule_domain::{
 
 use super::QueueView;
 
+/// How many parts the line is divided into for [`QueueView::estimated_waits`]. The wait between two of
+/// their ends follows from those at the ends.
+const WAIT_PARTS: u64 = 16;
 /// A queue without a tick for this long does not move, in milliseconds: neither the promoter nor a
 /// request ticks it.
 const MAX_TICK_GAP_MS: u64 = 15_000;
@@ -51,6 +54,7 @@ impl QueueView {
             session_ms: settings.session_ms(),
             claimed: totals.claimed,
             no_shows: totals.no_shows,
+            has_presence: settings.has_presence(),
             head_waited_ms: self.head_waited_ms(),
             counts: now,
             averages: self.averages,
@@ -82,5 +86,21 @@ impl QueueView {
         let is_ticked = counted_at_ms == 0 || self.now_ms.saturating_sub(counted_at_ms) <= MAX_TICK_GAP_MS;
         let is_moving = self.configuration.settings.can_promote() && !self.clocks.apart && is_ticked;
         forecast.wait_range(position).filter(|_| is_moving)
+    }
+
+    /// Returns the expected waits at the head, at positions spread over the line, and at its end, in
+    /// ascending order. It is empty if an estimate is impossible.
+    pub fn estimated_waits(&self, forecast: &Forecast) -> Vec<(u64, Estimate)> {
+        let last = self.in_line().max(1);
+        let mut positions: Vec<u64> = (1..=WAIT_PARTS)
+            .map(|part| (last * part).div_ceil(WAIT_PARTS))
+            .collect();
+        positions.insert(0, 1);
+        positions.dedup();
+        let waits = positions.into_iter().map_while(|position| {
+            let estimate = self.estimate(forecast, position)?;
+            Some((position, estimate))
+        });
+        waits.collect()
     }
 }

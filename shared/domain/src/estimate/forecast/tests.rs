@@ -52,6 +52,7 @@ fn observed_line(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -
         session_ms: 3_600_000,
         claimed: 100,
         no_shows: 0,
+        has_presence: true,
         head_waited_ms: 0,
         counts: averages.current_counts(at(seconds)),
         averages,

@@ -97,3 +97,17 @@ fn seconds_at_full_capacity_do_not_slow_the_expected_pace() {
     line.counts.paced_seconds -= 500;
     assert!((95..=105).contains(&eta_seconds(line, 1_000)));
 }
+
+#[test]
+fn while_presence_is_off_the_range_allows_for_no_absent_visitors() {
+    let range = |has_presence| {
+        let line = ObservedLine {
+            has_presence,
+            ..line_with_absent(600, 0)
+        };
+        Forecast::from_observed(line).wait_range(4_000).expect("a range")
+    };
+    let (on, off) = (range(true), range(false));
+    assert!(off.low > on.low && off.low + 20 >= 400, "{off:?} {on:?}");
+    assert_eq!(off.high, on.high);
+}
