@@ -11,8 +11,8 @@ use vestibule_domain::{
     id::{EntryId, Visitor},
     lane::LaneProgress,
     poll_pacing::{
-        RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, look_after_ms, renew_after_ms, retry_after_ms,
-        retry_cap_ms,
+        RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, look_after_ms, renew_after_ms,
+        retry_after_hold_ms, retry_after_ms, retry_cap_ms,
     },
     queue_state::QueueState,
     record::EntryRecord,
@@ -216,6 +216,14 @@ impl EntryBody {
         let (eta_ms, cap_ms) = (snapshot.eta_ms(position), retry_cap_ms(settings, was_check_in));
         // The snapshot is older than the position, and much older if a slow backup delayed a new entry.
         self.retry_after_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
+    }
+
+    /// Lets the visitor poll again soon: the poll was held, so the turn is near.
+    pub(super) fn shorten_pause_after_hold(&mut self, snapshot: &QueueSnapshot) {
+        if let Some(position) = self.position.filter(|_| snapshot.settings().can_promote()) {
+            let eta_ms = snapshot.eta_ms(position);
+            self.retry_after_ms = retry_after_hold_ms(eta_ms, self.retry_after_ms, rand::random());
+        }
     }
 
     /// Builds the JSON of an entry from its record while the line is unavailable. The position and

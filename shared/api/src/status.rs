@@ -131,7 +131,7 @@ async fn answer(
             Err(error) => return Err(state.missing_entry_error_problem(&snapshot, error).await),
         },
     };
-    let body = state.entry_body(EntryViewInput {
+    let mut body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,
         status,
@@ -145,6 +145,9 @@ async fn answer(
         durable,
         is_owner_proven: ownership == Ownership::Proven,
     })?;
+    if held && is_waiting(EntryLookup::Found(status)) {
+        body.shorten_pause_after_hold(&snapshot);
+    }
     let mut response = body.into_response();
     if held && wait.preferred {
         response

@@ -7,8 +7,10 @@
 
 use crate::settings::Settings;
 
+mod after_hold;
 mod refusal;
 
+pub use after_hold::retry_after_hold_ms;
 pub use refusal::{
     RETRY_AFTER_BEHIND_MIN_SECONDS, RETRY_AFTER_MIN_SECONDS, RefusedQueue, client_backoff_ms,
     retry_after_seconds,

@@ -4,7 +4,7 @@ use rand::RngExt;
 use vestibule_domain::{
     entry_status::EntryStatus,
     lane::LaneProgress,
-    poll_pacing::{HOLD_MAX_MS, look_after_ms, plan_hold, retry_after_ms, retry_cap_ms},
+    poll_pacing::{HOLD_MAX_MS, look_after_ms, plan_hold, retry_after_hold_ms, retry_after_ms, retry_cap_ms},
 };
 use vestibule_line::{CheckIn, ClaimOutcome, EntryLine, EntryLookup, QueueLine};
 
@@ -82,6 +82,11 @@ impl Simulation {
         let (cap_ms, claim_ms) = (retry_cap_ms(settings, was_check_in), settings.claim_ms());
         let (eta_ms, age_ms) = (self.forecast.eta_ms(position), self.now_ms - self.viewed_at_ms);
         let retry_after_ms = retry_after_ms(eta_ms, cap_ms, age_ms, self.rng.random());
+        let retry_after_ms = if self.visitors[visitor as usize].step == Step::EndHold {
+            retry_after_hold_ms(eta_ms, retry_after_ms, self.rng.random())
+        } else {
+            retry_after_ms
+        };
         self.outcome.retry_after_ms_max = self.outcome.retry_after_ms_max.max(retry_after_ms);
         if self.clients == Clients::Following {
             let far = far_in_lane.map(|lane| FarEntry {
