@@ -16,6 +16,8 @@ const WINDOW_SECONDS = 60;
 const WINDOW_GROWTH = 4;
 /** An entry at most so many windows behind the boundary is near. */
 const WINDOWS_NEAR = 2;
+/** Ahead of the first position with an expected wait, and behind the last one, the wait grows with the position. */
+const HEAD = { position: 0, low: 0, high: 0 };
 
 /**
  * Compares two documents by (generation, epoch, now_ms). The result is negative if `a` is older, and 0 if both are of
@@ -57,27 +59,60 @@ export function positionNow({ position, lane, gone_ahead: goneAhead0 }, document
   return Number.isFinite(goneAhead) ? Math.max(1, position - goneAhead) : position;
 }
 
-/**
- * The expected wait in milliseconds by the rate of the document: `Infinity` if the line stands still, and `null` if the
- * document does not tell.
- */
-export function waitMs(position, document) {
-  const { rate = null, paused: isPaused, state } = document ?? {};
-  if (isPaused || state === "paused" || state === "closed" || rate === 0) return Infinity;
-  return rate === null || position === null ? null : (position / rate) * 1_000;
+// How many positions the line moves per second. Entries that are passed over count as well, so this is more than the
+// promotions per second, which are all that the document of an older server tells. `null` if it is not known.
+function speedOf(lane, document) {
+  return document?.lanes?.[lane]?.speed ?? document?.rate ?? null;
 }
 
 /**
- * The expected wait as a range: that of the entry's last answer, scaled to the position and the rate of the document,
- * if there is a newer one. `null` if the line stands still, or if the server knew no estimate.
+ * The expected wait at a position as a range in seconds, from those of the document at the positions around it. `null` if
+ * the document has none, because the line stands still. `undefined` if it is of an older server, which never has any.
  */
-export function estimate(entry, position, document) {
-  const range = (entry?.state === "waiting" && entry.estimated_wait_seconds) || null;
-  const expectedMs = waitMs(position, document);
-  if (expectedMs === null || !range) return range;
+function rangeAt(position, { estimated_waits: waits }) {
+  if (!waits) return undefined;
+  if (waits.length === 0) return null;
+  const at = waits.findIndex((wait) => wait.position >= position);
+  const [from, to] = at < 0 ? [HEAD, waits.at(-1)] : [waits[at - 1] ?? HEAD, waits[at]];
+  const share = (position - from.position) / (to.position - from.position);
+  const between = (end) => from[end] + share * (to[end] - from[end]);
+  return { low: between("low"), high: between("high") };
+}
+
+/**
+ * The expected wait in milliseconds by the document: `Infinity` if the line stands still, and `null` if the document does
+ * not tell.
+ */
+export function waitMs(position, lane, document) {
+  const { paused: isPaused, state } = document ?? {};
+  if (isPaused || state === "paused" || state === "closed") return Infinity;
+  if (!document || position === null) return null;
+  const range = rangeAt(position, document);
+  if (range !== undefined) return range === null ? Infinity : middleMs(range);
+  const speed = speedOf(lane, document);
+  return speed === null ? null : (position / speed) * 1_000;
+}
+
+/**
+ * The expected wait as a range in seconds: by the document if it is newer than the entry's last answer, or else by that
+ * answer. It was told `ageMs` ago, and is shorter by that time. `null` if the line stands still, or if the server knew no
+ * estimate.
+ */
+export function estimate(entry, position, document, ageMs) {
+  if (entry?.state !== "waiting") return null;
+  const range = document ? rangeByDocument(entry, position, document) : entry.estimated_wait_seconds;
+  if (!range) return null;
+  const after = (seconds) => seconds - ageMs / 1_000;
+  return { low: Math.max(0, Math.floor(after(range.low))), high: Math.max(1, Math.ceil(after(range.high))) };
+}
+
+function rangeByDocument({ estimated_wait_seconds: answered, lane }, position, document) {
+  const expectedMs = waitMs(position, lane, document);
   if (expectedMs === Infinity) return null;
-  const scale = expectedMs / Math.max(1, middleMs(range));
-  return { low: Math.floor(range.low * scale), high: Math.ceil(range.high * scale) };
+  if (expectedMs === null || !answered) return rangeAt(position, document) ?? answered;
+  // The document of an older server: the range of the answer is scaled to the position and the speed.
+  const scale = expectedMs / Math.max(1, middleMs(answered));
+  return rangeAt(position, document) ?? { low: answered.low * scale, high: answered.high * scale };
 }
 
 function middleMs({ low, high }) {
@@ -98,7 +133,7 @@ export function refreshMs(entry, ageMs, position, document) {
   const { nearMs, farMs } = refreshBoundsMs(document);
   const range = entry?.estimated_wait_seconds;
   // Without any expected wait, the first document may tell it, and otherwise the line stands still.
-  const expectedMs = waitMs(position, document) ?? (range ? middleMs(range) - ageMs : document ? Infinity : 0);
+  const expectedMs = waitMs(position, entry?.lane, document) ?? (range ? middleMs(range) - ageMs : document ? Infinity : 0);
   return Math.min(farMs, Math.max(nearMs, expectedMs / REFRESHES_PER_WAIT));
 }
 
@@ -117,7 +152,7 @@ export function isNearBoundary({ place, lane }, position, document) {
   // Before the first entry has passed, the distance to the own place says nothing about the number of entries.
   const share = passedThrough > 0 ? (calledThrough - passedThrough) / (place - passedThrough) : 0;
   if (position === null) return share >= 1 / (1 + WINDOWS_NEAR);
-  const windowMin = Math.max(WINDOW_ENTRIES_MIN, WINDOW_SECONDS * (document?.rate ?? 0));
+  const windowMin = Math.max(WINDOW_ENTRIES_MIN, WINDOW_SECONDS * (speedOf(lane, document) ?? 0));
   const windowByPlaces = share * position || 0;
   const windowEntries = Math.min(WINDOW_GROWTH * windowMin, Math.max(windowMin, windowByPlaces));
   return position <= (1 + WINDOWS_NEAR) * windowEntries;

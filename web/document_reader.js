@@ -1,6 +1,6 @@
 // Reads the public document: keeps the newest one, and decides when to ask for the next.
 
-import { compareDocuments, isFollowable, refreshBoundsMs } from "./document.js";
+import { compareDocuments, isFollowable, isSameEpoch, refreshBoundsMs } from "./document.js";
 import { backoffMs } from "./problem.js";
 
 // A document that has not advanced for so long, or for two refreshes, is stale.
@@ -18,11 +18,16 @@ export class DocumentReader {
   /** When to ask for the next. */
   dueMs = Infinity;
   #random;
+  // The newest document at the time of the last answer about the entry.
+  #newestAtAnswer = null;
   #refreshMs = 0;
   // When a newer document came last, or the reader started.
   #advancedAtMs = -Infinity;
   // Requests in a row that failed, or were answered with no newer document although the newest one is stale.
   #failures = 0;
+  // The least difference between the own clock and the time of a document when it came. A cache may keep a document for
+  // some seconds, so a greater difference is the age of the copy.
+  #clockDifferenceMs = Infinity;
 
   constructor(random) {
     this.#random = random;
@@ -38,6 +43,9 @@ export class DocumentReader {
   receive(document, nowMs) {
     this.receivedAtMs = nowMs;
     if (!isFollowable(document) || (this.newest && compareDocuments(document, this.newest) <= 0)) return false;
+    // A restored queue may have another clock.
+    if (!this.newest || !isSameEpoch(document, this.newest)) this.#clockDifferenceMs = Infinity;
+    this.#clockDifferenceMs = Math.min(this.#clockDifferenceMs, nowMs - document.now_ms);
     this.newest = document;
     this.#advancedAtMs = nowMs;
     this.#failures = 0;
@@ -61,6 +69,21 @@ export class DocumentReader {
     const { nearMs, farMs } = refreshBoundsMs(this.newest);
     const backoff = { failures: this.#failures++, boundMs: farMs, random: this.#random };
     this.dueMs = nowMs + backoffMs({ retryAfterMs: Math.max(nearMs, retryAfterMs), ...backoff });
+  }
+
+  /** An answer about the entry has come. It is newer than the newest document. */
+  markAnswer() {
+    this.#newestAtAnswer = this.newest;
+  }
+
+  /** The newest document, or `null` if it came before the last answer about the entry. */
+  get newestSinceAnswer() {
+    return this.newest === this.#newestAtAnswer ? null : this.newest;
+  }
+
+  /** How long ago the server made the newest document, as far as the documents so far show. */
+  ageMs(nowMs) {
+    return this.newest ? nowMs - this.newest.now_ms - this.#clockDifferenceMs : 0;
   }
 
   /** The age at which the newest document is stale. */

@@ -28,12 +28,11 @@ export class Follower {
   // "none", "joining" until the first answer, or "joined".
   #phase = "none";
   #token = "";
-  // The last answer about the entry, when it came, and the newest document at that time.
+  // The last answer about the entry, and when it came.
   #entry = null;
   #entryAtMs = 0;
   // When the entry was last asked, also in vain: it is asked again after `look_after_ms`.
   #askedAtMs = 0;
-  #documentAtAnswer = null;
   #shownPosition = new ShownPosition();
   // Failed requests about the entry since the last answer, and when to retry.
   #failures = 0;
@@ -170,7 +169,7 @@ export class Follower {
       position: this.#position(),
       lowest: this.#shownPosition.lowest,
       /** The expected wait `{low, high}`, or `null`. */
-      estimatedWaitSeconds: documents.estimate(entry, this.#position(), this.#documentSinceAnswer()),
+      estimatedWaitSeconds: this.#estimateAt(nowMs),
       /** The time to claim, until the session ends, or in which a missed turn's place is kept. `null`: not known. */
       leftMs: entries.leftMs(entry, nowMs - this.#entryAtMs),
       /** The newest facts about the queue: `state`, `message`, `limitedBy`. */
@@ -221,12 +220,7 @@ export class Follower {
 
   // The boundary may go back, and an answer about the entry is right about it. So only a newer document can call again.
   #isCalledSinceAnswer() {
-    return documents.isCalled(this.#entry, this.#documentSinceAnswer());
-  }
-
-  #documentSinceAnswer() {
-    const { newest } = this.#reader;
-    return newest === this.#documentAtAnswer ? null : newest;
+    return documents.isCalled(this.#entry, this.#reader.newestSinceAnswer);
   }
 
   #refreshMs(nowMs) {
@@ -240,7 +234,7 @@ export class Follower {
     this.#entryAtMs = this.#askedAtMs = this.#retryAtMs = nowMs;
     this.#failures = 0;
     this.#isClaimRefused = this.#hasProblem = false;
-    this.#documentAtAnswer = this.#reader.newest;
+    this.#reader.markAnswer();
     this.#resync.begin(this.#reader.newest);
   }
 
@@ -289,6 +283,12 @@ export class Follower {
   }
 
   // What the visitor sees
+
+  #estimateAt(nowMs) {
+    const document = this.#reader.newestSinceAnswer;
+    const ageMs = document ? this.#reader.ageMs(nowMs) : nowMs - this.#entryAtMs;
+    return documents.estimate(this.#entry, this.#position(), document, ageMs);
+  }
 
   #position() {
     return this.#shownPosition.of(this.#entry);

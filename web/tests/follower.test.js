@@ -160,7 +160,42 @@ test("a document older than one already seen is ignored", () => {
   }
 });
 
-test("the estimate follows the position and the rate", () => {
+const WAITS = [
+  { position: 1, low: 0, high: 2 },
+  { position: 2_000, low: 150, high: 250 },
+  { position: 4_000, low: 350, high: 450 },
+];
+
+test("the estimate lies between those of the document around the position", () => {
+  const estimateAt = (position, estimated_waits = WAITS) => {
+    const follower = joinedFollower(farEntry({ position }));
+    follower.receiveDocument(publicDocument({ estimated_waits, rate: 1 }), 1_000);
+    return follower.viewAt(1_000).estimatedWaitSeconds;
+  };
+  assert.deepEqual(estimateAt(4_000), { low: 350, high: 450 });
+  assert.deepEqual(estimateAt(3_000), { low: 250, high: 350 });
+  assert.deepEqual(estimateAt(8_000), { low: 700, high: 900 });
+  assert.equal(estimateAt(4_000, []), null);
+});
+
+test("the interval follows the expected waits of the document", () => {
+  const follower = joinedFollower(farEntry({ position: 2_000 }));
+  follower.receiveDocument(publicDocument({ estimated_waits: WAITS, rate: 1_000 }), 1_000);
+  assertNext(follower, "document", 1_000 + 200_000 / 6);
+});
+
+test("the estimate counts down, also by the age of a cached document", () => {
+  const follower = joinedFollower(farEntry({ position: 2_000 }));
+  assert.deepEqual(follower.viewAt(10_000).estimatedWaitSeconds, { low: 290, high: 490 });
+  follower.receiveDocument(publicDocument({ estimated_waits: WAITS, now_ms: 500_000 }), 20_000);
+  assert.deepEqual(follower.viewAt(20_000).estimatedWaitSeconds, { low: 150, high: 250 });
+  // This one is 8 s old when it comes.
+  follower.receiveDocument(publicDocument({ estimated_waits: WAITS, now_ms: 510_000 }), 38_000);
+  assert.deepEqual(follower.viewAt(38_000).estimatedWaitSeconds, { low: 142, high: 242 });
+  assert.deepEqual(follower.viewAt(400_000).estimatedWaitSeconds, { low: 0, high: 1 });
+});
+
+test("without expected waits the estimate follows the speed of the lane, or the rate", () => {
   const follower = joinedFollower();
   const estimateWith = (changes, nowMs) => {
     follower.receiveDocument(publicDocument({ now_ms: nowMs, ...changes }, { gone_ahead: 3_000 }), nowMs);
@@ -169,6 +204,8 @@ test("the estimate follows the position and the rate", () => {
   assert.deepEqual(follower.viewAt(0).estimatedWaitSeconds, { low: 300, high: 500 });
   assert.deepEqual(estimateWith({}, 1_000), { low: 150, high: 250 });
   assert.deepEqual(estimateWith({ rate: 20 }, 2_000), { low: 75, high: 125 });
+  const lanes = { 0: { ...LANE, gone_ahead: 3_000, speed: 40 } };
+  assert.deepEqual(estimateWith({ rate: 20, lanes }, 2_500), { low: 37, high: 63 });
   assert.equal(estimateWith({ paused: true, state: "paused" }, 3_000), null);
   assertNext(follower, "document", 63_000);
   assert.deepEqual(estimateWith({ rate: null }, 4_000), { low: 300, high: 500 });

@@ -9,6 +9,7 @@ use axum::{
 };
 use serde::Serialize;
 use vestibule_domain::{
+    estimate::Estimate,
     lane::LaneProgress,
     pace::LimitedBy,
     poll_pacing::{DOCUMENT_REFRESH_FAR_MS, DOCUMENT_REFRESH_NEAR_MS, resync_ms},
@@ -36,6 +37,9 @@ struct PublicDocument<'a> {
     waiting: u64,
     /// Entries served per second; `null` before any were served.
     rate: Option<f64>,
+    /// The expected waits at positions spread over the line, in ascending order; empty if there is no
+    /// estimate. A client computes its own from the two positions around its own.
+    estimated_waits: Vec<EstimatedWait>,
     paused: bool,
     entrance: Entrance,
     /// Why the line promotes no entry now, although some wait.
@@ -49,6 +53,14 @@ struct PublicDocument<'a> {
     target_url: Option<&'a str>,
 }
 
+/// The expected wait at a position, in seconds.
+#[derive(Serialize)]
+struct EstimatedWait {
+    position: u64,
+    low: u64,
+    high: u64,
+}
+
 /// How far a lane has moved.
 #[derive(Serialize)]
 struct LaneDocument {
@@ -60,6 +72,15 @@ struct LaneDocument {
     passed_through: u64,
     /// How many entries went past the head, less those that came back to a place in line.
     gone_ahead: i64,
+    /// How many entries went past the head per second in the last half minute, promoted or passed over;
+    /// `null` before it was measured.
+    speed: Option<f64>,
+}
+
+impl From<(u64, Estimate)> for EstimatedWait {
+    fn from((position, Estimate { low, high }): (u64, Estimate)) -> Self {
+        Self { position, low, high }
+    }
 }
 
 impl From<LaneProgress> for LaneDocument {
@@ -69,6 +90,7 @@ impl From<LaneProgress> for LaneDocument {
             check_in_through: progress.check_in_through,
             passed_through: progress.passed_through,
             gone_ahead: progress.gone_ahead,
+            speed: progress.speed.per_second(),
         }
     }
 }
@@ -97,6 +119,7 @@ pub(super) async fn handle(
         waiting: snapshot.view.in_line(),
         // Three decimals are precise enough for a reader.
         rate: snapshot.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
+        estimated_waits: snapshot.estimated_waits().map(EstimatedWait::from).collect(),
         paused: settings.paused,
         entrance: settings.entrance,
         limited_by: if snapshot.view.clocks.apart {

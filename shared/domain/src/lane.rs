@@ -75,6 +75,12 @@ impl LaneProgress {
 }
 
 impl LaneSpeed {
+    /// Entries per second; `None` before the speed was measured.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn per_second(self) -> Option<f64> {
+        (self.at_ms > 0).then_some(self.per_1000_seconds as f64 / 1_000.0)
+    }
+
     /// The average with what happened since the last measurement, if that was long enough ago.
     #[must_use]
     pub fn measure(self, now_ms: u64, gone_ahead: i64) -> Self {

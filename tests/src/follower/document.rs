@@ -29,8 +29,8 @@ pub struct Document {
     /// How far each lane has moved.
     pub lanes: BTreeMap<u8, LaneMarks>,
     state: String,
-    /// Entries per second; `None` before any were served.
-    rate: Option<f64>,
+    /// The expected waits at positions spread over the line.
+    estimated_waits: Vec<PositionWait>,
     refresh_near_ms: f64,
     refresh_far_ms: f64,
 }
@@ -44,12 +44,27 @@ pub struct LaneMarks {
     pub passed_through: u64,
     /// How many entries have had their turn, less those that came back to a place in line.
     pub gone_ahead: i64,
+    /// How many positions the lane moves per second.
+    speed: Option<f64>,
+}
+
+/// The expected wait at a position, in seconds.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+struct PositionWait {
+    position: u64,
+    low: f64,
+    high: f64,
 }
 
 impl Document {
     /// The order of documents: a later one has a greater key.
     pub fn order(&self) -> (u64, u64, u64) {
         (self.generation, self.epoch, self.now_ms)
+    }
+
+    /// Line time, in Unix milliseconds.
+    pub(super) fn made_at_ms(&self) -> f64 {
+        as_f64(self.now_ms)
     }
 
     /// Whether the document calls the entry to check in.
@@ -66,12 +81,33 @@ impl Document {
         Some(i64::try_from(entry.position?).ok()? - (marks.gone_ahead - entry.gone_ahead?))
     }
 
-    /// The expected wait in milliseconds: infinite if the line stands still, `None` if the document does not tell.
+    fn is_standing(&self) -> bool {
+        self.state == "paused" || self.state == "closed" || self.estimated_waits.is_empty()
+    }
+
+    /// The expected wait at a position, as a range in seconds. `None` if the line stands still.
+    fn range_at(&self, position: u64) -> Option<(f64, f64)> {
+        let waits = &self.estimated_waits;
+        let next = waits.partition_point(|wait| wait.position < position);
+        let head = PositionWait::default();
+        // Ahead of the first position, and behind the last one, the wait grows with the position.
+        let (from, to) = match waits.get(next) {
+            Some(to) => (next.checked_sub(1).map_or(head, |before| waits[before]), *to),
+            None => (head, *waits.last()?),
+        };
+        let share =
+            (as_f64(position) - as_f64(from.position)) / (as_f64(to.position) - as_f64(from.position));
+        let between = |from: f64, to: f64| from + share * (to - from);
+        Some((between(from.low, to.low), between(from.high, to.high))).filter(|_| !self.is_standing())
+    }
+
+    /// The expected wait in milliseconds: infinite if the line stands still, `None` if the position is not known.
     fn wait_ms(&self, position: Option<u64>) -> Option<f64> {
-        if self.state == "paused" || self.state == "closed" || self.rate == Some(0.0) {
+        if self.is_standing() {
             return Some(f64::INFINITY);
         }
-        Some(as_f64(position?) / self.rate? * 1_000.0)
+        let (low, high) = self.range_at(position?)?;
+        Some(f64::midpoint(low, high) * 1_000.0)
     }
 }
 
@@ -100,22 +136,28 @@ pub(super) fn refresh_ms(
     (expected_ms / REFRESHES_PER_WAIT).max(near_ms).min(far_ms)
 }
 
-/// The expected wait as a range: that of the entry's answer, scaled to the position and the rate of a newer document.
+/// The expected wait as a range: by a newer document than the entry's answer, or else by that answer. It was told
+/// `age_ms` ago, and is shorter by that time.
 pub(super) fn estimate(
     entry: &EntryAnswer,
     position: Option<u64>,
     newer: Option<&Document>,
+    age_ms: f64,
 ) -> Option<WaitRange> {
-    let range = entry
-        .estimated_wait_seconds
-        .filter(|_| entry.state == "waiting")?;
-    let Some(expected_ms) = newer.and_then(|document| document.wait_ms(position)) else {
-        return Some(range);
-    };
-    if expected_ms.is_infinite() {
+    if entry.state != "waiting" {
         return None;
     }
-    Some(range.scale(expected_ms / range.middle_ms().max(1.0)))
+    let (low, high) = match (newer, position) {
+        (Some(document), Some(position)) => document.range_at(position)?,
+        _ => {
+            let answered = entry.estimated_wait_seconds?;
+            (as_f64(answered.low), as_f64(answered.high))
+        }
+    };
+    Some(WaitRange::between(
+        low - age_ms / 1_000.0,
+        high - age_ms / 1_000.0,
+    ))
 }
 
 /// Whether the entry is within two windows of the boundary up to which entries are called. `web/document.js` explains
@@ -138,8 +180,8 @@ pub(super) fn is_near_boundary(
     let Some(position) = position.map(as_f64) else {
         return share >= 1.0 / (1.0 + WINDOWS_NEAR);
     };
-    let rate = document.and_then(|document| document.rate).unwrap_or(0.0);
-    let window_min = WINDOW_ENTRIES_MIN.max(WINDOW_SECONDS * rate);
+    let speed = marks.and_then(|marks| marks.speed).unwrap_or(0.0);
+    let window_min = WINDOW_ENTRIES_MIN.max(WINDOW_SECONDS * speed);
     let window = (share * position).max(window_min).min(WINDOW_GROWTH * window_min);
     position <= (1.0 + WINDOWS_NEAR) * window
 }

@@ -24,6 +24,9 @@ pub(super) struct DocumentReader {
     refresh_ms: f64,
     advanced_at_ms: f64,
     failures: u32,
+    /// The least difference between the own clock and the time of a document when it came. A greater difference is the age
+    /// of a copy that a cache kept.
+    clock_difference_ms: f64,
 }
 
 impl DocumentReader {
@@ -35,6 +38,7 @@ impl DocumentReader {
             refresh_ms: 0.0,
             advanced_at_ms: f64::NEG_INFINITY,
             failures: 0,
+            clock_difference_ms: f64::INFINITY,
         }
     }
 
@@ -51,6 +55,7 @@ impl DocumentReader {
         if newest.is_some_and(|newest| document.order() <= newest.order()) {
             return false;
         }
+        self.clock_difference_ms = self.clock_difference_ms.min(now_ms - document.made_at_ms());
         self.newest = Some(Arc::new(document));
         self.advanced_at_ms = now_ms;
         self.failures = 0;
@@ -79,6 +84,11 @@ impl DocumentReader {
         let (near_ms, far_ms) = refresh_bounds_ms(self.newest.as_deref());
         self.due_ms = now_ms + backoff_ms(retry_after_ms.max(near_ms), self.failures, far_ms);
         self.failures += 1;
+    }
+
+    /// How long ago the server made a document, as far as the documents so far show.
+    pub(super) fn age_ms(&self, document: &Document, now_ms: f64) -> f64 {
+        now_ms - document.made_at_ms() - self.clock_difference_ms
     }
 
     /// From when on the newest document is stale, if no newer one comes.

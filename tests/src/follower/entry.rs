@@ -54,15 +54,12 @@ impl WaitRange {
         (self.low + self.high) as f64 / 2.0 * 1_000.0
     }
 
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss
-    )]
-    pub(super) fn scale(self, factor: f64) -> Self {
+    /// Rounds both ends outwards to whole seconds.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub(super) fn between(low: f64, high: f64) -> Self {
         Self {
-            low: (self.low as f64 * factor).floor() as u64,
-            high: (self.high as f64 * factor).ceil() as u64,
+            low: low.max(0.0).floor() as u64,
+            high: high.max(1.0).ceil() as u64,
         }
     }
 }

@@ -212,9 +212,12 @@ impl Follower {
     }
 
     /// The expected wait that the visitor sees.
-    pub fn shown_estimate(&self) -> Option<WaitRange> {
+    pub fn shown_estimate(&self, now_ms: f64) -> Option<WaitRange> {
         let newer = self.newer_document().filter(|_| self.is_far());
-        estimate(self.entry.as_ref()?, self.shown_position(), newer)
+        let age_ms = newer.map_or(now_ms - self.entry_at_ms, |document| {
+            self.reader.age_ms(document, now_ms)
+        });
+        estimate(self.entry.as_ref()?, self.shown_position(), newer, age_ms)
     }
 
     /// The newest document, if it came after the last answer about the entry.

@@ -15,10 +15,12 @@ fn entry(changes: &Value) -> EntryAnswer {
 }
 
 fn document(now_ms: u64, lane_changes: &Value) -> Document {
-    let mut lane = json!({ "check_in_through": 101_000, "passed_through": 100_000, "gone_ahead": 1_000 });
+    let mut lane =
+        json!({ "check_in_through": 101_000, "passed_through": 100_000, "gone_ahead": 1_000, "speed": 10.0 });
     merge(&mut lane, lane_changes);
     let document = json!({
-        "generation": 1, "epoch": 1, "now_ms": now_ms, "lanes": { "0": lane }, "state": "open", "rate": 10.0,
+        "generation": 1, "epoch": 1, "now_ms": now_ms, "lanes": { "0": lane }, "state": "open",
+        "estimated_waits": [{ "position": 2_000, "low": 150, "high": 250 }, { "position": 4_000, "low": 350, "high": 450 }],
         "refresh_near_ms": 3_000, "refresh_far_ms": 60_000,
     });
     serde_json::from_value(document).expect("a document")
@@ -131,4 +133,26 @@ fn a_failed_look_of_a_far_entry_is_repeated_late() {
     let next = follower.next_request();
     assert!(matches!(next.kind, RequestKind::Status { .. }), "{next:?}");
     assert!((next.at_ms - 1_200_000.0).abs() < 1.0, "{next:?}");
+}
+
+#[test]
+fn the_estimate_follows_the_document_and_its_age() {
+    let mut follower = far_follower();
+    let shown = |follower: &Follower, now_ms| {
+        let range = follower.shown_estimate(now_ms).expect("an estimate");
+        (range.low, range.high)
+    };
+    assert_eq!(shown(&follower, 10_000.0), (370, 410), "ten seconds later");
+    follower.receive_document(document(20_000, &json!({ "gone_ahead": 2_000 })), 20_000.0);
+    assert_eq!(
+        shown(&follower, 20_000.0),
+        (250, 350),
+        "halfway between two positions"
+    );
+    follower.receive_document(document(30_000, &json!({ "gone_ahead": 4_000 })), 38_000.0);
+    assert_eq!(
+        shown(&follower, 38_000.0),
+        (67, 117),
+        "a cache kept the document for 8 s"
+    );
 }

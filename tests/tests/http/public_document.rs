@@ -38,6 +38,15 @@ async fn the_public_document_shows_the_queue_and_its_changes(backend: &Backend) 
         (&document.body["rate"], &document.body["paused"]),
         (&json!(null), &json!(false))
     );
+    let waits = document.body["estimated_waits"].as_array().expect("a list");
+    let positions: Vec<_> = waits.iter().map(|wait| &wait["position"]).collect();
+    assert_eq!(positions, [1, 2], "the whole line: {document:?}");
+    for wait in waits {
+        let (low, high) = (wait["low"].as_u64(), wait["high"].as_u64());
+        assert!(low.expect("seconds") < high.expect("seconds"), "{wait}");
+    }
+    let speed = document.body["lanes"]["0"]["speed"].as_f64();
+    assert_eq!(speed, Some(0.0), "no entry went past the head");
     assert_eq!(document.text("entrance"), "open");
     assert_eq!(
         (document.text("message"), document.text("target_url")),

@@ -53,9 +53,7 @@ impl Simulation {
             Err(Refusal::Throttled | Refusal::LineUnavailable | Refusal::Unreachable) => return None,
         }
         self.refresh_view();
-        let document = self
-            .documents
-            .publish(&self.view, self.forecast.observed_per_second());
+        let document = self.documents.publish(&self.view, &self.forecast);
         Some(Copy::new(document, self.now_ms))
     }
 }

@@ -177,7 +177,7 @@ impl Follower {
         let Some(entry) = &self.entry else { return };
         let by_document = self
             .newest
-            .and_then(|id| documents.get(id).wait_ms(self.lowest_position));
+            .map(|id| documents.get(id).wait_ms(self.lowest_position));
         let by_entry = || u64::from(entry.eta_ms).saturating_sub(now_ms.saturating_sub(self.answered_at_ms));
         let expected_ms = by_document.unwrap_or_else(by_entry);
         self.refresh_ms =
@@ -225,8 +225,8 @@ impl FarEntry {
             let window = lane.check_in_through as f64 - lane.passed_through as f64;
             window / (self.place as f64 - lane.passed_through as f64).max(1.0)
         });
-        let rate = document.and_then(|document| document.rate).unwrap_or(0.0);
-        let window_min = (WINDOW_ENTRIES_MIN as f64).max(WINDOW_SECONDS * rate);
+        let speed = lane.and_then(|lane| lane.speed.per_second()).unwrap_or(0.0);
+        let window_min = (WINDOW_ENTRIES_MIN as f64).max(WINDOW_SECONDS * speed);
         let window = (share * position).clamp(window_min, WINDOW_GROWTH * window_min);
         position <= (1.0 + WINDOWS_NEAR) * window
     }

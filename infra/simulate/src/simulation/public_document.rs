@@ -1,6 +1,9 @@
 //! The public document of the queue, as far as a client follows it.
 
-use vestibule_domain::lane::LaneProgress;
+use vestibule_domain::{
+    estimate::{Estimate, Forecast},
+    lane::LaneProgress,
+};
 use vestibule_line::QueueView;
 
 /// One version of the public document.
@@ -8,8 +11,8 @@ use vestibule_line::QueueView;
 pub(super) struct PublicDocument {
     /// How far each lane has moved.
     pub(super) lanes: Vec<(u8, LaneProgress)>,
-    /// Entries served per second. `None` before any were served.
-    pub(super) rate: Option<f64>,
+    /// The expected waits at positions spread over the line.
+    pub(super) waits: Vec<(u64, Estimate)>,
     /// Whether the state of the queue lets entries be promoted.
     pub(super) is_moving: bool,
 }
@@ -27,13 +30,13 @@ pub(super) struct PublicDocuments {
 }
 
 impl PublicDocuments {
-    /// The version of a snapshot of the queue. `rate` is the entries served per second.
-    pub(super) fn publish(&mut self, view: &QueueView, rate: Option<f64>) -> DocumentId {
+    /// The version of a snapshot of the queue.
+    pub(super) fn publish(&mut self, view: &QueueView, forecast: &Forecast) -> DocumentId {
         if self.versions.is_empty() || view.now_ms > self.last_at_ms {
             self.last_at_ms = view.now_ms;
             self.versions.push(PublicDocument {
                 lanes: view.lanes.clone(),
-                rate,
+                waits: view.estimated_waits(forecast),
                 is_moving: view.configuration.settings.can_promote(),
             });
         }
@@ -55,16 +58,25 @@ impl PublicDocument {
             .map(|(_, progress)| progress)
     }
 
-    /// The expected wait at a position by the rate, in milliseconds: `u64::MAX` if the line stands still, and `None` if the
-    /// document does not tell.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(super) fn wait_ms(&self, position: u32) -> Option<u64> {
+    /// The expected wait at a position, in milliseconds: `u64::MAX` if the line stands still.
+    pub(super) fn wait_ms(&self, position: u32) -> u64 {
+        let position = u64::from(position);
+        let next = self.waits.partition_point(|(at, _)| *at < position);
+        let middle_ms = |(at, range): (u64, Estimate)| (at, (range.low + range.high) * 500);
+        let head = (0, 0);
+        // Ahead of the first position, and behind the last one, the wait grows with the position.
+        let (from, to) = match (self.waits.get(next), self.waits.last()) {
+            (Some(to), _) => {
+                let before = next.checked_sub(1).map(|before| self.waits[before]);
+                (before.map_or(head, middle_ms), middle_ms(*to))
+            }
+            (None, Some(last)) => (head, middle_ms(*last)),
+            (None, None) => return u64::MAX,
+        };
         if !self.is_moving {
-            return Some(u64::MAX);
+            return u64::MAX;
         }
-        // A rate of zero makes the wait infinite, and the cast saturates.
-        self.rate
-            .map(|rate| (f64::from(position) / rate * 1_000.0) as u64)
+        from.1 + to.1.saturating_sub(from.1) * (position - from.0) / (to.0 - from.0)
     }
 }
 
@@ -84,11 +96,22 @@ impl DocumentId {
 
 #[cfg(test)]
 impl PublicDocuments {
-    /// Adds a version with one lane.
-    pub(super) fn add(&mut self, lane: LaneProgress, rate: Option<f64>) -> DocumentId {
+    /// Adds a version with one lane, which moves by so many positions per second.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub(super) fn add(&mut self, mut lane: LaneProgress, rate: Option<f64>) -> DocumentId {
+        let in_1000_seconds = rate.map(|rate| (rate * 1_000.0) as u64);
+        lane.speed.per_1000_seconds = in_1000_seconds.unwrap_or(0);
+        lane.speed.at_ms = 1;
+        let wait = Estimate {
+            low: 1_000,
+            high: 1_000,
+        };
         self.versions.push(PublicDocument {
             lanes: vec![(0, lane)],
-            rate,
+            waits: in_1000_seconds
+                .map(|position| (position, wait))
+                .into_iter()
+                .collect(),
             is_moving: true,
         });
         document_id(u32::try_from(self.versions.len() - 1).expect("few versions"))

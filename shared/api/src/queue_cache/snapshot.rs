@@ -71,6 +71,11 @@ impl QueueSnapshot {
         self.view.estimate(&self.forecast, position)
     }
 
+    /// The estimated waits at positions spread over the line; none if there is no estimate.
+    pub(crate) fn estimated_waits(&self) -> impl Iterator<Item = (u64, Estimate)> {
+        self.view.estimated_waits(&self.forecast).into_iter()
+    }
+
     /// Until when a visitor who missed the turn may enter again at the old place, in Unix milliseconds,
     /// according to the record. `None` if entering now would not give the place back.
     pub(crate) fn grace_until_ms(&self, record: &EntryRecord) -> Option<u64> {

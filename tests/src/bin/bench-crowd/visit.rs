@@ -120,7 +120,7 @@ impl Visit {
             }
             _ => return,
         }
-        match follower.shown_estimate() {
+        match follower.shown_estimate(visitor.now_ms()) {
             Some(range) => {
                 let estimate = ShownEstimate {
                     low_s: range.low,
