@@ -218,7 +218,7 @@ impl EntryBody {
         self.retry_after_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
     }
 
-    /// Lets the visitor poll again soon: the poll was held, so the turn is near.
+    /// Lets a waiting visitor poll again soon: the poll was held, so the turn is near.
     pub(super) fn shorten_pause_after_hold(&mut self, snapshot: &QueueSnapshot) {
         if let Some(position) = self.position.filter(|_| snapshot.settings().can_promote()) {
             let eta_ms = snapshot.eta_ms(position);

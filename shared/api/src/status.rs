@@ -135,17 +135,13 @@ async fn answer(
         snapshot: &snapshot,
         id,
         status,
-        lane: if is_waiting(EntryLookup::Found(status)) {
-            lane
-        } else {
-            None
-        },
+        lane: lane.filter(|_| is_waiting(EntryLookup::Found(status))),
         has_entered: false,
         record,
         durable,
         is_owner_proven: ownership == Ownership::Proven,
     })?;
-    if held && is_waiting(EntryLookup::Found(status)) {
+    if held {
         body.shorten_pause_after_hold(&snapshot);
     }
     let mut response = body.into_response();

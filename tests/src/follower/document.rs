@@ -147,12 +147,11 @@ pub(super) fn estimate(
     if entry.state != "waiting" {
         return None;
     }
-    let (low, high) = match (newer, position) {
-        (Some(document), Some(position)) => document.range_at(position)?,
-        _ => {
-            let answered = entry.estimated_wait_seconds?;
-            (as_f64(answered.low), as_f64(answered.high))
-        }
+    let (low, high) = if let Some((document, position)) = newer.zip(position) {
+        document.range_at(position)?
+    } else {
+        let answered = entry.estimated_wait_seconds?;
+        (as_f64(answered.low), as_f64(answered.high))
     };
     Some(WaitRange::between(
         low - age_ms / 1_000.0,

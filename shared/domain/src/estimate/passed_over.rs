@@ -6,8 +6,10 @@
 //! steady arrivals always the same share. Nothing shows beforehand which of the two it is, so the
 //! forecast expects half of that growth, and its range allows for none and for more than all of it.
 
-use super::{observed_line::ObservedLine, rates::PRIOR_EVENTS, step_grid::seconds_from_ms};
+use super::{observed_line::ObservedLine, step_grid::seconds_from_ms};
 
+/// The weight of prior knowledge, in turns.
+const PRIOR_WEIGHT: f64 = 4.0;
 /// At most this share of the turns goes to entries that came back ahead of others.
 const PER_TURN_MIN: f64 = -0.5;
 /// A visitor who goes after being called is still present at the turn, and becomes a no-show. So those
@@ -56,7 +58,7 @@ impl PassedOver {
         if !observed.has_presence {
             return Self::default();
         }
-        let per_turn = (passed_over + PRIOR_EVENTS * self.per_turn) / (turns + PRIOR_EVENTS);
+        let per_turn = (passed_over + PRIOR_WEIGHT * self.per_turn) / (turns + PRIOR_WEIGHT);
         let seconds_ago = seconds / 2.0;
         let going_seconds = seconds_from_ms(observed.head_waited_ms) - seconds_ago - CALLED_SECONDS;
         Self {

@@ -14,7 +14,11 @@ const PAUSE_LESS_MS: u64 = 1_000;
 /// Milliseconds until a visitor polls again after a poll that was held. The turn is expected in
 /// `eta_ms`; `retry_ms` is the pause without the hold, which is never exceeded. `jitter` is random in
 /// `0.0..1.0`, and spreads the shortest pause by a tenth to each side.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
 pub fn retry_after_hold_ms(eta_ms: u64, retry_ms: u64, jitter: f64) -> u64 {
     let spread_ms = (PAUSE_MIN_MS as f64 * (0.9 + 0.2 * jitter)) as u64;
     (eta_ms / PAUSE_PARTS)
