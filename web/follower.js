@@ -31,8 +31,7 @@ export class Follower {
   // The last answer about the entry, and when it came.
   #entry = null;
   #entryAtMs = 0;
-  // When the entry was last asked, also in vain: it is asked again after `look_after_ms`.
-  #askedAtMs = 0;
+  #askedAtMs = 0; // Also in vain: the entry is asked again after `look_after_ms`.
   #shownPosition = new ShownPosition();
   // Failed requests about the entry since the last answer, and when to retry.
   #failures = 0;
@@ -142,11 +141,11 @@ export class Follower {
     if (!entries.isFarFromHead(this.#entry)) {
       const pollAtMs = this.#pollAtMs();
       const isDocumentNext = this.#needsTarget() && this.#reader.dueMs < pollAtMs;
-      return isDocumentNext ? this.#documentRequest() : this.#statusRequest(pollAtMs);
+      return isDocumentNext ? { kind: "document", atMs: this.#reader.dueMs } : this.#statusRequest(pollAtMs);
     }
     const lookAtMs = Math.max(this.#lookAtMs(), this.#retryAtMs);
     // Both would tell the same, so one request is enough.
-    return lookAtMs <= this.#reader.dueMs ? this.#statusRequest(lookAtMs) : this.#documentRequest();
+    return lookAtMs <= this.#reader.dueMs ? this.#statusRequest(lookAtMs) : { kind: "document", atMs: this.#reader.dueMs };
   }
 
   /** The last answer about the entry, or `null`. When the visit ends, the entry stays with its last `state`. */
@@ -191,10 +190,6 @@ export class Follower {
 
   // Requests
 
-  #documentRequest() {
-    return { kind: "document", atMs: this.#reader.dueMs };
-  }
-
   #statusRequest(atMs) {
     const canBeHeld = !entries.isFarFromHead(this.#entry) || this.#isCalledSinceAnswer();
     const seconds = canBeHeld ? entries.holdSeconds(this.#entry, this.#isVisible) : 0;
@@ -213,14 +208,17 @@ export class Follower {
     // If an answer and a document contradict each other, the client asks each as often as it reads the document.
     if (this.#isCalledSinceAnswer()) atMs.push(Math.max(this.#reader.receivedAtMs, this.#entryAtMs + nearMs));
     // Without documents only the next visitors must ask, so that the outage of a cache does not overload the server.
-    const isNear = documents.isNearBoundary(this.#entry, this.#position(), this.#reader.newest);
-    if (isNear) atMs.push(Math.max(this.#reader.staleAtMs, this.#pollAtMs()));
+    if (this.#isNearBoundary()) atMs.push(Math.max(this.#reader.staleAtMs, this.#pollAtMs()));
     return Math.min(...atMs);
   }
 
   // The boundary may go back, and an answer about the entry is right about it. So only a newer document can call again.
   #isCalledSinceAnswer() {
     return documents.isCalled(this.#entry, this.#reader.newestSinceAnswer);
+  }
+
+  #isNearBoundary() {
+    return documents.isNearBoundary(this.#entry, this.#position(), this.#reader.newest);
   }
 
   #refreshMs(nowMs) {
@@ -251,8 +249,7 @@ export class Follower {
       const boundMs = entries.backoffBoundMs(this.#entry);
       this.#retryAtMs = nowMs + backoffMs({ retryAfterMs, failures, boundMs, random: this.#random });
       // Far from the head the place is kept, and after an outage a whole line must not come back at once.
-      const isNear = documents.isNearBoundary(this.#entry ?? {}, this.#position(), this.#reader.newest);
-      if (entries.isFarFromHead(this.#entry) && !isNear) this.#askedAtMs = nowMs;
+      if (entries.isFarFromHead(this.#entry) && !this.#isNearBoundary()) this.#askedAtMs = nowMs;
       return true;
     }
     // The place of a queue that was reset is lost, even if the visitor cannot enter again.

@@ -241,10 +241,8 @@ impl Follower {
     }
 
     fn document_request(&self) -> NextRequest {
-        NextRequest {
-            kind: RequestKind::Document,
-            at_ms: self.reader.due_ms,
-        }
+        let (kind, at_ms) = (RequestKind::Document, self.reader.due_ms);
+        NextRequest { kind, at_ms }
     }
 
     fn status_request(&self, entry: &EntryAnswer, at_ms: f64) -> NextRequest {
