@@ -33,6 +33,8 @@ pub struct CrowdPlan {
     pub per_second: f64,
     /// The time in which the crowd arrives, in seconds.
     pub arrives_in_seconds: f64,
+    /// The concurrency of the function for entering with which a rush leaves the slot to those who wait.
+    pub enter_concurrency: u32,
     /// The ceilings of the deployment. The concurrency of the functions for status requests and for the protected service
     /// is raised if the crowd needs more than the default.
     pub ceilings: Ceilings,
@@ -83,6 +85,7 @@ impl CrowdPlan {
         Self {
             per_second,
             arrives_in_seconds,
+            enter_concurrency: executions(demand.entering_per_second / USED_SHARE),
             ceilings: raised,
         }
     }
@@ -90,11 +93,16 @@ impl CrowdPlan {
 
 impl Ceilings {
     /// Raises the concurrency of a function so that it serves this many requests per second.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn with_at_least(self, function: Function, per_second: f64) -> Self {
-        let needed = (per_second / f64::from(REQUESTS_PER_EXECUTION)).ceil() as u32;
+        let needed = executions(per_second);
         self.with_concurrency(function, needed.max(self.concurrency[function as usize]))
     }
+}
+
+/// The executions that serve this many requests per second.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn executions(per_second: f64) -> u32 {
+    (per_second / f64::from(REQUESTS_PER_EXECUTION)).ceil() as u32
 }
 
 impl Demand<'_> {

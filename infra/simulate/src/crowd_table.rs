@@ -91,10 +91,11 @@ pub fn format_crowd_scenario(scenario: &Scenario) -> String {
     };
     format!(
         "scenario={name}\nvisitors={visitors}\nceiling={}\nchecks={}\ngateway_ceiling_rps={}\n\
-         status_concurrency={}\nvalidate_concurrency={}\nbatch={}\ninterval_seconds={}\ncapacity={}\n",
+         enter_concurrency={}\nstatus_concurrency={}\nvalidate_concurrency={}\nbatch={}\ninterval_seconds={}\ncapacity={}\n",
         ceilings.slot_polls_per_second,
         deployment.checks,
         ceilings.gateway_per_second,
+        ceilings.concurrency[Function::Enter as usize],
         ceilings.concurrency[Function::Status as usize],
         ceilings.concurrency[Function::Validate as usize],
         settings.batch,

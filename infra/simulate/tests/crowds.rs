@@ -107,6 +107,13 @@ fn refused_requests_to_enter_are_repeated() {
     assert_eq!((figures.run.lost_turns, figures.unserved), (0, 0), "{figures:?}");
 }
 
+/// Entering is limited to what the slot carries beside the others.
+#[test]
+fn a_rush_costs_no_turn() {
+    let figures = run_safely("rush", 0);
+    assert!(figures.traffic.throttled[Function::Enter as usize] > u64::from(VISITORS));
+}
+
 #[test]
 fn the_protected_service_validates_each_active_visitor() {
     let (without, with) = (run_safely("crowd", 0), run_safely("crowd", 6));
