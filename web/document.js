@@ -80,15 +80,15 @@ function rangeAt(position, { estimated_waits: waits }) {
 }
 
 /**
- * The expected wait in milliseconds by the document: `Infinity` if the line stands still, and `null` if the document does
- * not tell.
+ * The shortest expected wait in milliseconds by the document: `Infinity` if the line stands still, and `null` if the
+ * document does not tell.
  */
-export function waitMs(position, lane, document) {
+export function shortestWaitMs(position, lane, document) {
   const { paused: isPaused, state } = document ?? {};
   if (isPaused || state === "paused" || state === "closed") return Infinity;
   if (!document || position === null) return null;
   const range = rangeAt(position, document);
-  if (range !== undefined) return range === null ? Infinity : middleMs(range);
+  if (range !== undefined) return range === null ? Infinity : range.low * 1_000;
   const speed = speedOf(lane, document);
   return speed === null ? null : (position / speed) * 1_000;
 }
@@ -107,7 +107,7 @@ export function estimate(entry, position, document, ageMs) {
 }
 
 function rangeByDocument({ estimated_wait_seconds: answered, lane }, position, document) {
-  const expectedMs = waitMs(position, lane, document);
+  const expectedMs = shortestWaitMs(position, lane, document);
   if (expectedMs === Infinity) return null;
   if (expectedMs === null || !answered) return rangeAt(position, document) ?? answered;
   // The document of an older server: the range of the answer is scaled to the position and the speed.
@@ -126,14 +126,16 @@ export function refreshBoundsMs(document) {
 }
 
 /**
- * The interval in milliseconds at which the document is read: a sixth of the expected wait, within the bounds. The wait
- * is that of the newest document, or else of the entry's answer, which is `ageMs` old.
+ * The interval in milliseconds at which the document is read: a sixth of the expected wait, within the bounds. The wait is
+ * the shortest one by the newest document, because a client that expects too long a wait learns late that it is called.
+ * Before the first document, it is that of the entry's answer, which is `ageMs` old.
  */
 export function refreshMs(entry, ageMs, position, document) {
   const { nearMs, farMs } = refreshBoundsMs(document);
   const range = entry?.estimated_wait_seconds;
   // Without any expected wait, the first document may tell it, and otherwise the line stands still.
-  const expectedMs = waitMs(position, entry?.lane, document) ?? (range ? middleMs(range) - ageMs : document ? Infinity : 0);
+  const byAnswerMs = range ? middleMs(range) - ageMs : document ? Infinity : 0;
+  const expectedMs = shortestWaitMs(position, entry?.lane, document) ?? byAnswerMs;
   return Math.min(farMs, Math.max(nearMs, expectedMs / REFRESHES_PER_WAIT));
 }
 

@@ -101,13 +101,13 @@ impl Document {
         Some((between(from.low, to.low), between(from.high, to.high))).filter(|_| !self.is_standing())
     }
 
-    /// The expected wait in milliseconds: infinite if the line stands still, `None` if the position is not known.
-    fn wait_ms(&self, position: Option<u64>) -> Option<f64> {
+    /// The shortest expected wait in milliseconds: infinite if the line stands still, `None` if the position is not known.
+    fn shortest_wait_ms(&self, position: Option<u64>) -> Option<f64> {
         if self.is_standing() {
             return Some(f64::INFINITY);
         }
-        let (low, high) = self.range_at(position?)?;
-        Some(f64::midpoint(low, high) * 1_000.0)
+        let (low, _) = self.range_at(position?)?;
+        Some(low * 1_000.0)
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) fn refresh_bounds_ms(document: Option<&Document>) -> (f64, f64) {
 }
 
 /// The interval at which the document is read, in milliseconds: a sixth of the expected wait, within the bounds. The
-/// wait is that of the document, or else of the entry's answer, which is `age_ms` old.
+/// wait is the shortest one by the document, or else of the entry's answer, which is `age_ms` old.
 pub(super) fn refresh_ms(
     entry: &EntryAnswer,
     age_ms: f64,
@@ -130,7 +130,7 @@ pub(super) fn refresh_ms(
     let (near_ms, far_ms) = refresh_bounds_ms(document);
     let by_answer = || Some(entry.estimated_wait_seconds?.middle_ms() - age_ms);
     let expected_ms = document
-        .and_then(|document| document.wait_ms(position))
+        .and_then(|document| document.shortest_wait_ms(position))
         .or_else(by_answer)
         .unwrap_or(if document.is_some() { f64::INFINITY } else { 0.0 });
     (expected_ms / REFRESHES_PER_WAIT).max(near_ms).min(far_ms)

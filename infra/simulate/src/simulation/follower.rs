@@ -177,7 +177,7 @@ impl Follower {
         let Some(entry) = &self.entry else { return };
         let by_document = self
             .newest
-            .map(|id| documents.get(id).wait_ms(self.lowest_position));
+            .map(|id| documents.get(id).shortest_wait_ms(self.lowest_position));
         let by_entry = || u64::from(entry.eta_ms).saturating_sub(now_ms.saturating_sub(self.answered_at_ms));
         let expected_ms = by_document.unwrap_or_else(by_entry);
         self.refresh_ms =

@@ -58,19 +58,19 @@ impl PublicDocument {
             .map(|(_, progress)| progress)
     }
 
-    /// The expected wait at a position, in milliseconds: `u64::MAX` if the line stands still.
-    pub(super) fn wait_ms(&self, position: u32) -> u64 {
+    /// The shortest expected wait at a position, in milliseconds: `u64::MAX` if the line stands still.
+    pub(super) fn shortest_wait_ms(&self, position: u32) -> u64 {
         let position = u64::from(position);
         let next = self.waits.partition_point(|(at, _)| *at < position);
-        let middle_ms = |(at, range): (u64, Estimate)| (at, (range.low + range.high) * 500);
+        let low_ms = |(at, range): (u64, Estimate)| (at, range.low * 1_000);
         let head = (0, 0);
         // Ahead of the first position, and behind the last one, the wait grows with the position.
         let (from, to) = match (self.waits.get(next), self.waits.last()) {
             (Some(to), _) => {
                 let before = next.checked_sub(1).map(|before| self.waits[before]);
-                (before.map_or(head, middle_ms), middle_ms(*to))
+                (before.map_or(head, low_ms), low_ms(*to))
             }
-            (None, Some(last)) => (head, middle_ms(*last)),
+            (None, Some(last)) => (head, low_ms(*last)),
             (None, None) => return u64::MAX,
         };
         if !self.is_moving {
