@@ -27,6 +27,13 @@ impl Lease {
             until_ms: now_ms().saturating_add(length_ms),
         }
     }
+
+    /// Whether the lease counts at a time, in Unix milliseconds: it has not expired, and lasts no
+    /// longer than [`LEASE_PLAUSIBLE_MAX_MS`].
+    #[must_use]
+    pub fn is_valid_at(self, now_ms: u64) -> bool {
+        (now_ms + 1..=now_ms.saturating_add(LEASE_PLAUSIBLE_MAX_MS)).contains(&self.until_ms)
+    }
 }
 
 /// The longest lease that counts, in milliseconds. A lease that expires later than this from now

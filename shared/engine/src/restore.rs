@@ -14,6 +14,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::time::{Instant, sleep};
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
+use vestibule_clock::now_ms;
 use vestibule_domain::{
     change::Change,
     configuration::Configuration,
@@ -100,6 +101,15 @@ pub async fn restore_queue(
     settings: &Settings,
 ) -> Result<RestoreSummary, RestoreError> {
     stored.require_own_layout()?;
+    // Whoever held the lease when the queue was read may have put it into the line since: a process that
+    // creates a queue holds one, too.
+    if stored
+        .metadata
+        .lease
+        .is_some_and(|lease| lease.is_valid_at(now_ms()))
+    {
+        return Err(RestoreError::LeaseHeld);
+    }
     let lease = HeldLease::take(backup, queue, stored.metadata.epoch).await?;
     let leased = StoredQueue {
         metadata: lease.metadata,

@@ -4,9 +4,7 @@ use redb::ReadableTable;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
-use vestibule_backup::{
-    BackupError, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome, QueueMetadata, StoredQueue, StoredSettings,
-};
+use vestibule_backup::{BackupError, Lease, LeaseOutcome, QueueMetadata, StoredQueue, StoredSettings};
 use vestibule_domain::{
     configuration::LAYOUT_UNNUMBERED,
     id::{QueueId, Salt},
@@ -93,8 +91,7 @@ impl Tables<'_> {
         if part.epoch != epoch {
             return Ok(LeaseOutcome::EpochChanged);
         }
-        let lasts = now_ms + 1..=now_ms.saturating_add(LEASE_PLAUSIBLE_MAX_MS);
-        if let Some(other) = part.lease.filter(|other| lasts.contains(&other.until_ms)) {
+        if let Some(other) = part.lease.filter(|other| other.is_valid_at(now_ms)) {
             return Ok(LeaseOutcome::Held(other));
         }
         part.epoch += 1;

@@ -1,10 +1,14 @@
-//! A restore that is cut off at the end of a promoter's run.
+//! A restore that is cut off at the end of a promoter's run, and one that comes between the two writes that create a
+//! queue.
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::{sync::oneshot, time::sleep};
-use vestibule_backup::Backup;
+use uuid::Uuid;
+use vestibule_backup::{Backup, Lease, QueueMetadata, StoredQueue};
+use vestibule_domain::settings::Settings;
+use vestibule_engine::restore::{RestoreError, restore_queue};
 use vestibule_faults::{Faults, FaultyBackup};
 use vestibule_line_memory::MemoryLine;
 
@@ -42,4 +46,28 @@ async fn restore_that_is_cut_off_releases_its_lease() {
     running.await.expect("the run ends");
     let metadata = stored().await.metadata;
     assert_eq!((metadata.epoch, metadata.lease), (2, None));
+}
+
+#[tokio::test]
+async fn queue_that_was_read_while_it_was_created_is_not_restored() {
+    let scene = Fixture::new(Arc::new(MemoryLine::new()));
+    let (queue, _) = scene.store_queue("new", json!({})).await;
+    let read = async || {
+        let stored = scene.backup.read_queue(&queue).await;
+        stored.expect("read").expect("there")
+    };
+    let stored = read().await;
+    let lease = Lease::new(Uuid::new_v4());
+    let being_created = StoredQueue {
+        metadata: QueueMetadata {
+            lease: Some(lease),
+            ..stored.metadata
+        },
+        ..stored
+    };
+    // The lease was released since, and the line has the queue.
+    let settings = Settings::default();
+    let restored = restore_queue(&*scene.line, &*scene.backup, &queue, &being_created, &settings).await;
+    assert!(matches!(restored, Err(RestoreError::LeaseHeld)), "{restored:?}");
+    assert_eq!(read().await.metadata.epoch, 1, "nothing was restored");
 }
