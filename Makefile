@@ -10,10 +10,11 @@ help: ## Print this list
 run: ## Run all of Vestibule in one process on localhost (reads PORT=8080; ARGS="--help" lists the options)
 	cargo run --profile local --package vestibule-local -- $(ARGS)
 
-check: ## Check formatting, lints, documentation, dependencies, the template and the scripts
+check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template and the scripts
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features vestibule-tests/stack --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	infra/client.sh check
 	@source infra/tools.sh && check_dependencies
 	@source infra/tools.sh && check_template
 	@source infra/tools.sh && check_scripts $(SCRIPTS)
@@ -66,4 +67,4 @@ bench-cold: ## Measure the cold start and the size of the functions
 
 clean: ## Remove the build output, the tools in .tools and the local data in .vestibule
 	cargo clean
-	rm -rf .tools .vestibule .aws-sam
+	rm -rf .tools .vestibule .aws-sam web/client/node_modules web/client/build web/client/dist/types

@@ -25,6 +25,7 @@ node=$(need_node)
 # The tests of the client library and the documentation tests run first. They need no server, and the summary of the
 # suites is then the end of the output.
 "$node" --test web/tests/*.test.js
+infra/client.sh test
 cargo test --doc --workspace --locked
 
 if cargo nextest --version >/dev/null 2>&1; then

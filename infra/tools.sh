@@ -8,6 +8,7 @@
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
 #   need_node        prints the path of a Node.js that can run the tests of the client library
+#   need_npm         prints the path of the npm-cli.js that belongs to that Node.js, which runs it
 #   need_python      prints the path of a Python that can create virtual environments
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
@@ -247,10 +248,11 @@ need_rust_target() { # TRIPLE
   with_retries rustup target add "$1" >&2 || fail "rustup could not install $1. See its message above."
 }
 
-# Any version that is new enough suffices, because the tests use no package.
+# Any version that is new enough suffices, if it has npm: some distributions package npm separately.
 need_node() {
   local node
-  if have node && node -e "process.exit(parseInt(process.versions.node) < $NODE_MINIMUM ? 1 : 0)"; then
+  if have node && node -e "process.exit(parseInt(process.versions.node) < $NODE_MINIMUM ? 1 : 0)" &&
+    [[ -e $(find_npm "$(command -v node)") ]]; then
     command -v node
     return
   fi
@@ -262,6 +264,17 @@ need_node() {
     fi
   done
   fail "$NODE_PACKAGE has no Node.js that runs on $(uname -sm). Install Node.js $NODE_MINIMUM or newer, and run this again."
+}
+
+# npm is installed beside Node.js.
+find_npm() { # NODE
+  "$1" -p 'require("path").join(fs.realpathSync(process.execPath), "../../lib/node_modules/npm/bin/npm-cli.js")'
+}
+
+need_npm() {
+  local node
+  node=$(need_node) || exit 1
+  find_npm "$node"
 }
 
 # Accepts the pinned version only, because lints change between versions and deny.toml is written for this one.

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+#
+# Checks the client library in web/client. Installs what is missing: Node.js, and the pinned packages of
+# web/client/package-lock.json.
+#
+#   infra/client.sh check    the types, by `tsc --strict`
+#   infra/client.sh test     the unit tests
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+folder=web/client
+node=$(need_node)
+npm=$(need_npm)
+
+# Installs the packages once for each lock file.
+install_packages() {
+  local installed=$folder/node_modules/.vestibule-lock
+  if cmp -s "$folder/package-lock.json" "$installed"; then return; fi
+  say "installing the packages of $folder"
+  # No package may run a script of its own. The command runs in the folder, because npm reads its settings there.
+  (cd "$folder" && with_retries "$node" "$npm" ci --ignore-scripts --no-audit --no-fund >&2) ||
+    fail "npm could not install the packages of $folder. See its message above."
+  cp "$folder/package-lock.json" "$installed"
+}
+
+check_types() {
+  local project
+  for project in . tests; do
+    "$node" "$folder/node_modules/typescript/bin/tsc" --project "$folder/$project"
+  done
+}
+
+install_packages
+case ${1:-} in
+  check) check_types ;;
+  test)
+    "$node" "$folder/build.mjs" --tests
+    "$node" --enable-source-maps --test "$folder"/build/*.test.js
+    ;;
+  *)
+    echo "usage: infra/client.sh check|test" >&2
+    exit 2
+    ;;
+esac

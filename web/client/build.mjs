@@ -1,0 +1,69 @@
+// Builds the package:
+//
+//   node build.mjs            the bundles and the declarations into dist/
+//   node build.mjs --tests    the unit tests into build/
+
+import { execFileSync } from "node:child_process";
+import { readdir, rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+import { build } from "esbuild";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+
+// Members that modules of the library share, and that no caller, server, other tab or browser sees. Their names are
+// shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should not be
+// here.
+const INTERNAL = `
+  addInput attendance begin changeVisibility dueMs enterAtMs entryAtMs expedite farMs isConfirmed isLeader isOver lowest
+  markAnswer nearMs newest newestSinceAnswer nextRequest postpone readPlace readVisitor receivedAtMs schedule
+  scheduleAfterEntry staleAfterMs staleAtMs startTurn stateAt statusAtMs wake writePlace writeVisitor
+`;
+
+/** Builds the bundles. With `write: false`, the result has their texts. */
+export function buildBundles({ write }) {
+  return build({
+    absWorkingDir: folder,
+    entryPoints: ["src/vestibule.ts"],
+    outdir: "dist",
+    // The element and a page share one library.
+    external: ["./vestibule.js"],
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    mangleProps: new RegExp(`^(${INTERNAL.trim().split(/\s+/).join("|")})$`),
+    write,
+  });
+}
+
+async function buildDeclarations() {
+  const compiler = fileURLToPath(new URL("node_modules/typescript/bin/tsc", import.meta.url));
+  const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", "dist/types"];
+  await rm(`${folder}dist/types`, { recursive: true, force: true });
+  execFileSync(process.execPath, [compiler, "--project", ".", ...options], { cwd: folder, stdio: "inherit" });
+}
+
+async function buildTests() {
+  await rm(`${folder}build`, { recursive: true, force: true });
+  const names = (await readdir(`${folder}tests`)).filter((name) => name.endsWith(".test.ts"));
+  await build({
+    absWorkingDir: folder,
+    entryPoints: names.map((name) => `tests/${name}`),
+    outdir: "build",
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    sourcemap: "inline",
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes("--tests")) {
+    await buildTests();
+  } else {
+    await buildBundles({ write: true });
+    await buildDeclarations();
+  }
+}

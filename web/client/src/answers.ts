@@ -1,0 +1,66 @@
+// The answers of the server that the client reads. Each type has only the fields that the client uses.
+
+/** A range in seconds. */
+export interface WaitRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What an entry does, by the server. */
+export type EntryState = "waiting" | "ready" | "active" | "completed" | "left" | "expired" | "evicted";
+
+/** An answer about the entry. Fields that do not apply are absent. */
+export interface EntryAnswer {
+  readonly token: string;
+  readonly visit: number;
+  readonly state: EntryState;
+  readonly queue_state?: string | undefined;
+  readonly message?: string;
+  readonly position?: number | null;
+  readonly place?: number;
+  readonly lane?: number;
+  readonly gone_ahead?: number;
+  readonly look_after_ms?: number | undefined;
+  readonly estimated_wait_seconds?: WaitRange | undefined;
+  readonly retry_after_ms?: number;
+  readonly claim_in_ms?: number;
+  readonly expires_at_ms?: number;
+  readonly expires_in_ms?: number;
+  readonly grace_until_ms?: number | undefined;
+  readonly grace_in_ms?: number | undefined;
+  readonly pass?: string | undefined;
+  readonly target_url?: string;
+  readonly visitor?: string;
+}
+
+/** How far a lane has moved. */
+export interface LaneDocument {
+  readonly check_in_through: number;
+  readonly passed_through: number;
+  readonly gone_ahead: number;
+  /** How many entries go past the head per second, or `null` before it was measured. */
+  readonly speed?: number | null;
+}
+
+/** The expected wait at a position, in seconds. */
+export interface EstimatedWait extends WaitRange {
+  readonly position: number;
+}
+
+/** The public document of a queue. */
+export interface PublicDocument {
+  readonly generation: number;
+  readonly epoch: number;
+  readonly now_ms: number;
+  readonly refresh_near_ms?: number;
+  readonly refresh_far_ms?: number;
+  readonly resync_ms?: number;
+  readonly lanes: Readonly<Record<number, LaneDocument>>;
+  /** How many entries are promoted per second, or `null` before any were. */
+  readonly rate?: number | null;
+  readonly estimated_waits: readonly EstimatedWait[];
+  readonly state: string;
+  readonly limited_by?: string;
+  readonly message?: string;
+  readonly target_url?: string;
+}

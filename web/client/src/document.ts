@@ -1,0 +1,148 @@
+// What the public document of a queue says about one entry that waits. The functions are pure.
+//
+// Words: the place of an entry is its permanent order in line, a number that only grows towards the back. The entries
+// of a lane up to the place `check_in_through` are called, and those up to `passed_through` have had their turn.
+
+import type { EntryAnswer, PublicDocument, WaitRange } from "./answers.js";
+import type { FarEntry } from "./entry.js";
+
+/** What the visitor is told about the queue. Texts are empty if there is nothing to tell. */
+export interface QueueSummary {
+  /** `open`, `paused`, `draining` or `closed`. */
+  readonly state: string;
+  /** The operator's message. It is text, not markup. */
+  readonly message: string;
+  /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
+  readonly limitedBy: string;
+  /** Where to send a visitor with a pass. */
+  readonly targetUrl: string;
+}
+
+/** The shortest and the longest interval of reading the document, if the server sets none. */
+const REFRESH_NEAR_MS = 3_000;
+const REFRESH_FAR_MS = 60_000;
+/** A visitor reads the document about six times in each halving of the wait. */
+const REFRESHES_PER_WAIT = 6;
+
+// The server keeps at least 500 entries of a lane called, or those whose turn comes within 60 s, and four times as many
+// if few of them check in.
+const WINDOW_ENTRIES_MIN = 500;
+const WINDOW_SECONDS = 60;
+const WINDOW_GROWTH = 4;
+/** An entry at most so many windows behind the boundary is near. */
+const WINDOWS_NEAR = 2;
+/** Ahead of the first position with an expected wait, and behind the last one, the wait grows with the position. */
+const HEAD = { position: 0, low: 0, high: 0 };
+
+/**
+ * Compares two documents by (generation, epoch, now_ms). The result is negative if `a` is older, and 0 if both are of
+ * the same time. An edge of a CDN may return an older copy than another edge.
+ */
+export function compareDocuments(a: PublicDocument, b: PublicDocument): number {
+  return a.generation - b.generation || a.epoch - b.epoch || a.now_ms - b.now_ms;
+}
+
+/** Whether the queue was neither restored nor reset between two documents. */
+export function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean {
+  return a.generation === b.generation && a.epoch === b.epoch;
+}
+
+/** What the page shows about the queue, from a document. */
+export function summarizeQueue(document: PublicDocument): QueueSummary {
+  const { state, message = "", limited_by: limitedBy = "", target_url: targetUrl = "" } = document;
+  return { state, message, limitedBy, targetUrl };
+}
+
+/** Whether the document calls the entry to check in. */
+export function isCalled({ place = 0, lane = 0 }: EntryAnswer, document: PublicDocument | null): boolean {
+  return (document?.lanes[lane]?.check_in_through ?? -1) >= place;
+}
+
+/**
+ * The position now, from the position and the count `gone_ahead` of the entry's last answer. It is too large by the
+ * visitors who left ahead since then. Without that count in the document, it is the position of the answer.
+ */
+export function positionNow(entry: EntryAnswer, document: PublicDocument): number {
+  const { position, lane = 0, gone_ahead: goneAheadBefore = Number.NaN } = entry;
+  const goneAhead = (document.lanes[lane]?.gone_ahead ?? goneAheadBefore) - goneAheadBefore;
+  return Number.isFinite(goneAhead) ? Math.max(1, position! - goneAhead) : position!;
+}
+
+/**
+ * The expected wait at a position as a range in seconds, from those of the document at the positions around it. `null` if
+ * the document has none, because the line stands still.
+ */
+function rangeAt(position: number, { estimated_waits: waits }: PublicDocument): WaitRange | null {
+  const last = waits.at(-1);
+  if (!last) return null;
+  const at = waits.findIndex((wait) => wait.position >= position);
+  const from = waits[at - 1] ?? HEAD;
+  const to = waits[at] ?? last;
+  const share = (position - from.position) / (to.position - from.position);
+  const between = (end: "low" | "high") => from[end] + share * (to[end] - from[end]);
+  return { low: between("low"), high: between("high") };
+}
+
+/**
+ * The expected wait as a range in seconds: by the document if it is newer than the entry's last answer, or else by that
+ * answer. It was told `ageMs` ago, and is shorter by that time. `null` if the line stands still, or if the server knew no
+ * estimate.
+ */
+export function estimate(
+  entry: EntryAnswer | null,
+  position: number | null,
+  document: PublicDocument | null,
+  ageMs: number,
+): WaitRange | null {
+  if (entry?.state !== "waiting") return null;
+  const range = document && position !== null ? rangeAt(position, document) : entry.estimated_wait_seconds;
+  if (!range) return null;
+  const after = (seconds: number) => seconds - ageMs / 1_000;
+  return { low: Math.max(0, Math.floor(after(range.low))), high: Math.max(1, Math.ceil(after(range.high))) };
+}
+
+/** The bounds of the interval in milliseconds at which the document is read. */
+export function refreshBoundsMs(document: PublicDocument | null): { nearMs: number; farMs: number } {
+  const { refresh_near_ms: nearMs = REFRESH_NEAR_MS, refresh_far_ms: farMs = REFRESH_FAR_MS } = document ?? {};
+  return { nearMs, farMs: Math.max(nearMs, farMs) };
+}
+
+/**
+ * The interval in milliseconds at which the document is read: a sixth of the expected wait, within the bounds. The wait is
+ * the shortest one by the newest document, because a client that expects too long a wait learns late that it is called.
+ * Before the first document, it is the middle of that of the entry's answer, which is `ageMs` old.
+ */
+export function refreshMs(
+  entry: EntryAnswer | null,
+  ageMs: number,
+  position: number | null,
+  document: PublicDocument | null,
+): number {
+  const { nearMs, farMs } = refreshBoundsMs(document);
+  const range = entry?.estimated_wait_seconds;
+  // Without any expected wait, the first document may tell it, and otherwise the line stands still.
+  let expectedMs = range ? (range.low + range.high) * 500 - ageMs : document ? Infinity : 0;
+  if (document && position !== null) expectedMs = (rangeAt(position, document)?.low ?? Infinity) * 1_000;
+  return Math.min(farMs, Math.max(nearMs, expectedMs / REFRESHES_PER_WAIT));
+}
+
+/**
+ * Whether the entry is within two windows of the boundary up to which entries are called. The window is the entries
+ * between `passed_through` and `check_in_through`.
+ *
+ * The client does not see other entries, so it estimates their number in the window. `position` entries are between
+ * `passed_through` and its own place. If their places were spread evenly, the window would have the same share of them
+ * as of the distance. Places are times of arrival, and a crowd that arrives in one second is not spread evenly. So the
+ * estimate is kept between the entries that the server calls at least, and four times as many. An entry is within two
+ * windows of the boundary if its position is at most three windows.
+ */
+export function isNearBoundary({ place, lane }: FarEntry, position: number | null, document: PublicDocument | null): boolean {
+  const { check_in_through: calledThrough = 0, passed_through: passedThrough = 0, speed } = document?.lanes[lane] ?? {};
+  // Before the first entry has passed, the distance to the own place says nothing about the number of entries.
+  const share = passedThrough > 0 ? (calledThrough - passedThrough) / (place - passedThrough) : 0;
+  if (position === null) return share >= 1 / (1 + WINDOWS_NEAR);
+  const windowMin = Math.max(WINDOW_ENTRIES_MIN, WINDOW_SECONDS * (speed ?? document?.rate ?? 0));
+  const windowByPlaces = share * position || 0;
+  const windowEntries = Math.min(WINDOW_GROWTH * windowMin, Math.max(windowMin, windowByPlaces));
+  return position <= (1 + WINDOWS_NEAR) * windowEntries;
+}

@@ -1,0 +1,58 @@
+// What an answer about the entry tells the client about its next request. The functions are pure.
+
+import type { EntryAnswer } from "./answers.js";
+import type { QueueSummary } from "./document.js";
+
+/** An entry that waits far from the head, with what it takes to follow the public document. */
+export type FarEntry = EntryAnswer & Required<Pick<EntryAnswer, "place" | "lane">> & { readonly look_after_ms: number };
+
+// How long the server may hold a poll near the turn, in seconds. The server answers a held poll at once when the turn
+// comes, but not when the position changes. A visible page therefore polls more often, to show new positions.
+const HOLD_SECONDS = 20;
+const HOLD_SECONDS_VISIBLE = 5;
+/** The interval of polls in milliseconds, if the server sets none. */
+export const POLL_MS_DEFAULT = 2_000;
+// The shortest one, whatever the server says.
+const POLL_MS_MIN = 250;
+// The bound of the random part of the backoff is a fifth of claim_seconds, so that no error costs a turn. The server
+// does not send claim_seconds. It is at least 10, and retry_after_ms is at most two thirds of it.
+const BACKOFF_MS_BOUND_MIN = 2_000;
+const BACKOFF_MS_BOUND_MAX = 12_000;
+const BACKOFF_SHARE_OF_INTERVAL = 0.3;
+
+/** Whether the entry waits far from the head, so that the client follows the public document. */
+export function isFarFromHead(entry: EntryAnswer | null): entry is FarEntry {
+  const { state, place, lane, look_after_ms: lookAfterMs } = entry ?? {};
+  return state === "waiting" && [place, lane, lookAfterMs].every(Number.isFinite);
+}
+
+/** The interval in milliseconds after which a client that does not follow the document asks again. */
+export function pollMs({ retry_after_ms: intervalMs = POLL_MS_DEFAULT }: EntryAnswer): number {
+  return Math.max(POLL_MS_MIN, intervalMs);
+}
+
+/** How long the server may hold a poll, in seconds. Only the poll of an entry that waits can be held. */
+export function holdSeconds(entry: EntryAnswer, isVisible: boolean): number {
+  if (entry.state !== "waiting") return 0;
+  return isVisible ? HOLD_SECONDS_VISIBLE : HOLD_SECONDS;
+}
+
+/** The bound in milliseconds of the random part of the backoff after a failed request about the entry. */
+export function backoffBoundMs(entry: EntryAnswer | null): number {
+  const shareMs = BACKOFF_SHARE_OF_INTERVAL * (entry?.retry_after_ms ?? Infinity);
+  return Math.min(BACKOFF_MS_BOUND_MAX, Math.max(BACKOFF_MS_BOUND_MIN, shareMs));
+}
+
+/**
+ * The milliseconds from the answer to the end of its state: to claim, until the session ends, or in which the place of a
+ * missed turn is kept. `NaN` if the state has no end, or if an older server sends only timestamps.
+ */
+export function stateLeftMs(entry: EntryAnswer | null): number {
+  const { state = "", claim_in_ms: ready, expires_in_ms: active, grace_in_ms: expired } = entry ?? {};
+  return { ready, active, expired }[state as string] ?? Number.NaN;
+}
+
+/** What the page shows about the queue, by this answer. It does not tell where to send visitors. */
+export function summarizeQueue({ queue_state: state = "", message = "" }: EntryAnswer, { targetUrl }: QueueSummary): QueueSummary {
+  return { state, message, limitedBy: "", targetUrl };
+}

@@ -1,0 +1,292 @@
+// Follows one visitor's place in a queue: decides which request to send next and when, and what the visitor sees.
+//
+// The follower is a pure state machine. It sends nothing and has no timers, clock, randomness or storage. Its caller,
+// place.ts, passes every event with a reading of a monotonic clock in milliseconds, executes `nextRequest` at its time,
+// and shows `stateAt`. Two followers that get the same events decide the same, so each tab of a visitor has one.
+//
+//   far from the head: read the public document, which a CDN can serve, until it calls the entry or until
+//                      `look_after_ms` has passed. Then ask the entry.
+//   near the head:     poll the entry at the pace that the server sets, and claim when the turn comes.
+//
+// The answer about the entry decides between the two: `look_after_ms` is in it only while the entry is far. An older
+// server never sends it, so the client polls. Polling alone is correct, so no failure of the document costs a turn.
+
+import type { EntryAnswer, EntryState, PublicDocument, WaitRange } from "./answers.js";
+import { Attendance } from "./attendance.js";
+import { DocumentReader } from "./document_reader.js";
+import * as documents from "./document.js";
+import * as entries from "./entry.js";
+import { END_CODES, ProblemError, REFUSAL_CODES, backoffMs } from "./problem.js";
+import { Resync } from "./resync.js";
+import { NO_POSITION, lowerPosition, shownPosition, type LowestPosition } from "./shown_position.js";
+import type { Answer, FollowerRequest, RequestKind } from "./request.js";
+import { NO_PLACE, type StoredPlace } from "./storage.js";
+import type { PlaceState } from "./types.js";
+
+// What the visitor sees again after an answer so recent is not asked for again, in milliseconds.
+const WAKE_MS_MIN = 2_000;
+// Clients whose network comes back at the same moment do not ask in the same moment.
+const RECONNECT_MS_BOUND = 1_000;
+
+/** The state machine. */
+export class Follower {
+  /** Whether the visitor attends to the page. */
+  readonly attendance: Attendance;
+  /** Whether the device has no network. */
+  isOffline = false;
+  /** The token of the entry, or an empty string if the visit has ended. */
+  token = "";
+  /** The last answer about the entry, or `null`. When the visit ends, the entry stays with its last `state`. */
+  entry: EntryAnswer | null = null;
+  /** When that answer came. */
+  entryAtMs = 0;
+  /** The visit and the lowest position that was shown, for a reload. */
+  lowest: LowestPosition = NO_POSITION;
+  #random: () => number;
+  #reader: DocumentReader;
+  #resync = new Resync();
+  #phase: "joining" | "joined" | "ended" | "failed" | "closed" = "joining";
+  #askedAtMs = 0; // Also in vain: the entry is asked again after `look_after_ms`.
+  #wokenAtMs = Infinity;
+  // Failed requests about the entry since the last answer, and when to retry.
+  #failures = 0;
+  #retryAtMs = Infinity;
+  #isClaimRefused = false;
+  #problem: ProblemError | null = null;
+  #activeSinceMs = Infinity;
+  #queue: documents.QueueSummary = { state: "", message: "", limitedBy: "", targetUrl: "" };
+
+  /** `random` returns a number in [0, 1). `isAutomatic`: a turn is claimed without a question if the visitor attends. */
+  constructor(random: () => number, isAutomatic = true) {
+    this.#random = random;
+    this.#reader = new DocumentReader(random);
+    this.attendance = new Attendance(isAutomatic);
+  }
+
+  // Events
+
+  /** The visitor joins, or continues with a stored place. */
+  join({ token, lowest }: StoredPlace, nowMs: number): void {
+    this.#phase = "joining";
+    this.token = token;
+    this.#retryAtMs = nowMs;
+    this.lowest = lowest;
+  }
+
+  /** The client stops. The server keeps the place for a while. */
+  close(): void {
+    this.#phase = "closed";
+  }
+
+  /**
+   * The device may have slept, so what is shown may be old. `isReconnected`: the network is back. Returns whether the
+   * next request is due sooner, and an earlier one that still runs is of no use.
+   */
+  wake(nowMs: number, isReconnected: boolean): boolean {
+    // If the server has answered with a failure, its Retry-After counts.
+    const canAsk = isReconnected ? !this.#problem?.status : this.#phase === "joined";
+    if (!canAsk || nowMs - Math.max(this.entryAtMs, this.#reader.receivedAtMs) < WAKE_MS_MIN) return false;
+    const atMs = isReconnected ? nowMs + this.#random() * RECONNECT_MS_BOUND : nowMs;
+    this.#wokenAtMs = atMs;
+    if (isReconnected) this.#retryAtMs = Math.min(this.#retryAtMs, atMs);
+    this.#reader.expedite(atMs, isReconnected);
+    return true;
+  }
+
+  /** An answer has come. */
+  receive({ kind, isOk, ...answer }: Answer, nowMs: number): void {
+    if (!isOk) this.#receiveFailure(kind, new ProblemError(answer), nowMs);
+    else if (kind === "document") this.#receiveDocument(answer.body as unknown as PublicDocument, nowMs);
+    else if (kind === "leave") this.#endEntry(this.entry?.state === "active" ? "completed" : "left", nowMs);
+    else this.#receiveEntry(answer.body as unknown as EntryAnswer, nowMs);
+  }
+
+  #receiveEntry(entry: EntryAnswer, nowMs: number): void {
+    const before = this.entry;
+    this.#setEntry(entry, nowMs);
+    this.#queue = entries.summarizeQueue(entry, this.#queue);
+    if (END_CODES.includes(entry.state)) return this.#endEntry(entry.state, nowMs, entry.grace_in_ms);
+    this.#phase = "joined";
+    // The queue was reset.
+    if (entry.token !== this.token) this.lowest = NO_POSITION;
+    this.token = entry.token;
+    if (entry.state === "ready" && before?.state !== "ready") this.attendance.startTurn(nowMs);
+    if (entry.state !== "active") this.#activeSinceMs = Infinity;
+    else if (before?.state !== "active") this.#activeSinceMs = this.#reader.dueMs = nowMs;
+    this.lowest = lowerPosition(this.lowest, entry, entry.position ?? null);
+    if (!entries.isFarFromHead(entry)) return;
+    if (!entries.isFarFromHead(before)) this.#reader.start(nowMs);
+    this.#reader.scheduleAfterEntry(this.#refreshMs(nowMs), nowMs);
+  }
+
+  #receiveDocument(document: PublicDocument, nowMs: number): void {
+    if (this.#reader.receive(document, nowMs)) {
+      this.#queue = documents.summarizeQueue(document);
+      if (entries.isFarFromHead(this.entry)) {
+        const isComparable = this.#resync.compare(document, nowMs, this.#random) && this.#position() !== null;
+        if (isComparable) this.lowest = lowerPosition(this.lowest, this.entry, documents.positionNow(this.entry, document));
+      }
+    }
+    this.#reader.schedule(this.#refreshMs(nowMs), nowMs);
+  }
+
+  // Outputs
+
+  /** The next request. Only an event changes it, and the passing of time is none. */
+  get nextRequest(): FollowerRequest {
+    const { entry } = this;
+    if (!entry) return { kind: this.token ? "status" : "enter", atMs: this.#retryAtMs };
+    const { enterAtMs } = this.#resync;
+    if (enterAtMs < Infinity) return { kind: "enter", atMs: Math.max(enterAtMs, this.#retryAtMs) };
+    if (entry.state === "ready" && this.attendance.isConfirmed && !this.#isClaimRefused) {
+      return { kind: "claim", atMs: this.#retryAtMs };
+    }
+    const { dueMs } = this.#reader;
+    if (!entries.isFarFromHead(entry)) {
+      const pollAtMs = this.#pollAtMs(entry);
+      const isDocumentNext = this.#needsTarget() && dueMs < pollAtMs;
+      return isDocumentNext ? { kind: "document", atMs: dueMs } : this.#statusRequest(entry, pollAtMs);
+    }
+    const lookAtMs = Math.max(this.#lookAtMs(entry), this.#retryAtMs);
+    // Both would tell the same, so one request is enough.
+    return lookAtMs <= dueMs ? this.#statusRequest(entry, lookAtMs) : { kind: "document", atMs: dueMs };
+  }
+
+  /** Whether the visit has ended or was refused, or the client has stopped. Then no request counts. */
+  get isOver(): boolean {
+    return !["joining", "joined"].includes(this.#phase);
+  }
+
+  /** What the visitor sees at a time. At run time it has the fields of all statuses; the types show which mean something. */
+  stateAt(nowMs: number): PlaceState {
+    const { entry } = this;
+    const { state = "joining", token = "", pass = null, target_url: targetUrl } = entry ?? {};
+    const isFollowing = this.#phase === "joined" && entries.isFarFromHead(entry);
+    const staleAtMs = Math.max(this.#reader.staleAtMs, this.entryAtMs + this.#reader.staleAfterMs);
+    const isStale = isFollowing && nowMs >= staleAtMs;
+    return Object.freeze({
+      status: ["failed", "closed"].includes(this.#phase) ? this.#phase : state,
+      token,
+      position: this.#position(),
+      estimatedWaitSeconds: this.#estimateAt(nowMs),
+      isCalled: state === "waiting" && (!isFollowing || this.#isCalledSinceAnswer()),
+      needsInput: !this.attendance.isConfirmed,
+      endsAtMs: this.entryAtMs + entries.stateLeftMs(entry),
+      pass,
+      targetUrl: pass && !this.#needsTarget() ? (targetUrl ?? this.#queue.targetUrl) : "",
+      // An entry that expired without a session was never let in.
+      isMissedTurn: !entry?.expires_at_ms,
+      queue: this.#queue,
+      connection: this.isOffline ? "offline" : this.#problem ? "retrying" : isStale ? "stale" : "online",
+      problem: this.#problem,
+    }) as PlaceState;
+  }
+
+  // Requests
+
+  #statusRequest(entry: EntryAnswer, atMs: number): FollowerRequest {
+    const canBeHeld = !entries.isFarFromHead(entry) || this.#isCalledSinceAnswer();
+    return { kind: "status", holdSeconds: canBeHeld ? entries.holdSeconds(entry, this.attendance.isVisible) : 0, atMs };
+  }
+
+  #pollAtMs(entry: EntryAnswer): number {
+    if (this.#failures > 0 || this.#isClaimRefused) return this.#retryAtMs;
+    return Math.min(this.#wokenAtMs, this.entryAtMs + entries.pollMs(entry));
+  }
+
+  // When to ask an entry that was far from the head in the last answer.
+  #lookAtMs(entry: entries.FarEntry): number {
+    const { nearMs } = documents.refreshBoundsMs(this.#reader.newest);
+    const atMs = [this.#askedAtMs + entry.look_after_ms, this.#resync.statusAtMs];
+    // If an answer and a document contradict each other, the client asks each as often as it reads the document.
+    if (this.#isCalledSinceAnswer()) atMs.push(Math.max(this.#reader.receivedAtMs, this.entryAtMs + nearMs));
+    // Without documents only the next visitors must ask, so that the outage of a cache does not overload the server.
+    if (this.#isNearBoundary(entry)) atMs.push(Math.max(this.#reader.staleAtMs, this.#pollAtMs(entry)));
+    return Math.min(...atMs);
+  }
+
+  // The boundary may go back, and an answer about the entry is right about it. So only a newer document can call again.
+  #isCalledSinceAnswer(): boolean {
+    return !!this.entry && documents.isCalled(this.entry, this.#reader.newestSinceAnswer);
+  }
+
+  #isNearBoundary(entry: entries.FarEntry): boolean {
+    return documents.isNearBoundary(entry, this.#position(), this.#reader.newest);
+  }
+
+  #refreshMs(nowMs: number): number {
+    return documents.refreshMs(this.entry, nowMs - this.entryAtMs, this.#position(), this.#reader.newest);
+  }
+
+  // Changes of the state
+
+  #setEntry(entry: EntryAnswer | null, nowMs: number): void {
+    this.entry = entry;
+    this.entryAtMs = this.#askedAtMs = this.#retryAtMs = nowMs;
+    this.#wokenAtMs = Infinity;
+    this.#failures = 0;
+    this.#isClaimRefused = false;
+    this.#problem = null;
+    this.#reader.markAnswer();
+    this.#resync.begin(this.#reader.newest);
+  }
+
+  #receiveFailure(kind: RequestKind, problem: ProblemError, nowMs: number): void {
+    const { code, retryAfterMs, status, body } = problem;
+    // A late document costs no turn.
+    if (kind === "document") return this.#reader.postpone(nowMs, retryAfterMs);
+    const isEnd = END_CODES.includes(code);
+    const isRefused = REFUSAL_CODES.includes(code);
+    if (kind === "status" && this.#phase === "joining" && (isEnd || isRefused)) {
+      // The stored token is of no use, so the client enters again.
+      return this.join(NO_PLACE, nowMs);
+    }
+    if (kind !== "enter" && isEnd) {
+      const isKnown = status === 410;
+      this.#endEntry(isKnown ? ((body.state as EntryState) ?? "expired") : null, nowMs, body.grace_in_ms as number);
+      if (isKnown) return;
+    } else if ((this.#isClaimRefused = code === "not-your-turn")) {
+      // The entry is no longer ready. The next status request shows its state.
+      this.#retryAtMs = nowMs + (retryAfterMs ?? entries.POLL_MS_DEFAULT);
+      return;
+    } else if (problem.isRetryable || (this.token && !isRefused)) {
+      // A visitor with a place goes on, whatever a proxy answers: only the server ends the visit, by its codes.
+      const boundMs = entries.backoffBoundMs(this.entry);
+      this.#retryAtMs = nowMs + backoffMs(retryAfterMs ?? 0, this.#failures++, boundMs, this.#random());
+      // Far from the head the place is kept, and after an outage a whole line must not come back at once.
+      if (entries.isFarFromHead(this.entry) && !this.#isNearBoundary(this.entry)) this.#askedAtMs = nowMs;
+    } else {
+      // The place of a queue that was reset is lost, even if the visitor cannot enter again.
+      if (this.#resync.enterAtMs < Infinity) this.#setEntry(null, nowMs);
+      this.#phase = "failed";
+    }
+    this.#problem = problem;
+  }
+
+  // Ends the visit with a state, or forgets the entry if the server does not know it.
+  #endEntry(state: EntryState | null, nowMs: number, grace_in_ms?: number): void {
+    this.#setEntry(state && { ...this.entry!, state, pass: undefined, grace_in_ms }, nowMs);
+    this.#phase = state ? "ended" : "failed";
+    this.token = "";
+    this.lowest = NO_POSITION;
+  }
+
+  // What the visitor sees
+
+  #estimateAt(nowMs: number): WaitRange | null {
+    const document = this.#reader.newestSinceAnswer;
+    const ageMs = document ? this.#reader.ageMs(nowMs) : nowMs - this.entryAtMs;
+    return documents.estimate(this.entry, this.#position(), document, ageMs);
+  }
+
+  #position(): number | null {
+    return shownPosition(this.lowest, this.entry);
+  }
+
+  // Only a document that came after the turn has the address to which the page sends an active visitor: the address may
+  // have changed while the visitor waited.
+  #needsTarget(): boolean {
+    const { pass, target_url: targetUrl } = this.entry ?? {};
+    return pass !== undefined && targetUrl === undefined && this.#reader.receivedAtMs < this.#activeSinceMs;
+  }
+}

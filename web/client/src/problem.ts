@@ -1,0 +1,70 @@
+// The failures of requests, and the time until a retry.
+
+/** With these codes the server says that the visit has ended, or that the place no longer exists. */
+export const END_CODES: readonly string[] = [
+  "completed",
+  "left",
+  "expired",
+  "evicted",
+  "unknown-entry",
+  "token-owner-mismatch",
+];
+
+/** With these codes the server refuses a visitor who has a place, and no retry helps. */
+export const REFUSAL_CODES: readonly string[] = [
+  "unknown-queue",
+  "queue-closed",
+  "queue-draining",
+  "visitor-required",
+  "invalid-field",
+];
+
+const BACKOFF_MS = 1_000;
+
+/** The body of a refusal: a problem by RFC 9457, or anything else that a proxy answered. */
+export interface ProblemBody {
+  readonly code?: string;
+  readonly title?: string;
+  readonly detail?: string;
+  readonly [name: string]: unknown;
+}
+
+/** What is known of a refusal. */
+export interface Refusal {
+  /** That of HTTP, or 0 if no answer came. */
+  readonly status: number;
+  readonly body: ProblemBody;
+  /** The time that the server asks for, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/**
+ * A request that the server did not carry out. Its `code` is the stable code of a problem by RFC 9457, `network` if no
+ * answer came, or `no-problem` if the answer is not from the API.
+ */
+export class ProblemError extends Error implements Refusal {
+  declare readonly code: string;
+  declare readonly status: number;
+  declare readonly body: ProblemBody;
+  declare readonly retryAfterMs: number | undefined;
+
+  constructor({ status, body, retryAfterMs }: Refusal) {
+    super(body.detail || body.title || (status ? `The server answered ${status}` : "The server did not answer"));
+    const code = body.code ?? (status ? "no-problem" : "network");
+    Object.assign(this, { name: "ProblemError", code, status, body, retryAfterMs });
+  }
+
+  /** Whether a later retry may succeed, also for a visitor without a place. */
+  get isRetryable(): boolean {
+    return this.status < 400 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/**
+ * The milliseconds until the retry after a failure that `failures` others preceded: Retry-After, if the answer has one, plus a random time up to 1 s,
+ * 2 s, 4 s and so on, at most `boundMs` (exponential backoff with full jitter). The random time is added because the
+ * server tells many clients the same second, and they must not come back in it together.
+ */
+export function backoffMs(retryAfterMs: number, failures: number, boundMs: number, random: number): number {
+  return retryAfterMs + random * Math.min(boundMs, BACKOFF_MS * 2 ** failures);
+}
