@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 #
-# Checks the client library in web/client. Installs what is missing: Node.js, and the pinned packages of
+# Builds and checks the client library in web/client. Installs what is missing: Node.js, and the pinned packages of
 # web/client/package-lock.json.
 #
+#   infra/client.sh build    the bundles in web/client/dist, which are committed, and the declarations
 #   infra/client.sh check    the types, by `tsc --strict`
-#   infra/client.sh test     the unit tests
+#   infra/client.sh test     the unit tests, the sizes of the bundles, and whether they are those of the sources
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -35,13 +36,14 @@ check_types() {
 
 install_packages
 case ${1:-} in
+  build) "$node" "$folder/build.mjs" ;;
   check) check_types ;;
   test)
     "$node" "$folder/build.mjs" --tests
-    "$node" --enable-source-maps --test "$folder"/build/*.test.js
+    "$node" --enable-source-maps --test "$folder"/build/*.test.js "$folder"/tests/*.test.mjs
     ;;
   *)
-    echo "usage: infra/client.sh check|test" >&2
+    echo "usage: infra/client.sh build|check|test" >&2
     exit 2
     ;;
 esac

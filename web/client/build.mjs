@@ -12,8 +12,8 @@ import { build } from "esbuild";
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
 // Members that modules of the library share, and that no caller, server, other tab or browser sees. Their names are
-// shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should not be
-// here.
+// shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should
+// not be here.
 const INTERNAL = `
   addInput attendance begin changeVisibility dueMs enterAtMs entryAtMs expedite farMs isConfirmed isLeader isOver lowest
   markAnswer nearMs newest newestSinceAnswer nextRequest postpone readPlace readVisitor receivedAtMs schedule

@@ -69,8 +69,8 @@ export function positionNow(entry: EntryAnswer, document: PublicDocument): numbe
 }
 
 /**
- * The expected wait at a position as a range in seconds, from those of the document at the positions around it. `null` if
- * the document has none, because the line stands still.
+ * The expected wait at a position as a range in seconds, from those of the document at the positions around it. `null`
+ * if the document has none, because the line stands still.
  */
 function rangeAt(position: number, { estimated_waits: waits }: PublicDocument): WaitRange | null {
   const last = waits.at(-1);
@@ -85,8 +85,8 @@ function rangeAt(position: number, { estimated_waits: waits }: PublicDocument): 
 
 /**
  * The expected wait as a range in seconds: by the document if it is newer than the entry's last answer, or else by that
- * answer. It was told `ageMs` ago, and is shorter by that time. `null` if the line stands still, or if the server knew no
- * estimate.
+ * answer. It was told `ageMs` ago, and is shorter by that time. `null` if the line stands still, or if the server knew
+ * no estimate.
  */
 export function estimate(
   entry: EntryAnswer | null,
@@ -108,9 +108,9 @@ export function refreshBoundsMs(document: PublicDocument | null): { nearMs: numb
 }
 
 /**
- * The interval in milliseconds at which the document is read: a sixth of the expected wait, within the bounds. The wait is
- * the shortest one by the newest document, because a client that expects too long a wait learns late that it is called.
- * Before the first document, it is the middle of that of the entry's answer, which is `ageMs` old.
+ * The interval in milliseconds at which the document is read: a sixth of the expected wait, within the bounds. The wait
+ * is the shortest one by the newest document, because a client that expects too long a wait learns late that it is
+ * called. Before the first document, it is the middle of that of the entry's answer, which is `ageMs` old.
  */
 export function refreshMs(
   entry: EntryAnswer | null,
@@ -136,7 +136,11 @@ export function refreshMs(
  * estimate is kept between the entries that the server calls at least, and four times as many. An entry is within two
  * windows of the boundary if its position is at most three windows.
  */
-export function isNearBoundary({ place, lane }: FarEntry, position: number | null, document: PublicDocument | null): boolean {
+export function isNearBoundary(
+  { place, lane }: FarEntry,
+  position: number | null,
+  document: PublicDocument | null,
+): boolean {
   const { check_in_through: calledThrough = 0, passed_through: passedThrough = 0, speed } = document?.lanes[lane] ?? {};
   // Before the first entry has passed, the distance to the own place says nothing about the number of entries.
   const share = passedThrough > 0 ? (calledThrough - passedThrough) / (place - passedThrough) : 0;

@@ -44,8 +44,8 @@ export function backoffBoundMs(entry: EntryAnswer | null): number {
 }
 
 /**
- * The milliseconds from the answer to the end of its state: to claim, until the session ends, or in which the place of a
- * missed turn is kept. `NaN` if the state has no end, or if an older server sends only timestamps.
+ * The milliseconds from the answer to the end of its state: to claim, until the session ends, or in which the place of
+ * a missed turn is kept. `NaN` if the state has no end, or if an older server sends only timestamps.
  */
 export function stateLeftMs(entry: EntryAnswer | null): number {
   const { state = "", claim_in_ms: ready, expires_in_ms: active, grace_in_ms: expired } = entry ?? {};
@@ -53,6 +53,7 @@ export function stateLeftMs(entry: EntryAnswer | null): number {
 }
 
 /** What the page shows about the queue, by this answer. It does not tell where to send visitors. */
-export function summarizeQueue({ queue_state: state = "", message = "" }: EntryAnswer, { targetUrl }: QueueSummary): QueueSummary {
+export function summarizeQueue(entry: EntryAnswer, { targetUrl }: QueueSummary): QueueSummary {
+  const { queue_state: state = "", message = "" } = entry;
   return { state, message, limitedBy: "", targetUrl };
 }

@@ -8,8 +8,8 @@
 //                      `look_after_ms` has passed. Then ask the entry.
 //   near the head:     poll the entry at the pace that the server sets, and claim when the turn comes.
 //
-// The answer about the entry decides between the two: `look_after_ms` is in it only while the entry is far. An older
-// server never sends it, so the client polls. Polling alone is correct, so no failure of the document costs a turn.
+// The answer about the entry decides between the two: `look_after_ms` is in it only while the entry is far. Polling
+// alone is correct, so no failure of the document costs a turn.
 
 import type { EntryAnswer, EntryState, PublicDocument, WaitRange } from "./answers.js";
 import { Attendance } from "./attendance.js";
@@ -56,7 +56,7 @@ export class Follower {
   #activeSinceMs = Infinity;
   #queue: documents.QueueSummary = { state: "", message: "", limitedBy: "", targetUrl: "" };
 
-  /** `random` returns a number in [0, 1). `isAutomatic`: a turn is claimed without a question if the visitor attends. */
+  /** `random` returns a number in [0, 1). `isAutomatic`: input of the visitor confirms a turn. */
   constructor(random: () => number, isAutomatic = true) {
     this.#random = random;
     this.#reader = new DocumentReader(random);
@@ -98,10 +98,10 @@ export class Follower {
     if (!isOk) this.#receiveFailure(kind, new ProblemError(answer), nowMs);
     else if (kind === "document") this.#receiveDocument(answer.body as unknown as PublicDocument, nowMs);
     else if (kind === "leave") this.#endEntry(this.entry?.state === "active" ? "completed" : "left", nowMs);
-    else this.#receiveEntry(answer.body as unknown as EntryAnswer, nowMs);
+    else this.#receiveEntry(kind, answer.body as unknown as EntryAnswer, nowMs);
   }
 
-  #receiveEntry(entry: EntryAnswer, nowMs: number): void {
+  #receiveEntry(kind: RequestKind, entry: EntryAnswer, nowMs: number): void {
     const before = this.entry;
     this.#setEntry(entry, nowMs);
     this.#queue = entries.summarizeQueue(entry, this.#queue);
@@ -110,7 +110,11 @@ export class Follower {
     // The queue was reset.
     if (entry.token !== this.token) this.lowest = NO_POSITION;
     this.token = entry.token;
-    if (entry.state === "ready" && before?.state !== "ready") this.attendance.startTurn(nowMs);
+    if (entry.state === "ready") {
+      if (before?.state !== "ready") this.attendance.startTurn(nowMs);
+      // A claim that changes nothing is not repeated at once.
+      if (kind === "claim") this.#retryAtMs = nowMs + entries.POLL_MS_DEFAULT;
+    }
     if (entry.state !== "active") this.#activeSinceMs = Infinity;
     else if (before?.state !== "active") this.#activeSinceMs = this.#reader.dueMs = nowMs;
     this.lowest = lowerPosition(this.lowest, entry, entry.position ?? null);
@@ -124,7 +128,8 @@ export class Follower {
       this.#queue = documents.summarizeQueue(document);
       if (entries.isFarFromHead(this.entry)) {
         const isComparable = this.#resync.compare(document, nowMs, this.#random) && this.#position() !== null;
-        if (isComparable) this.lowest = lowerPosition(this.lowest, this.entry, documents.positionNow(this.entry, document));
+        const position = isComparable ? documents.positionNow(this.entry, document) : null;
+        this.lowest = lowerPosition(this.lowest, this.entry, position);
       }
     }
     this.#reader.schedule(this.#refreshMs(nowMs), nowMs);
@@ -157,7 +162,10 @@ export class Follower {
     return !["joining", "joined"].includes(this.#phase);
   }
 
-  /** What the visitor sees at a time. At run time it has the fields of all statuses; the types show which mean something. */
+  /**
+   * What the visitor sees at a time. At run time it has the fields of all statuses; the types show which mean
+   * something.
+   */
   stateAt(nowMs: number): PlaceState {
     const { entry } = this;
     const { state = "joining", token = "", pass = null, target_url: targetUrl } = entry ?? {};
@@ -168,7 +176,7 @@ export class Follower {
       status: ["failed", "closed"].includes(this.#phase) ? this.#phase : state,
       token,
       position: this.#position(),
-      estimatedWaitSeconds: this.#estimateAt(nowMs),
+      estimatedWaitSeconds: Object.freeze(this.#estimateAt(nowMs)),
       isCalled: state === "waiting" && (!isFollowing || this.#isCalledSinceAnswer()),
       needsInput: !this.attendance.isConfirmed,
       endsAtMs: this.entryAtMs + entries.stateLeftMs(entry),
@@ -176,7 +184,7 @@ export class Follower {
       targetUrl: pass && !this.#needsTarget() ? (targetUrl ?? this.#queue.targetUrl) : "",
       // An entry that expired without a session was never let in.
       isMissedTurn: !entry?.expires_at_ms,
-      queue: this.#queue,
+      queue: Object.freeze(this.#queue),
       connection: this.isOffline ? "offline" : this.#problem ? "retrying" : isStale ? "stale" : "online",
       problem: this.#problem,
     }) as PlaceState;
@@ -247,7 +255,7 @@ export class Follower {
       if (isKnown) return;
     } else if ((this.#isClaimRefused = code === "not-your-turn")) {
       // The entry is no longer ready. The next status request shows its state.
-      this.#retryAtMs = nowMs + (retryAfterMs ?? entries.POLL_MS_DEFAULT);
+      this.#retryAtMs = nowMs + entries.POLL_MS_DEFAULT;
       return;
     } else if (problem.isRetryable || (this.token && !isRefused)) {
       // A visitor with a place goes on, whatever a proxy answers: only the server ends the visit, by its codes.

@@ -61,9 +61,10 @@ export class ProblemError extends Error implements Refusal {
 }
 
 /**
- * The milliseconds until the retry after a failure that `failures` others preceded: Retry-After, if the answer has one, plus a random time up to 1 s,
- * 2 s, 4 s and so on, at most `boundMs` (exponential backoff with full jitter). The random time is added because the
- * server tells many clients the same second, and they must not come back in it together.
+ * The milliseconds until the retry after a failure that `failures` others preceded: Retry-After, if the answer has one,
+ * plus a random time up to 1 s, 2 s, 4 s and so on, at most `boundMs` (exponential backoff with full jitter). The
+ * random time is added because the server tells many clients the same second, and they must not come back in it
+ * together.
  */
 export function backoffMs(retryAfterMs: number, failures: number, boundMs: number, random: number): number {
   return retryAfterMs + random * Math.min(boundMs, BACKOFF_MS * 2 ** failures);

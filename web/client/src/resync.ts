@@ -21,7 +21,10 @@ export class Resync {
     this.statusAtMs = this.enterAtMs = Infinity;
   }
 
-  /** Takes a newer document, and returns whether its counts can be compared with the answer. `random` returns a number in [0, 1). */
+  /**
+   * Takes a newer document, and returns whether its counts can be compared with the answer. `random` returns a number
+   * in [0, 1).
+   */
   compare(document: PublicDocument, nowMs: number, random: () => number): boolean {
     this.#baseline ??= document;
     if (isSameEpoch(document, this.#baseline)) return true;

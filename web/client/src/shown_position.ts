@@ -19,8 +19,8 @@ export function lowerPosition(lowest: LowestPosition, { visit }: EntryAnswer, po
 }
 
 /**
- * The position to show, or `null` if the entry does not wait, or if its last answer has no position: that answer came from
- * the backup, while the line could not be read.
+ * The position to show, or `null` if the entry does not wait, or if its last answer has no position: that answer came
+ * from the backup, while the line could not be read.
  */
 export function shownPosition(lowest: LowestPosition, entry: EntryAnswer | null): number | null {
   return entry?.state === "waiting" && Number.isFinite(entry.position) ? lowest.position : null;

@@ -46,8 +46,8 @@ export class PlaceRecords {
   }
 
   /**
-   * Returns the visitor id. The client generates it before its first request, so that a retry of entering is safe. Where
-   * `randomUUID` does not exist, such as on an insecure page, it is empty, and the server generates the id.
+   * Returns the visitor id. The client generates it before its first request, so that a retry of entering is safe.
+   * Where `randomUUID` does not exist, such as on an insecure page, it is empty, and the server generates the id.
    */
   async readVisitor(): Promise<string> {
     const visitor = (await this.#read(VISITOR_KEY)) || (globalThis.crypto?.randomUUID?.() ?? "");

@@ -29,11 +29,13 @@ export interface Presence {
 export interface QueueOptions {
   /** The id of the queue. */
   queue: string;
-  /** The part of the API's address before `/queues`, such as `https://api.example/Prod`. Empty for the page's origin. */
+  /**
+   * The part of the API's address before `/queues`, such as `https://api.example/Prod`. Empty for the page's origin.
+   */
   base?: string;
   /**
-   * How a turn is claimed. `auto`: at once if the visitor has used the page in the last 60 s, and otherwise with the next
-   * input. `manual`: only by `claim()`. A hidden page claims only by `claim()`.
+   * How a turn is claimed. `auto`: at once if the visitor has used the page in the last 60 s, and otherwise with the
+   * next input. `manual`: only by `claim()`. A hidden page claims only by `claim()`.
    */
   confirm?: "auto" | "manual";
   /** Ends following the place, as `close()` does. */
@@ -52,8 +54,8 @@ interface AnyState {
   /** What the operator says about the queue. */
   readonly queue: QueueSummary;
   /**
-   * `online`; `retrying`: the last request failed, and the client tries again; `stale`: no new document has come, so what is
-   * shown may be old; `offline`: the device has no network. The place is kept in each of them.
+   * `online`; `retrying`: the last request failed, and the client tries again; `stale`: no new document has come, so
+   * what is shown may be old; `offline`: the device has no network. The place is kept in each of them.
    */
   readonly connection: "online" | "retrying" | "stale" | "offline";
   /** The failure of the last request, or `null`. */
@@ -128,14 +130,7 @@ export interface ClosedState extends AnyState {
 
 /** What the visitor sees. It is immutable: each change gives a new object. */
 export type PlaceState =
-  | JoiningState
-  | WaitingState
-  | ReadyState
-  | ActiveState
-  | EndedState
-  | ExpiredState
-  | FailedState
-  | ClosedState;
+  JoiningState | WaitingState | ReadyState | ActiveState | EndedState | ExpiredState | FailedState | ClosedState;
 
 /** One visitor's place in one queue. Its functions need no `this`. */
 export interface Place extends AsyncIterable<PlaceState> {

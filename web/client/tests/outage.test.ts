@@ -66,7 +66,7 @@ test("a near entry is polled when documents stop to come", () => {
 
 function requestKinds(follower: Follower, fromMs: number, untilMs: number) {
   const kinds = new Set<RequestKind>();
-  for (let nowMs = fromMs; nowMs < untilMs; ) {
+  for (let nowMs = fromMs; nowMs < untilMs;) {
     const { kind, atMs } = follower.nextRequest;
     nowMs = Math.max(nowMs, atMs);
     kinds.add(kind);
@@ -214,7 +214,10 @@ test("a failure that no retry can mend stops all requests", () => {
 test("while a place is kept, foreign answers are retried with backoff", () => {
   const foreign = [401, 403, 404, 405, 410, 200, 302].map((status): Refusal => ({ status, body: {} }));
   for (const failure of [...foreign, refusal(403, "access-denied"), refusal(404, "unknown-route"), noAnswer()]) {
-    for (const [entry, kind] of [[nearEntry(), "status"], [nearEntry({ state: "ready" }), "claim"]] as const) {
+    for (const [entry, kind] of [
+      [nearEntry(), "status"],
+      [nearEntry({ state: "ready" }), "claim"],
+    ] as const) {
       const follower = joinedFollower(entry);
       for (let n = 0; n < 50; n++) {
         const { kind: nextKind, atMs } = follower.nextRequest;

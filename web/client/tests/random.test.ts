@@ -74,9 +74,18 @@ class ModelServer {
 
   entry(): EntryAnswer {
     const state = this.isReady ? ("ready" as const) : ("waiting" as const);
-    const entry = { token: `t${this.#generation}`, visit: this.#visit, state, retry_after_ms: 3_000, queue_state: "open" };
+    const entry = {
+      token: `t${this.#generation}`,
+      visit: this.#visit,
+      state,
+      retry_after_ms: 3_000,
+      queue_state: "open",
+    };
     if (this.isReady) return entry;
-    const range = { low: Math.floor((this.position / this.#rate) * 0.8), high: Math.ceil((this.position / this.#rate) * 1.2) };
+    const range = {
+      low: Math.floor((this.position / this.#rate) * 0.8),
+      high: Math.ceil((this.position / this.#rate) * 1.2),
+    };
     const far = this.isCalled ? {} : { look_after_ms: LOOK_AFTER_MS };
     const waiting = { position: this.position, estimated_wait_seconds: range, place: this.#own * PLACE_STEP, lane: 0 };
     return { ...entry, ...waiting, gone_ahead: this.#goneAhead, ...far };
@@ -89,7 +98,14 @@ class ModelServer {
     const lane = { check_in_through: called, passed_through: passed, gone_ahead: this.#goneAhead };
     const seconds = 1_000_000 / this.#rate;
     const estimated_waits = this.#isPaused ? [] : [{ position: 1_000_000, low: seconds, high: seconds }];
-    return { ...order, ...intervals, rate: this.#rate, estimated_waits, state: this.#isPaused ? "paused" : "open", lanes: { 0: lane } };
+    return {
+      ...order,
+      ...intervals,
+      rate: this.#rate,
+      estimated_waits,
+      state: this.#isPaused ? "paused" : "open",
+      lanes: { 0: lane },
+    };
   }
 
   // A restore counts from another start. A reset gives another place.

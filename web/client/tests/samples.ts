@@ -36,7 +36,15 @@ export function publicDocument(
   const intervals = { refresh_near_ms: 3_000, refresh_far_ms: 60_000, resync_ms: 20_000 };
   const seconds = 1_000_000 / (rate ?? 1);
   const estimated_waits = rate === null ? [] : [{ position: 1_000_000, low: seconds, high: seconds }];
-  return { state: "open", ...order, ...intervals, rate, estimated_waits, lanes: { 0: { ...LANE, ...lane } }, ...changes };
+  return {
+    state: "open",
+    ...order,
+    ...intervals,
+    rate,
+    estimated_waits,
+    lanes: { 0: { ...LANE, ...lane } },
+    ...changes,
+  };
 }
 
 /** With 0.5, no jitter changes an interval, and a random time is half of its bound. */

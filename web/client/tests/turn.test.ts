@@ -21,7 +21,8 @@ import {
   stateWith,
 } from "./samples.js";
 
-const readyEntry = (changes?: Partial<EntryAnswer>) => nearEntry({ state: "ready", retry_after_ms: 1_000, claim_in_ms: 30_000, ...changes });
+const readyEntry = (changes?: Partial<EntryAnswer>) =>
+  nearEntry({ state: "ready", retry_after_ms: 1_000, claim_in_ms: 30_000, ...changes });
 
 function activeEntry(changes?: Partial<EntryAnswer>) {
   return nearEntry({ state: "active", pass: "p", retry_after_ms: 90_000, expires_in_ms: 60_000, ...changes });
@@ -90,7 +91,10 @@ test("answers about the entry tell about the queue", () => {
 });
 
 test("leaving ends the visit", () => {
-  for (const [entry, status] of [[nearEntry(), "left"], [activeEntry(), "completed"]] as const) {
+  for (const [entry, status] of [
+    [nearEntry(), "left"],
+    [activeEntry(), "completed"],
+  ] as const) {
     const follower = joinedFollower(entry);
     follower.receive({ kind: "leave", isOk: true, status: 204, body: {} }, 1_000);
     assert.equal(follower.stateAt(1_000).status, status);
@@ -99,7 +103,10 @@ test("leaving ends the visit", () => {
 });
 
 test("input of the last minute confirms a turn, and older input does not", () => {
-  for (const [readyAtMs, isClaimed] of [[60_000, true], [60_001, false]] as const) {
+  for (const [readyAtMs, isClaimed] of [
+    [60_000, true],
+    [60_001, false],
+  ] as const) {
     const follower = joinedFollower(nearEntry());
     receiveEntry(follower, readyEntry(), readyAtMs);
     assert.equal(follower.nextRequest.kind, isClaimed ? "claim" : "status");

@@ -1,0 +1,70 @@
+// The requests of a visitor to the API of one queue.
+
+import type { ProblemBody } from "./problem.js";
+import type { Follower } from "./follower.js";
+import type { Answer, FollowerRequest } from "./request.js";
+import type { QueueOptions } from "./types.js";
+
+// The timeout of a request, without the hold. With the longest hold, API Gateway has given up by then.
+const ANSWER_TIMEOUT_MS = 10_000;
+
+/**
+ * Sends a request. Never rejects. `controller` can abort it, and `visitor` is empty as long as the visitor has no id.
+ */
+export type Send = (
+  request: Omit<FollowerRequest, "atMs">,
+  place: Pick<Follower, "token" | "entry">,
+  visitor: string,
+  controller: AbortController,
+  body?: object,
+) => Promise<Answer>;
+
+/** Returns the function that sends the requests. */
+export function createSend({ queue, base = "", fetch = globalThis.fetch, headers }: QueueOptions): Send {
+  const address = `${base}/queues/${encodeURIComponent(queue)}`;
+
+  return async ({ kind, holdSeconds = 0 }, { token, entry }, visitor, controller, requestBody = {}) => {
+    const { signal } = controller;
+    const timer = setTimeout(() => controller.abort(), holdSeconds * 1_000 + ANSWER_TIMEOUT_MS);
+    let response: Response | undefined;
+    let body: ProblemBody = {};
+    let isOk = false;
+
+    const fetchAnswer = async () => {
+      // This request has no header and no credentials, so that any cache may answer it, and a browser sends no
+      // preflight to another origin.
+      if (kind === "document") return fetch(address, { credentials: "omit", signal });
+      // The visit keeps a late repetition from ending the next one.
+      const paths = { enter: "", status: `/${token}?wait=${holdSeconds}`, leave: `/${token}?visit=${entry?.visit}` };
+      const method = { status: "GET", leave: "DELETE" }[kind as string] ?? "POST";
+      return fetch(`${address}/entries${paths[kind as "enter"] ?? `/${token}/${kind}`}`, {
+        method,
+        headers: {
+          "Content-Type": "application/json",
+          ...(visitor && { "X-Visitor-Id": visitor }),
+          ...(await headers?.()),
+        },
+        body: method === "POST" ? JSON.stringify(requestBody) : null,
+        signal,
+      });
+    };
+    const readAnswer = async () => {
+      response = await fetchAnswer();
+      if (response.status !== 204) body = Object(await response.json());
+      // A proxy may answer 200 with JSON of its own.
+      isOk = response.ok && !!(body.token || body.lanes || kind === "leave");
+    };
+
+    try {
+      // `fetch` may ignore the signal, and `headers` does not know it.
+      await Promise.race([readAnswer(), new Promise((_, reject) => signal.addEventListener("abort", reject))]);
+    } catch {
+      // There is no answer, or one that is not from the API.
+    }
+    clearTimeout(timer);
+    // Retry-After has whole seconds. A proxy may send a date instead. The client ignores it, because it could compare a
+    // date only with the visitor's clock.
+    const seconds = Number(response?.headers.get("Retry-After"));
+    return { kind, isOk, status: response?.status ?? 0, body, retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined };
+  };
+}

@@ -1,0 +1,252 @@
+// The shell around the follower: it sends the requests, and has the timer, the clock, the storage and the other tabs.
+
+import { createSend, type Send } from "./api.js";
+import { Follower } from "./follower.js";
+import { ALWAYS_PRESENT, BROWSER_PRESENCE } from "./presence.js";
+import { END_CODES, ProblemError } from "./problem.js";
+import type { Answer, FollowerRequest } from "./request.js";
+import { PlaceRecords, defaultStorage } from "./storage.js";
+import { Tabs, runAlone, type TabMessage } from "./tabs.js";
+import type { ActiveState, Place, PlaceState, Presence, PresenceEvent, QueueOptions, Runtime } from "./types.js";
+
+// A browser runs a timer of more than 24 days at once.
+const TIMER_MS_MAX = 3_600_000;
+// A leader whose request is so late, in milliseconds, is frozen: the timeout of a request has passed.
+const LATE_MS = 12_000;
+
+const RUNTIME: Runtime = { now: () => performance.now(), random: Math.random };
+
+/** The place of a visitor, followed until the visit ends or the place is closed. */
+class FollowedPlace implements Place {
+  declare state: PlaceState;
+  #now: () => number;
+  #send: Send;
+  #follower: Follower;
+  #records: PlaceRecords;
+  #presence: Presence;
+  #tabs: Tabs | undefined;
+  #name: string;
+  #visitor = "";
+  #listeners = new Set<(state: PlaceState) => void>();
+  #isEnded = false;
+  // Runs when the place ends.
+  #endings: (() => void)[];
+  // The request in flight, if it may be dropped and sent again, because it only reads.
+  #read: AbortController | undefined;
+  // Ends the pause before the next request.
+  #resume = () => {};
+
+  constructor(options: QueueOptions, { now, random }: Runtime) {
+    const { queue, base = "", confirm, signal, storage = defaultStorage(), presence } = options;
+    const isAlways = presence ? presence === "always" : !globalThis.document;
+    this.#now = now;
+    this.#name = `${base}/queues/${queue}`;
+    this.#send = createSend(options);
+    this.#follower = new Follower(random, confirm !== "manual");
+    this.#records = new PlaceRecords(storage, this.#name);
+    this.#presence = typeof presence === "object" ? presence : isAlways ? ALWAYS_PRESENT : BROWSER_PRESENCE;
+    if (isAlways) this.#follower.attendance.addInput(Infinity);
+    this.state = this.#follower.stateAt(0);
+    signal?.addEventListener("abort", this.close);
+    this.#endings = [
+      this.#presence.subscribe((event) => this.#takePresence(event)),
+      () => signal?.removeEventListener("abort", this.close),
+    ];
+    if (signal?.aborted) this.close();
+    else void this.#follow();
+  }
+
+  subscribe = (listener: (state: PlaceState) => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<PlaceState, void> {
+    for (;;) {
+      const { state } = this;
+      yield state;
+      if (state !== this.state) continue;
+      if (this.#isEnded) return;
+      await new Promise<void>((resolve) => {
+        const end = this.subscribe(() => resolve(end()));
+      });
+    }
+  }
+
+  claim = (): Promise<ActiveState> => handle(this.#claim());
+  leave = (): Promise<void> => handle(this.#leave());
+  extend = (seconds?: number): Promise<void> => handle(this.#extend(seconds));
+  close = (): void => {
+    if (!this.#follower.isOver) this.#follower.close();
+    this.#publish();
+  };
+
+  async #claim(): Promise<ActiveState> {
+    this.#follower.attendance.isConfirmed = true;
+    this.#changeRequest();
+    for await (const state of this) {
+      if (state.status === "active") return state;
+      if (state.status !== "ready") break;
+    }
+    throw this.state.problem ?? new ProblemError({ status: 409, body: { code: "not-your-turn" } });
+  }
+
+  async #leave(): Promise<void> {
+    const answer = this.#follower.token ? await this.#ask({ kind: "leave" }) : { isOk: true, status: 204, body: {} };
+    const problem = new ProblemError(answer);
+    if (!answer.isOk && !END_CODES.includes(problem.code)) throw problem;
+    this.#share({ ...answer, kind: "leave", isOk: true });
+  }
+
+  async #extend(seconds?: number): Promise<void> {
+    const body = { visit: this.#follower.entry?.visit, seconds };
+    const answer = await this.#ask({ kind: "extend" }, undefined, body);
+    if (!answer.isOk) throw new ProblemError(answer);
+    this.#share(answer);
+  }
+
+  async #follow(): Promise<void> {
+    this.#visitor = await runAlone("vestibule:visitor", () => this.#records.readVisitor());
+    await this.#join();
+    if (this.#isEnded) return;
+    const tabs = (this.#tabs = new Tabs(
+      `vestibule:${this.#visitor}:${this.#name}`,
+      () => this.#join(),
+      () => this.#resume(),
+      (message) => this.#receive(message),
+    ));
+    this.#endings.push(() => tabs.close());
+    while (!this.#isEnded) await this.#step(tabs);
+  }
+
+  // Continues with the stored place. Another tab may have stored it since this one was opened.
+  async #join(): Promise<void> {
+    const place = await this.#records.readPlace();
+    if (this.#follower.entry || this.#isEnded) return;
+    this.#follower.join(place, this.#now());
+    this.#takePresence("visibility");
+  }
+
+  // Sends the next request, or waits for its time.
+  async #step(tabs: Tabs): Promise<void> {
+    const request = this.#follower.nextRequest;
+    const { kind, atMs, holdSeconds = 0 } = request;
+    // The tab that the visitor attends to claims the turn.
+    const isOwn = tabs.isLeader || kind === "claim";
+    const pauseMs = atMs - this.#now() + (isOwn ? 0 : holdSeconds * 1_000 + LATE_MS);
+    if (pauseMs > 0) return this.#pause(pauseMs);
+    if (isOwn) return this.#execute(request);
+    tabs.lead(true);
+    return this.#pause(LATE_MS);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, Math.min(ms, TIMER_MS_MAX));
+      this.#resume = () => resolve(clearTimeout(timer));
+    });
+  }
+
+  async #execute(request: FollowerRequest): Promise<void> {
+    const { kind } = request;
+    const controller = new AbortController();
+    const isRead = kind === "document" || kind === "status";
+    if (isRead) this.#read = controller;
+    const answer = await this.#ask(request, controller);
+    // A read that was dropped is sent again.
+    if (isRead && controller !== this.#read) return;
+    // The document says why the queue is closed.
+    if (kind === "enter" && answer.status === 409) this.#share(await this.#ask({ kind: "document" }));
+    this.#share(answer);
+  }
+
+  #ask(request: Omit<FollowerRequest, "atMs">, controller = new AbortController(), body = {}): Promise<Answer> {
+    return this.#send(request, this.#follower, this.#visitor, controller, body);
+  }
+
+  // Sends the request of the follower now, and not after one that may wait.
+  #changeRequest(): void {
+    if (this.#follower.nextRequest.kind === "claim") this.#dropRead();
+    this.#resume();
+  }
+
+  #dropRead(): void {
+    const read = this.#read;
+    this.#read = undefined;
+    read?.abort();
+  }
+
+  #takePresence(event: PresenceEvent): void {
+    const { attendance, entry } = this.#follower;
+    const nowMs = this.#now();
+    const isVisible = this.#presence.isVisible();
+    const isOffline = (this.#follower.isOffline = this.#presence.isOnline?.() === false);
+    if (event === "input") attendance.addInput(nowMs);
+    if (event === "visibility") attendance.changeVisibility(isVisible, nowMs);
+    if (event === "visibility" ? isVisible : event === "network" && !isOffline) {
+      if (this.#follower.wake(nowMs, event === "network")) this.#dropRead();
+      // The tab that the visitor looks at leads, because a browser slows down hidden ones.
+      if (entry && this.#tabs?.isLeader === false) this.#tabs.lead(true);
+    }
+    // The pointer moves often, and changes nothing but the confirmation of a turn.
+    if (event !== "input" || entry?.state === "ready") this.#publish();
+    this.#changeRequest();
+  }
+
+  // Takes an answer, and tells the other tabs.
+  #share(answer: Answer): void {
+    if (this.#isEnded) return;
+    this.#tabs?.post({ answer });
+    this.#take(answer, 0);
+  }
+
+  #take(answer: Answer, ageMs: number): void {
+    const { visitor } = answer.body as { visitor?: string };
+    if (visitor) void this.#records.writeVisitor((this.#visitor = visitor));
+    this.#follower.receive(answer, this.#now() - ageMs);
+    this.#publish();
+    this.#changeRequest();
+  }
+
+  #receive({ answer, ageMs = 0 }: TabMessage): void {
+    const { entry: body, entryAtMs } = this.#follower;
+    // All tabs get the answer to a new tab.
+    if (answer && !(body && ageMs)) this.#take(answer, ageMs);
+    if (answer || !body || !this.#tabs?.isLeader) return;
+    const last: Answer = { kind: "status", isOk: true, status: 200, body: { ...body } };
+    this.#tabs.post({ answer: last, ageMs: this.#now() - entryAtMs });
+  }
+
+  #publish(): void {
+    if (this.#isEnded) return;
+    this.state = this.#follower.stateAt(this.#now());
+    if (this.state.status !== "closed") this.#records.writePlace(this.#follower);
+    if (this.#follower.isOver) {
+      this.#isEnded = true;
+      this.#endings.forEach((end) => end());
+      this.#dropRead();
+      this.#resume();
+    }
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(this.state);
+      } catch (error) {
+        // A listener that throws stops neither the others nor the client.
+        setTimeout(() => {
+          throw error;
+        });
+      }
+    }
+  }
+}
+
+/** Joins the queue, or continues with the place that this visitor already has, and follows it. */
+export function joinQueue(options: QueueOptions, runtime: Runtime = RUNTIME): Place {
+  return new FollowedPlace(options, runtime);
+}
+
+// A caller may ignore the promise: the state shows the failure too.
+function handle<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}

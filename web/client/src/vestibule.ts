@@ -1,0 +1,11 @@
+// The client library of Vestibule: one visitor's place in one queue.
+//
+//   const place = joinQueue({ queue: "demo:1" });
+//   for await (const state of place) show(state);
+
+export type { EntryState, WaitRange } from "./answers.js";
+export type { QueueSummary } from "./document.js";
+export { joinQueue } from "./place.js";
+export { END_CODES, ProblemError, REFUSAL_CODES, type ProblemBody } from "./problem.js";
+export { memoryStorage } from "./storage.js";
+export type * from "./types.js";

@@ -1,0 +1,41 @@
+// The package: its bundles are those of the sources, small, and what package.json says.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+
+import { buildBundles } from "../build.mjs";
+
+const folder = new URL("..", import.meta.url);
+const read = (path) => readFile(new URL(path, folder), "utf8");
+const gzippedBytes = async (path) => gzipSync(await read(path), { level: 9 }).length;
+
+test("the committed bundles are those of the sources", async () => {
+  const { outputFiles } = await buildBundles({ write: false });
+  for (const { path, text } of outputFiles) {
+    const isSame = text === (await readFile(path, "utf8"));
+    assert.ok(isSame, `${path} is not the bundle of the sources: run infra/client.sh build`);
+  }
+});
+
+test("the core has at most 6 KB", async () => {
+  const bytes = await gzippedBytes("dist/vestibule.js");
+  assert.ok(bytes <= 6_144, `${bytes} bytes`);
+});
+
+test("the package has no runtime dependency, and exports what exists", async () => {
+  const manifest = JSON.parse(await read("package.json"));
+  assert.equal(manifest.dependencies, undefined);
+  assert.match(manifest.version, /^\d+\.\d+\.\d+$/);
+  for (const { default: path } of Object.values(manifest.exports).filter((target) => target.default)) {
+    assert.ok((await read(path)).length > 0, path);
+  }
+});
+
+test("the lock file names no registry", async () => {
+  const lock = JSON.parse(await read("package-lock.json"));
+  for (const [name, { resolved }] of Object.entries(lock.packages)) {
+    assert.ok(resolved === undefined || resolved.startsWith("https://registry.npmjs.org/"), name);
+  }
+});
