@@ -24,7 +24,7 @@ const INTERNAL = `
 export function buildBundles({ write }) {
   return build({
     absWorkingDir: folder,
-    entryPoints: ["src/vestibule.ts"],
+    entryPoints: ["src/vestibule.ts", "src/element.ts"],
     outdir: "dist",
     // The element and a page share one library.
     external: ["./vestibule.js"],

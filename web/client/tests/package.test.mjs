@@ -24,6 +24,12 @@ test("the core has at most 6 KB", async () => {
   assert.ok(bytes <= 6_144, `${bytes} bytes`);
 });
 
+test("the element has at most 2 KB", async () => {
+  const bytes = await gzippedBytes("dist/element.js");
+  assert.ok(bytes <= 2_048, `${bytes} bytes`);
+  assert.match(await read("dist/element.js"), /from ?"\.\/vestibule\.js"/, "the library is not in it a second time");
+});
+
 test("the package has no runtime dependency, and exports what exists", async () => {
   const manifest = JSON.parse(await read("package.json"));
   assert.equal(manifest.dependencies, undefined);

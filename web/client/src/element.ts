@@ -1,0 +1,142 @@
+// An element that shows one visitor's place in a queue, for a page that exists:
+//
+//   <script type="module" src="element.js"></script>
+//   <vestibule-line queue="demo:1" base="https://api.example/Prod"></vestibule-line>
+//
+// It fires `vestibule-state` with the new state as its `detail`. If the visitor is let in and the queue has a target, the
+// element goes there with the pass, unless a listener prevents the default of the event.
+
+import { countdownText, headlineText, hintText, waitText } from "./texts.js";
+import type { Place, PlaceState, QueueOptions } from "./types.js";
+import { joinQueue } from "./vestibule.js";
+
+const STYLE = `
+:host {
+  display: block;
+  padding: var(--vestibule-padding, 1.5rem);
+  border-radius: var(--vestibule-radius, .5rem);
+  background: var(--vestibule-ground, #fff);
+  color: var(--vestibule-ink, #1d2433);
+  font: var(--vestibule-font, 1rem/1.5 system-ui, sans-serif);
+  text-align: center;
+}
+:host([hidden]), [hidden] { display: none !important }
+h2, p { margin: 0 0 .5em }
+[part=number] { color: var(--vestibule-accent, #2457d6); font-size: 3em; font-weight: 700; line-height: 1.2 }
+[part=hint] { color: var(--vestibule-soft, #5a6478) }
+button {
+  padding: .6em 1.2em;
+  border: 1px solid var(--vestibule-accent, #2457d6);
+  border-radius: var(--vestibule-radius, .5rem);
+  background: none;
+  color: var(--vestibule-accent, #2457d6);
+  font: inherit;
+  cursor: pointer;
+}`;
+
+const TEMPLATE = `<div aria-live=polite><h2 part=headline></h2><p part=message></p><p part=hint></p></div>
+<p part=number></p><p part=wait></p>
+<button part=claim>Enter now</button> <button part=leave>Leave the line</button><button part=join>Join the line</button>`;
+
+const COUNTDOWN_MS = 250;
+
+/** `<vestibule-line queue base confirm>`. */
+export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
+  static observedAttributes = ["queue", "base", "confirm"];
+  /** Options in addition to the attributes, such as `headers`. Set them before the element is in the page. */
+  options: Partial<QueueOptions> = {};
+  /** The place, while the element is in the page. */
+  place: Place | undefined;
+  #root: ShadowRoot | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  connectedCallback(): void {
+    if (!this.#root) {
+      this.#root = this.attachShadow({ mode: "open" });
+      this.#root.innerHTML = TEMPLATE;
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(STYLE);
+      // A policy that forbids inline styles allows this.
+      this.#root.adoptedStyleSheets = [sheet];
+      this.#part("claim").onclick = () => void this.place?.claim();
+      this.#part("leave").onclick = () => void this.place?.leave();
+      this.#part("join").onclick = () => this.#join();
+    }
+    this.#timer = setInterval(() => this.#showNumber(), COUNTDOWN_MS);
+    this.#join();
+  }
+
+  disconnectedCallback(): void {
+    clearInterval(this.#timer);
+    this.#end();
+  }
+
+  attributeChangedCallback(): void {
+    if (this.place) this.#join();
+  }
+
+  // The end is not shown.
+  #end(): void {
+    const { place } = this;
+    this.place = undefined;
+    place?.close();
+  }
+
+  #join(): void {
+    this.#end();
+    const {
+      queue = "",
+      base = "",
+      confirm = "auto",
+    } = Object.fromEntries([...this.attributes].map(({ name, value }) => [name, value])) as Partial<QueueOptions>;
+    const place = (this.place = joinQueue({ queue, base, confirm, ...this.options }));
+    place.subscribe((state) => place === this.place && this.#show(state));
+    this.#show(place.state);
+  }
+
+  #show(state: PlaceState): void {
+    const { status } = state;
+    const isInLine = ["waiting", "ready", "active"].includes(status);
+    this.#setText("headline", headlineText(state));
+    this.#setText("message", state.queue.message);
+    this.#setText("hint", hintText(state));
+    this.#setText("wait", status === "waiting" ? waitText(state.estimatedWaitSeconds) : "");
+    this.#showNumber();
+    this.#part("claim").hidden = !(status === "ready" && state.needsInput);
+    this.#part("leave").hidden = !isInLine;
+    this.#part("join").hidden = isInLine || status === "joining";
+    const event = new CustomEvent("vestibule-state", {
+      detail: state,
+      bubbles: true,
+      composed: true,
+      cancelable: true,
+    });
+    if (this.dispatchEvent(event) && status === "active" && state.pass && state.targetUrl) {
+      this.#end();
+      // The pass is in the fragment, which no server logs. Going back does not lead here again.
+      const target = new URL(state.targetUrl);
+      target.hash = String(new URLSearchParams({ pass: state.pass }));
+      location.replace(target);
+    }
+  }
+
+  // The position, or the time that is left.
+  #showNumber(): void {
+    const state = this.place?.state;
+    const position = state?.status === "waiting" && state.position?.toLocaleString();
+    const endsAtMs = state && "endsAtMs" in state ? state.endsAtMs : Number.NaN;
+    this.#setText("number", position || countdownText(endsAtMs - performance.now()));
+  }
+
+  #setText(name: string, text: string): void {
+    const part = this.#part(name);
+    part.hidden = text === "";
+    if (part.textContent !== text) part.textContent = text;
+  }
+
+  #part(name: string): HTMLElement {
+    return this.#root!.querySelector(`[part=${name}]`)!;
+  }
+}
+
+globalThis.customElements?.define("vestibule-line", VestibuleLine);

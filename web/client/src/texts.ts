@@ -1,0 +1,49 @@
+// What the element says about a state, in English.
+
+import type { WaitRange } from "./answers.js";
+import type { PlaceState } from "./types.js";
+
+const HEADLINES: Record<PlaceState["status"], string> = {
+  joining: "One moment",
+  waiting: "You are in line",
+  ready: "It is your turn",
+  active: "You are in",
+  completed: "Done. Thank you for waiting",
+  left: "You left the line",
+  evicted: "You were removed from the line",
+  expired: "Your session has ended",
+  failed: "This line is not available",
+  closed: "Waiting has stopped",
+};
+
+/** The headline. */
+export function headlineText(state: PlaceState): string {
+  return state.status === "expired" && state.isMissedTurn ? "You missed your turn" : HEADLINES[state.status];
+}
+
+/** What else the visitor should know, or an empty string. */
+export function hintText(state: PlaceState): string {
+  const { status, connection, problem } = state;
+  if (status === "failed") return `${problem?.message}.`;
+  if (connection === "offline") return "Your device is offline. Your place is kept.";
+  if (connection !== "online") return "No answer at the moment. Trying again.";
+  if (status === "waiting" && !state.estimatedWaitSeconds)
+    return "The line stands still for a moment. Your place is kept.";
+  return status === "waiting" ? "Keep this page open. Reloading it does not lose your place." : "";
+}
+
+/** The expected wait, or an empty string if it is not known. */
+export function waitText(range: WaitRange | null): string {
+  if (!range) return "";
+  const [seconds, unit] = range.high < 90 ? [1, "seconds"] : range.high < 7_200 ? [60, "minutes"] : [3_600, "hours"];
+  const low = Math.floor(range.low / seconds);
+  const high = Math.ceil(range.high / seconds);
+  return low === high ? `about ${high} ${unit}` : `${low} to ${high} ${unit}`;
+}
+
+/** The time that is left, as minutes and seconds. Empty if it is not known. */
+export function countdownText(leftMs: number): string {
+  if (Number.isNaN(leftMs)) return "";
+  const seconds = Math.max(0, Math.round(leftMs / 1_000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
