@@ -20,11 +20,9 @@ VESTIBULE_CHROMIUM=$(need_chromium)
 export VESTIBULE_CHROMIUM
 VESTIBULE_NGINX=$(need_nginx)
 export VESTIBULE_NGINX
-node=$(need_node)
 
 # The tests of the client library and the documentation tests run first. They need no server, and the summary of the
 # suites is then the end of the output.
-"$node" --test web/tests/*.test.js
 infra/client.sh test
 cargo test --doc --workspace --locked
 

@@ -1,21 +1,21 @@
-// The waiting page around a Place. It shows texts of the server as text, never as markup.
+// The waiting page around a place in a queue. It shows texts of the server as text, never as markup.
 
-import { Place } from "./vestibule.js";
+import { joinQueue } from "./vestibule.js";
 
 // The shortest time between two announcements of the position to a screen reader.
 const ANNOUNCE_INTERVAL_MS = 30_000;
 
 const queue = new URLSearchParams(location.search).get("queue") || "demo:1";
-const place = new Place({ queue });
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
-let isJoining = false;
+let place;
 let isLeaving = false;
 let isRedirected = false;
 let announcedAtMs = -Infinity;
 
-// Why the line may stand still although nobody has paused the queue.
+// Why the line may stand still although no operator has paused the queue.
 const FAULTS = ["clock", "journal"];
 const HEADLINES = {
+  joining: "One moment",
   waiting: "You are in line",
   ready: "It is your turn",
   active: "You are in",
@@ -23,6 +23,7 @@ const HEADLINES = {
   left: "You left the line",
   expired: "Your session has ended",
   evicted: "You were removed from the line",
+  failed: "You are not in line",
 };
 
 const HINTS = {
@@ -44,15 +45,13 @@ function setText(name, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function headlineText(entry) {
-  if (!entry) return isJoining ? "One moment" : "You are not in line";
-  // An entry that expired without a session was never let in.
-  return entry.state === "expired" && !entry.expires_at_ms ? "You missed your turn" : HEADLINES[entry.state];
+function headlineText({ status, isMissedTurn }) {
+  return status === "expired" && isMissedTurn ? "You missed your turn" : HEADLINES[status];
 }
 
 // Explains why there is no estimate: the line does not move, or too few visitors have been let in to estimate.
-function standstillText({ state, estimatedWaitSeconds, queue }) {
-  if (state !== "waiting" || estimatedWaitSeconds) return "";
+function standstillText({ status, estimatedWaitSeconds, queue }) {
+  if (status !== "waiting" || estimatedWaitSeconds) return "";
   if (queue.state === "closed") return "The line is closed for now. Your place is kept.";
   if (queue.state === "paused" || FAULTS.includes(queue.limitedBy)) {
     return "The line stands still for a moment. Your place is kept.";
@@ -81,86 +80,74 @@ function countdownText(ms) {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-// Returns the time that a state lasts, or NaN. An older server sends only the timestamp of its end.
-function stateLeftMs({ state, leftMs }) {
-  const { claim_by_ms: claimBy, expires_at_ms: expiresAt, grace_until_ms: graceUntil } = place.entry ?? {};
-  const endMs = { ready: claimBy, active: expiresAt, expired: graceUntil }[state] ?? Number.NaN;
-  return leftMs ?? place.msUntil(endMs);
-}
-
 function render() {
-  const { entry, view } = place;
-  const { state, position } = view;
+  const { state } = place;
+  const { status, position = null } = state;
   const { activeElement: focused } = document;
-  const isInQueue = ["waiting", "ready", "active"].includes(state);
-  document.body.dataset.state = state;
-  setText("headline", headlineText(entry));
-  setText("message", view.queue.message ?? "");
-  setText("standstill", standstillText(view));
+  const isInQueue = ["waiting", "ready", "active"].includes(status);
+  document.body.dataset.state = status;
+  setText("headline", headlineText(state));
+  setText("message", state.queue.message);
+  setText("standstill", standstillText(state));
+  setText("trouble", troubleText(state));
   setText("position", position?.toLocaleString("en") ?? "");
-  setText("wait", waitText(view.estimatedWaitSeconds));
+  setText("wait", waitText(state.estimatedWaitSeconds));
   part("position").classList.toggle("long", position >= 100_000);
   part("figures").hidden = position === null;
   part("wait-row").hidden = part("wait").hidden;
+  part("claim").hidden = status !== "ready" || !state.needsInput;
   part("leave").hidden = !isInQueue;
-  part("leave").textContent = state === "active" ? "I am done" : "Leave the line";
-  part("join").hidden = isInQueue || isJoining;
+  part("leave").textContent = status === "active" ? "I am done" : "Leave the line";
+  part("join").hidden = isInQueue || status === "joining";
   document.title = [part("position").textContent, part("headline").textContent].filter(Boolean).join(" · ");
   renderCountdown();
-  announcePosition();
+  announcePosition(position);
   if (focused?.hidden) part("headline").focus({ preventScroll: true });
 }
 
 function renderCountdown() {
-  const { view } = place;
-  const { state } = view;
-  const leftMs = stateLeftMs(view);
-  const isPlaceKept = state === "expired" && leftMs > 0;
-  const isCounting = isPlaceKept || (state !== "expired" && !Number.isNaN(leftMs));
+  const { status, endsAtMs } = place.state;
+  const leftMs = endsAtMs - performance.now();
+  const isPlaceKept = status === "expired" && leftMs > 0;
+  const isCounting = isPlaceKept || (status !== "expired" && !Number.isNaN(leftMs));
   setText("countdown", isCounting ? countdownText(leftMs) : "");
   part("countdown-row").hidden = !isCounting;
-  setText("hint", isPlaceKept ? "Your place is kept until the time runs out." : (HINTS[state] ?? ""));
-  const joinText = isPlaceKept ? "Take my place back" : place.entry ? "Join again" : "Join the line";
+  setText("hint", isPlaceKept ? "Your place is kept until the time runs out." : (HINTS[status] ?? ""));
+  const joinText = isPlaceKept ? "Take my place back" : status === "failed" ? "Join the line" : "Join again";
   if (part("join").textContent !== joinText) part("join").textContent = joinText;
 }
 
-function announcePosition() {
-  if (place.position === null) announcedAtMs = -Infinity;
+function announcePosition(position) {
+  if (position === null) announcedAtMs = -Infinity;
   if (performance.now() - announcedAtMs < ANNOUNCE_INTERVAL_MS) return;
-  const [position, expected] = [part("position").textContent, part("wait").textContent];
-  part("spoken").textContent = position && [`Position ${position}`, expected].filter(Boolean).join(", ");
-  if (position) announcedAtMs = performance.now();
+  const [shown, expected] = [part("position").textContent, part("wait").textContent];
+  part("spoken").textContent = shown && [`Position ${shown}`, expected].filter(Boolean).join(", ");
+  if (shown) announcedAtMs = performance.now();
 }
 
-function noAnswerText() {
-  return `No answer at the moment. Trying again${place.entry ? "; your place is kept" : ""}.`;
-}
-
-function showProblem(problem) {
-  const defaultText = problem.retryable
-    ? noAnswerText()
-    : `${problem.message}.${place.entry ? " Please reload the page." : ""}`;
-  setText("trouble", PROBLEM_TEXTS[problem.code] ?? defaultText);
+function troubleText({ status, connection, problem }) {
+  if (status === "failed") return PROBLEM_TEXTS[problem.code] ?? `${problem.message}.`;
+  const isKept = status !== "joining" ? "; your place is kept" : "";
+  if (connection === "offline") return `This device is offline${isKept}.`;
+  return connection === "online" ? "" : `No answer at the moment. Trying again${isKept}.`;
 }
 
 // Sends an admitted visitor to the page behind the line, if the queue has its address. The pass is in the fragment,
 // which no server logs. The address replaces this page in the history, so that going back does not redirect again.
-function redirectToTarget() {
-  const { targetUrl } = place.view;
-  if (isRedirected || !targetUrl) return;
+function redirectToTarget({ status, targetUrl, pass }) {
+  if (isRedirected || status !== "active" || !targetUrl || !pass) return;
   isRedirected = true;
   const target = new URL(targetUrl);
-  target.hash = new URLSearchParams({ pass: place.entry.pass });
+  target.hash = new URLSearchParams({ pass });
   location.replace(target);
 }
 
-async function join() {
-  isJoining = true;
-  setText("trouble", "");
-  render();
-  // The event `problem` reports a failure.
-  await place.join().catch(() => {});
-  isJoining = false;
+function join() {
+  place = joinQueue({ queue });
+  place.subscribe((state) => {
+    render();
+    redirectToTarget(state);
+  });
   render();
 }
 
@@ -172,19 +159,10 @@ async function leave() {
   isLeaving = false;
 }
 
-place.addEventListener("change", () => {
-  const { hasProblem, isStale } = place.view;
-  if (!hasProblem) setText("trouble", isStale ? noAnswerText() : "");
-  render();
-  redirectToTarget();
-});
-place.addEventListener("problem", (event) => {
-  render();
-  showProblem(event.detail);
-});
+part("claim").addEventListener("click", () => place.claim());
 part("leave").addEventListener("click", leave);
 part("join").addEventListener("click", join);
 
 setText("queue", queue);
-setInterval(renderCountdown, 250);
 join();
+setInterval(renderCountdown, 250);

@@ -24,12 +24,18 @@ pub fn read_text(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Reads the scripts of the waiting page: name and text.
+/// Reads the script of the waiting page and the sources of the client library: name and text.
 pub fn read_web_scripts() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
-    let entries = fs::read_dir(folder).expect("the folder can be read");
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
+    let entries = [web.clone(), web.join("client/src")]
+        .into_iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("the folder can be read"));
     let paths = entries.map(|entry| entry.expect("an entry").path());
-    let scripts = paths.filter(|path| path.extension().is_some_and(|extension| extension == "js"));
+    let is_script = |path: &Path| {
+        path.extension()
+            .is_some_and(|extension| extension == "js" || extension == "ts")
+    };
+    let scripts = paths.filter(|path| is_script(path));
     scripts
         .map(|path| {
             let name = path.file_name().and_then(|name| name.to_str());

@@ -13,25 +13,15 @@ use axum::{
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Paths and texts of the scripts with these names in `web`.
-macro_rules! scripts {
-    ($($name:literal),* $(,)?) => {
-        [$((concat!("/", $name), include_str!(concat!("../../../web/", $name)))),*]
-    };
-}
-
-/// The page loads the first one, and each script loads those that it imports.
-const SCRIPTS: [(&str, &str); 10] = scripts![
-    "page.js",
-    "vestibule.js",
-    "document.js",
-    "document_reader.js",
-    "entry.js",
-    "follower.js",
-    "problem.js",
-    "queue_api.js",
-    "resync.js",
-    "shown_position.js",
+/// The script of the page, and the bundles of the client library: the page loads the library, and other pages may load
+/// the element too.
+const SCRIPTS: [(&str, &str); 3] = [
+    ("/page.js", include_str!("../../../web/page.js")),
+    (
+        "/vestibule.js",
+        include_str!("../../../web/client/dist/vestibule.js"),
+    ),
+    ("/element.js", include_str!("../../../web/client/dist/element.js")),
 ];
 
 /// The routes of the page and its files.

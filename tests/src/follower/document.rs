@@ -1,4 +1,4 @@
-//! What the public document of a queue says about one entry that waits: `web/document.js`.
+//! What the public document of a queue says about one entry that waits: `web/client/src/document.ts`.
 
 use std::collections::BTreeMap;
 
@@ -159,8 +159,8 @@ pub(super) fn estimate(
     ))
 }
 
-/// Whether the entry is within two windows of the boundary up to which entries are called. `web/document.js` explains
-/// the estimate of the number of entries in the window.
+/// Whether the entry is within two windows of the boundary up to which entries are called.
+/// `web/client/src/document.ts` explains the estimate of the number of entries in the window.
 pub(super) fn is_near_boundary(
     entry: &EntryAnswer,
     position: Option<u64>,

@@ -1,4 +1,5 @@
-//! Reads the public document: keeps the newest one, and decides when to ask for the next. `web/document_reader.js`.
+//! Reads the public document: keeps the newest one, and decides when to ask for the next. The same rules are in
+//! `web/client/src/document_reader.ts`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What an answer about the entry tells the client about its next request: `web/entry.js`.
+//! What an answer about the entry tells the client about its next request: `web/client/src/entry.ts`.
 
 use serde::Deserialize;
 

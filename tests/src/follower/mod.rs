@@ -1,11 +1,11 @@
-//! One visitor's place in a queue, followed by the rules of the shipped client (`web/follower.js` and its modules), for
-//! crowds of visitors in tests and benchmarks.
+//! One visitor's place in a queue, followed by the rules of the shipped client (`web/client/src/follower.ts` and its
+//! modules), for crowds of visitors in tests and benchmarks.
 //!
 //! [`Follower`] decides which request comes next and when. It sends nothing. [`FollowingVisitor`] sends its requests
 //! over HTTP.
 //!
-//! Two rules are left out: a follower here is not told of a new epoch or generation (`web/resync.js`), and its page is
-//! always visible.
+//! Some rules are left out: a follower here is not told of a new epoch or generation (`web/client/src/resync.ts`), its
+//! page is always visible, and its visitor always attends to it.
 
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]

@@ -1,4 +1,4 @@
-//! The follower: decides which request to send next and when. `web/follower.js`.
+//! The follower: decides which request to send next and when. `web/client/src/follower.ts`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The follower decides as `web/follower.js` does: these are cases of `web/tests/follower.test.js`, with random times.
+//! The follower decides as `web/client/src/follower.ts` does: these are cases of
+//! `web/client/tests/follower.test.ts`, with random times.
 
 use serde_json::{Value, json};
 

@@ -22,9 +22,9 @@ use crate::tab::{BOUND, LOOK_PAUSE};
 
 /// A page with the client library alone, for an API of another origin.
 const LIBRARY_PAGE: &str = r#"<!doctype html><title>Library</title><script type="module">
-    import { Place } from "/vestibule.js";
+    import { joinQueue } from "/vestibule.js";
     const base = new URLSearchParams(location.search).get("base");
-    new Place({ queue: "q", base }).join();
+    joinQueue({ queue: "q", base });
 </script>"#;
 
 /// A request to the API.
@@ -180,11 +180,11 @@ async fn answer_claim(State(state): State<Arc<ApiAnswers>>) -> Json<Value> {
     Json(state.claim.lock().expect("the mutex is not poisoned").clone())
 }
 
-/// Serves the files of `web` from the folder, so that a new script needs no route here.
+/// Serves the files of the page and the bundles of the library from their folders.
 async fn serve_file(Path(name): Path<String>) -> Response {
-    let path = FilePath::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../web")
-        .join(name);
+    let web = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("../web");
+    let bundle = web.join("client/dist").join(&name);
+    let path = if bundle.exists() { bundle } else { web.join(name) };
     let is_script = path.extension().is_some_and(|extension| extension == "js");
     let kind = if is_script { "text/javascript" } else { "text/css" };
     match std::fs::read_to_string(path) {

@@ -42,6 +42,7 @@ fn far_entry(position: u64) -> Value {
 
 fn public_document(gone_ahead: u64, check_in_through: u64) -> Value {
     json!({
+        "estimated_waits": [{ "position": 25, "low": 200, "high": 290 }],
         "queue": "q", "state": "open", "epoch": 1, "min_epoch": 1, "generation": 1, "resync_ms": 1_000,
         "refresh_near_ms": REFRESH_MS, "refresh_far_ms": REFRESH_MS, "waiting": 50, "rate": 0.1, "paused": false,
         "entrance": "open", "message": "From the document", "lanes": { "0": {
@@ -65,7 +66,7 @@ async fn page_sends_one_request_per_look() {
     let view = tab
         .until("the position by the document", |view| view.shows_position(25))
         .await;
-    // 25 entries at one in 10 s, with the width of the entry's range.
+    // By the document's expected wait at position 25.
     assert_eq!(view.part("wait"), "3 to 5 minutes");
     assert_eq!(view.part("message"), "From the document");
     let far = api.requests();

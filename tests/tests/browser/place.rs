@@ -161,11 +161,9 @@ async fn reload_and_second_tab_keep_the_place() {
     let entered: Vec<_> = calls.iter().filter(|call| call.is_enter()).collect();
     assert_eq!(
         entered.len(),
-        2,
-        "a reload reads the status, and a second tab enters: {entered:?}"
+        1,
+        "a reload reads the status, and a second tab learns it from the first: {entered:?}"
     );
-    assert_eq!(entered[0].body["token"], entered[1].body["token"]);
-    assert_eq!(entered[1].status, 200, "the second tab gets the same entry");
     assert_eq!(scene.run_command("stats").await["waiting"], json!(3));
     scene.assert_no_page_errors();
 }

@@ -58,7 +58,7 @@ export interface PublicDocument {
   readonly lanes: Readonly<Record<number, LaneDocument>>;
   /** How many entries are promoted per second, or `null` before any were. */
   readonly rate?: number | null;
-  readonly estimated_waits: readonly EstimatedWait[];
+  readonly estimated_waits?: readonly EstimatedWait[];
   readonly state: string;
   readonly limited_by?: string;
   readonly message?: string;

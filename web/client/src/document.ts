@@ -72,7 +72,7 @@ export function positionNow(entry: EntryAnswer, document: PublicDocument): numbe
  * The expected wait at a position as a range in seconds, from those of the document at the positions around it. `null`
  * if the document has none, because the line stands still.
  */
-function rangeAt(position: number, { estimated_waits: waits }: PublicDocument): WaitRange | null {
+function rangeAt(position: number, { estimated_waits: waits = [] }: PublicDocument): WaitRange | null {
   const last = waits.at(-1);
   if (!last) return null;
   const at = waits.findIndex((wait) => wait.position >= position);

@@ -45,7 +45,7 @@ export function backoffBoundMs(entry: EntryAnswer | null): number {
 
 /**
  * The milliseconds from the answer to the end of its state: to claim, until the session ends, or in which the place of
- * a missed turn is kept. `NaN` if the state has no end, or if an older server sends only timestamps.
+ * a missed turn is kept. `NaN` if the state has no end.
  */
 export function stateLeftMs(entry: EntryAnswer | null): number {
   const { state = "", claim_in_ms: ready, expires_in_ms: active, grace_in_ms: expired } = entry ?? {};

@@ -1,6 +1,6 @@
-//! A client that follows the public document, by the rules of DESIGN section 8 and of `web/follower.js`: while its visitor
-//! is far from the head, it reads the document, and asks the entry only when the document calls it, when
-//! `look_after_ms` have passed, or when no new document comes and the turn is near. It is a pure state machine.
+//! A client that follows the public document, by the rules of DESIGN section 8 and of `web/client/src/follower.ts`:
+//! while its visitor is far from the head, it reads the document, and asks the entry only when the document calls it,
+//! when `look_after_ms` have passed, or when no new document comes and the turn is near. It is a pure state machine.
 //!
 //! It leaves out what no simulated queue does: a new epoch or generation.
 
@@ -215,7 +215,7 @@ impl FarEntry {
     }
 
     /// Whether the entry is within two windows of the boundary up to which entries are called: see `isNearBoundary` in
-    /// `web/document.js`.
+    /// `web/client/src/document.ts`.
     #[allow(clippy::cast_precision_loss)]
     fn is_near_boundary(&self, position: u32, document: Option<&PublicDocument>) -> bool {
         let position = f64::from(position);
