@@ -52,7 +52,7 @@ export function createSend({ queue, base = "", fetch = globalThis.fetch, headers
       response = await fetchAnswer();
       if (response.status !== 204) body = Object(await response.json());
       // A proxy may answer 200 with JSON of its own.
-      isOk = response.ok && !!(body.token || body.lanes || kind === "leave");
+      isOk = response.ok && !!(kind === "leave" || (body.state && (body.token || body.lanes)));
     };
 
     try {

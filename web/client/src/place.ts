@@ -220,7 +220,7 @@ class FollowedPlace implements Place {
   #publish(): void {
     if (this.#isEnded) return;
     this.state = this.#follower.stateAt(this.#now());
-    if (this.state.status !== "closed") this.#records.writePlace(this.#follower);
+    this.#records.writePlace(this.#follower);
     if (this.#follower.isOver) {
       this.#isEnded = true;
       this.#endings.forEach((end) => end());

@@ -16,6 +16,7 @@ const foreignAnswers: [string, FakeAnswer][] = [
   ["a 403 page", { status: 403, body: HTML }],
   ["a 200 page", { status: 200, body: HTML }],
   ["a 200 of other JSON", { status: 200, body: { ok: true } }],
+  ["a 200 with a token of its own", { status: 200, body: { token: "of a login page" } }],
   ["a 200 of null", { status: 200, body: "null" }],
   ["a 401 without a code", { status: 401, body: { error: "login" } }],
   ["a 404 with a code of a gateway", { status: 404, body: { code: "unknown-route" } }],

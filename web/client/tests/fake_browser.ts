@@ -5,6 +5,8 @@ type Message = { data: unknown };
 /** A channel whose messages are copied, and come later. */
 export class FakeChannel {
   static readonly all = new Set<FakeChannel>();
+  /** Whether no message arrives. */
+  static isMuted = false;
   onmessage: ((message: Message) => void) | null = null;
 
   constructor(readonly name: string) {
@@ -14,7 +16,7 @@ export class FakeChannel {
   postMessage(message: unknown): void {
     const data = structuredClone(message);
     // A channel that is closed, or whose tab is frozen, sends nothing.
-    if (!FakeChannel.all.has(this)) return;
+    if (!FakeChannel.all.has(this) || FakeChannel.isMuted) return;
     for (const other of FakeChannel.all) {
       if (other === this || other.name !== this.name) continue;
       setImmediate(() => FakeChannel.all.has(other) && other.onmessage?.({ data }));

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 
 import type * as library from "../src/vestibule.js";
 import { nearEntry } from "./samples.js";
@@ -24,7 +23,7 @@ for (const name of deleted) Reflect.deleteProperty(globalThis, name);
 Reflect.deleteProperty(AbortSignal, "timeout");
 Reflect.deleteProperty(AbortSignal, "any");
 
-const bundle = pathToFileURL("web/client/dist/vestibule.js").href;
+const bundle = new URL("../dist/vestibule.js", import.meta.url).href;
 const { ProblemError, joinQueue, memoryStorage } = (await import(bundle)) as typeof library;
 
 const active = nearEntry({ state: "active", pass: "p", retry_after_ms: 60_000, target_url: "" });

@@ -6,7 +6,7 @@ import { beforeEach, test } from "node:test";
 import { memoryStorage } from "../src/storage.js";
 import type { PlaceStorage, QueueOptions } from "../src/types.js";
 import { FakeChannel, FakeLocks } from "./fake_browser.js";
-import { farEntry, nearEntry } from "./samples.js";
+import { farEntry, nearEntry, publicDocument } from "./samples.js";
 import { FakePresence, settle, stateOf, useScene } from "./scene.js";
 
 const scene = useScene();
@@ -25,6 +25,7 @@ beforeEach(() => {
   locks = new FakeLocks();
   storage = memoryStorage();
   FakeChannel.all.clear();
+  FakeChannel.isMuted = false;
   Object.assign(globalThis, { BroadcastChannel: FakeChannel });
   Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
 });
@@ -169,15 +170,36 @@ test("the end of the visit reaches all tabs, with its problem", async () => {
 });
 
 test("an answer to a new tab changes nothing in the others", async () => {
-  scene().answer = ({ path }) => ({ body: path.includes("/entries") ? farEntry() : document });
-  const lane = { check_in_through: 100_000, passed_through: 90_000, gone_ahead: 2_000 };
-  const document = { generation: 1, epoch: 1, now_ms: 1, lanes: { 0: lane }, estimated_waits: [], state: "open" };
+  scene().answer = ({ path }) => ({ body: path.includes("/entries") ? farEntry() : document() });
+  const changes = { rate: 100, message: "From the document" };
+  const document = () => publicDocument({ ...changes, now_ms: scene().nowMs }, { gone_ahead: 2_000 });
   const [first, second] = [openTab(), openTab()];
   await scene().pass(80_000, 1_000);
-  assert.equal(stateOf("waiting", second.place).position, 3_000);
+  const describe = () =>
+    [first, second].map(({ place }) => {
+      const { position, estimatedWaitSeconds, queue } = stateOf("waiting", place);
+      return { position, estimatedWaitSeconds, message: queue.message };
+    });
+  const before = describe();
+  assert.deepEqual([before[1]!.position, before[1]!.message], [3_000, "From the document"]);
+  assert.ok(before[1]!.estimatedWaitSeconds!.high <= 40);
   const third = openTab();
   await settle();
-  for (const { place } of [first, second, third]) assert.equal(stateOf("waiting", place).position, 3_000);
+  assert.equal(stateOf("waiting", third.place).position, 3_000);
+  assert.deepEqual(describe(), before);
+});
+
+test("a tab that heard nothing asks for the stored place when it leads", async () => {
+  scene().answer = () => ({ body: nearEntry({ retry_after_ms: 1_000 }) });
+  openTab();
+  const second = openTab();
+  FakeChannel.isMuted = true;
+  await scene().pass(250);
+  assert.equal(second.place.state.status, "joining");
+  locks.crashHolder("queues/q");
+  await scene().pass(250);
+  assert.deepEqual(scene().paths, ["POST /queues/q/entries", "GET /queues/q/entries/t?wait=0"]);
+  assert.equal(second.place.state.status, "waiting");
 });
 
 test("a page that may not use locks follows its place alone", async () => {

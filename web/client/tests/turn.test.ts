@@ -52,6 +52,13 @@ test("after a refused claim the entry is asked first", () => {
   assertNext(follower, "claim", 3_000);
 });
 
+test("a claim that the server answers without effect is not repeated at once", () => {
+  const follower = joinedFollower(readyEntry());
+  assertNext(follower, "claim", 0);
+  follower.receive({ kind: "claim", isOk: true, status: 200, body: { ...readyEntry() } }, 100);
+  assertNext(follower, "claim", 2_100);
+});
+
 test("the time left counts down by the monotonic clock", () => {
   const follower = joinedFollower(readyEntry());
   assert.equal(stateWith("ready", follower, 0).endsAtMs, 30_000);
