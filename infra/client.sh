@@ -4,7 +4,7 @@
 # web/client/package-lock.json.
 #
 #   infra/client.sh build    the bundles in web/client/dist, which are committed, and the declarations
-#   infra/client.sh check    the types, by `tsc --strict`
+#   infra/client.sh check    the types of the sources, the tests and the samples in the documents, by `tsc --strict`
 #   infra/client.sh test     the unit tests, the sizes of the bundles, and whether they are those of the sources
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -27,9 +27,12 @@ install_packages() {
   cp "$folder/package-lock.json" "$installed"
 }
 
+# The samples use the declarations, as a developer who installs the package does.
 check_types() {
   local project
-  for project in . tests; do
+  "$node" "$folder/build.mjs" --types
+  "$node" "$folder/samples.mjs"
+  for project in . tests build/samples; do
     "$node" "$folder/node_modules/typescript/bin/tsc" --project "$folder/$project"
   done
 }

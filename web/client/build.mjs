@@ -1,6 +1,7 @@
 // Builds the package:
 //
 //   node build.mjs            the bundles and the declarations into dist/
+//   node build.mjs --types    the declarations alone
 //   node build.mjs --tests    the unit tests into build/
 
 import { execFileSync } from "node:child_process";
@@ -63,7 +64,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--tests")) {
     await buildTests();
   } else {
-    await buildBundles({ write: true });
+    if (!process.argv.includes("--types")) await buildBundles({ write: true });
     await buildDeclarations();
   }
 }
