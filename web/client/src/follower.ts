@@ -56,7 +56,7 @@ export class Follower {
   #activeSinceMs = Infinity;
   #queue: documents.QueueSummary = { state: "", message: "", limitedBy: "", targetUrl: "" };
 
-  /** `random` returns a number in [0, 1). `isAutomatic`: input of the visitor confirms a turn. */
+  /** `random` is in [0, 1). `isAutomatic`: input of the visitor confirms a turn. */
   constructor(random: () => number, isAutomatic = true) {
     this.#random = random;
     this.#reader = new DocumentReader(random);
@@ -107,8 +107,7 @@ export class Follower {
     this.#queue = entries.summarizeQueue(entry, this.#queue);
     if (END_CODES.includes(entry.state)) return this.#endEntry(entry.state, nowMs, entry.grace_in_ms);
     this.#phase = "joined";
-    // The queue was reset.
-    if (entry.token !== this.token) this.lowest = NO_POSITION;
+    if (entry.token !== this.token) this.lowest = NO_POSITION; // The queue was reset.
     this.token = entry.token;
     if (entry.state === "ready") {
       if (before?.state !== "ready") this.attendance.startTurn(nowMs);
@@ -206,7 +205,7 @@ export class Follower {
   #lookAtMs(entry: entries.FarEntry): number {
     const { nearMs } = documents.refreshBoundsMs(this.#reader.newest);
     const atMs = [this.#askedAtMs + entry.look_after_ms, this.#resync.statusAtMs];
-    // If an answer and a document contradict each other, the client asks each as often as it reads the document.
+    // If answer and document contradict each other, the client asks each as often as it reads the document.
     if (this.#isCalledSinceAnswer()) atMs.push(Math.max(this.#reader.receivedAtMs, this.entryAtMs + nearMs));
     // Without documents only the next visitors must ask, so that the outage of a cache does not overload the server.
     if (this.#isNearBoundary(entry)) atMs.push(Math.max(this.#reader.staleAtMs, this.#pollAtMs(entry)));
