@@ -12,7 +12,7 @@ let isLeaving = false;
 let isRedirected = false;
 let announcedAtMs = -Infinity;
 
-// Why the line may stand still although no operator has paused the queue.
+// Why the line may stand still although the queue is not paused.
 const FAULTS = ["clock", "journal"];
 const HEADLINES = {
   joining: "One moment",

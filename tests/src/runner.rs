@@ -162,12 +162,12 @@ impl Runner {
         answer.json().await.expect("JSON")
     }
 
-    /// Reads the status of an entry with a poll that the runner may hold for up to `wait` seconds.
+    /// Reads the status of an entry with a poll that is not held.
     ///
     /// # Errors
     /// Any error of the connection or of decoding the JSON.
-    pub async fn entry_status(&self, queue: &str, token: &str, wait: u32) -> reqwest::Result<Value> {
-        let url = self.url(&format!("/queues/{queue}/entries/{token}?wait={wait}"));
+    pub async fn entry_status(&self, queue: &str, token: &str) -> reqwest::Result<Value> {
+        let url = self.url(&format!("/queues/{queue}/entries/{token}"));
         self.http.get(url).send().await?.json().await
     }
 

@@ -13,8 +13,7 @@ use vestibule_faults::Fault;
 use vestibule_line::EntryLine;
 use vestibule_tests::{
     follower::{Failure, Follower, RequestKind},
-    in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id},
-    lines::visitor,
+    in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, anonymous_visitor, entry_path, queue_id},
 };
 
 /// A fifth of them are served before the outage.
@@ -129,7 +128,7 @@ impl Scene {
 
     /// Follows the place of a visitor until the turn, or until some time after the outage.
     async fn visit(self: Rc<Self>, number: u64) {
-        let id = visitor(number);
+        let (visitor, id) = anonymous_visitor(number);
         // The line hands out the places, because the requests to enter are not what the test counts.
         self.api.line.enter(&queue_id(), id).await.expect("entered");
         sleep(Duration::from_secs(2).mul_f64(rand::random())).await;
@@ -143,7 +142,7 @@ impl Scene {
             if self.start.elapsed() > OUTAGE_START + OUTAGE + 2 * RETRY_AFTER_MAX {
                 return;
             }
-            let response = self.send(next.kind, &path).await;
+            let response = self.send(next.kind, &path, &visitor).await;
             let now_ms = self.start.elapsed().as_secs_f64() * 1_000.0;
             match response.status {
                 StatusCode::OK if next.kind == RequestKind::Document => {
@@ -182,15 +181,15 @@ impl Scene {
         self.is_out(Instant::now() - ran_out_ago)
     }
 
-    async fn send(&self, kind: RequestKind, path: &str) -> ApiResponse {
+    async fn send(&self, kind: RequestKind, path: &str, visitor: &str) -> ApiResponse {
         let elapsed = self.start.elapsed();
         let request = match kind {
             RequestKind::Document => ApiRequest::get(format!("/queues/{QUEUE}")),
             RequestKind::Status { hold_seconds } if hold_seconds > 0 => {
-                ApiRequest::get(format!("{path}?wait={hold_seconds}"))
+                ApiRequest::get(format!("{path}?wait={hold_seconds}")).visitor(visitor)
             }
             // The entry exists already, so that a follower who is about to enter asks for its status.
-            _ => ApiRequest::get(path.to_owned()),
+            _ => ApiRequest::get(path.to_owned()).visitor(visitor),
         };
         {
             let mut requests = self.requests.borrow_mut();

@@ -76,7 +76,7 @@ async fn line_up(runner: &Runner) -> Vec<String> {
         .run_command(json!({ "op": "update", "queue": QUEUE, "settings": { "capacity": 2 } }))
         .await;
     let (visitor, token) = &line[1];
-    let read_entry = async || runner.entry_status(QUEUE, token, 0).await.expect("answered");
+    let read_entry = async || runner.entry_status(QUEUE, token).await.expect("answered");
     poll_until(BOUND, read_entry, |entry| entry["state"] == json!("ready")).await;
     let claim = runner
         .http()

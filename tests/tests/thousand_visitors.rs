@@ -85,7 +85,11 @@ async fn run_visit(runner: Arc<Runner>, queue: String, n: usize) -> String {
     let entry_url = runner.url(&format!("/queues/{queue}/entries/{token}"));
     while entry["state"] == "waiting" {
         sleep(Duration::from_millis(number(&entry["retry_after_ms"]))).await;
-        entry = read_entry(|| runner.http().get(format!("{entry_url}?wait=20"))).await;
+        let poll = || {
+            let request = runner.http().get(format!("{entry_url}?wait=20"));
+            request.header("X-Visitor-Id", &visitor)
+        };
+        entry = read_entry(poll).await;
     }
     if entry["state"] == "ready" {
         let claim = || {

@@ -81,7 +81,7 @@ impl Ceilings {
         Self {
             gateway_per_second: GATEWAY_PER_SECOND,
             gateway_burst: GATEWAY_BURST,
-            concurrency: [100, 200, 300, 50, 100],
+            concurrency: [100, 53, 300, 50, 100],
             slot_polls_per_second,
         }
     }

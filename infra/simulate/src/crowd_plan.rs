@@ -16,6 +16,8 @@ use crate::ceilings::{
 const USED_SHARE: f64 = 0.85;
 /// The share of the slot that entering uses while the crowd arrives.
 const ENTERING_SHARE: f64 = 0.25;
+/// The most executions for entering. More let a crowd arrive faster than any sale needs.
+const ENTER_CONCURRENCY_MAX: u32 = 200;
 /// The pace is at most this share of the rate at which visitors enter. Otherwise there is no crowd.
 const PACE_SHARE: f64 = 0.8;
 /// The looks of a crowd are counted in steps of this length, and for this long.
@@ -33,9 +35,8 @@ pub struct CrowdPlan {
     pub per_second: f64,
     /// The time in which the crowd arrives, in seconds.
     pub arrives_in_seconds: f64,
-    /// The concurrency of the function for entering with which a rush leaves the slot to those who wait.
-    pub enter_concurrency: u32,
-    /// The ceilings of the deployment. The concurrency of the functions for status requests and for the protected service
+    /// The ceilings of the deployment. The concurrency of the function for entering is what leaves the slot to those who
+    /// wait: the default for a serverless cache. That of the functions for status requests and for the protected service
     /// is raised if the crowd needs more than the default.
     pub ceilings: Ceilings,
 }
@@ -61,7 +62,7 @@ impl CrowdPlan {
         settings: &Settings,
     ) -> Self {
         let slot = f64::from(ceilings.slot_polls_per_second);
-        let entering_max = f64::from(ceilings.function_per_second(Function::Enter)) * USED_SHARE;
+        let entering_max = f64::from(ENTER_CONCURRENCY_MAX * REQUESTS_PER_EXECUTION) * USED_SHARE;
         let demand = Demand {
             visitors: visitors.into(),
             checks,
@@ -80,12 +81,15 @@ impl CrowdPlan {
         let status_per_second = demand.status_requests_per_second(per_second);
         let service_per_second = per_second * f64::from(checks + 1);
         let raised = ceilings
+            .with_concurrency(
+                Function::Enter,
+                executions(demand.entering_per_second / USED_SHARE),
+            )
             .with_at_least(Function::Status, status_per_second / USED_SHARE)
             .with_at_least(Function::Validate, service_per_second / USED_SHARE);
         Self {
             per_second,
             arrives_in_seconds,
-            enter_concurrency: executions(demand.entering_per_second / USED_SHARE),
             ceilings: raised,
         }
     }
@@ -266,8 +270,13 @@ mod tests {
     #[test]
     fn functions_get_the_concurrency_that_the_crowd_needs() {
         let concurrency = |plan: CrowdPlan, function| plan.ceilings.concurrency[function as usize];
-        let small = plan(20_000, 40_000, 0);
-        assert_eq!(small.ceilings, Ceilings::with_slot(40_000), "the defaults");
+        let small = plan(20_000, SERVERLESS_SLOT_POLLS, 0);
+        assert_eq!(
+            small.ceilings,
+            Ceilings::with_slot(SERVERLESS_SLOT_POLLS),
+            "the defaults"
+        );
+        assert_eq!(concurrency(plan(20_000, 40_000, 0), Function::Enter), 200);
         let large = concurrency(plan(1_000_000, 40_000, 6), Function::Validate);
         assert!((150..250).contains(&large), "{large}");
     }

@@ -3,7 +3,7 @@
 use vestibule_domain::settings::Settings;
 
 use crate::{
-    ceilings::{Ceilings, Function, HELD_BUDGET},
+    ceilings::{Ceilings, HELD_BUDGET},
     crowd_plan::CrowdPlan,
     deployment::{CdnBehavior, Deployment},
     scenario::{Arrivals, Network, Operator, Promoter, Scenario, ServiceTime, VisitorProfile, with_pace},
@@ -131,17 +131,9 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
             },
             ..usual
         },
-        // The operator keeps entering below what the slot carries, by `EnterConcurrency` and `EnterThrottleRate`.
         "rush" => Scenario {
             arrivals: Arrivals::Flash {
                 mean_seconds: RUSH_SECONDS,
-            },
-            deployment: Deployment {
-                ceilings: Some(
-                    plan.ceilings
-                        .with_concurrency(Function::Enter, plan.enter_concurrency),
-                ),
-                ..deployment
             },
             ..usual
         },

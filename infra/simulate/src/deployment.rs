@@ -1,4 +1,4 @@
-//! What stands between the visitors and the line: the ceilings of a deployment, the CDN, and outages of the front door.
+//! A deployment between the visitors and the line: its ceilings, its CDN, and outages of its front door.
 
 use std::ops::Range;
 

@@ -134,7 +134,7 @@ pub struct Scenario {
     pub held_budget: u64,
     /// While the API refuses all requests with 503 and the line stands, in milliseconds of the simulation.
     pub outage_ms: Option<Range<u64>>,
-    /// What stands between the visitors and the line.
+    /// The deployment between the visitors and the line.
     pub deployment: Deployment,
 }
 

@@ -1,5 +1,6 @@
 //! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a
-//! while if the client asks for that and the turn is near.
+//! while if the client asks for that, proves that the entry is its own, and the turn is near. A
+//! caller who has nothing but tokens, which are no secret, occupies no held poll.
 
 use std::{sync::Arc, time::Duration};
 
@@ -85,9 +86,8 @@ async fn answer(
         };
     }
     let (mut held, mut record_of_update) = (false, None);
-    if let (EntryLookup::Found(EntryStatus::Waiting { score, position }), false) =
-        (lookup, wait.offered.is_zero())
-    {
+    let may_be_held = ownership == Ownership::Proven && !wait.offered.is_zero();
+    if let (EntryLookup::Found(EntryStatus::Waiting { score, position }), true) = (lookup, may_be_held) {
         let poll = HeldPoll {
             snapshot: snapshot.clone(),
             id,

@@ -6,7 +6,7 @@
 //! is first in line again with its next check-in. `docs/adr/0022-presence.md` has the reasons.
 //!
 //! Times of presence are counted by the *presence clock*. It stands still while no visitor can be
-//! expected to check in, so that an outage of the API makes nobody absent.
+//! expected to check in, so that an outage of the API makes no visitor absent.
 
 pub use self::marks::Marks;
 use crate::settings::Settings;

@@ -39,7 +39,7 @@ pub(super) enum LeaseError {
 }
 
 /// The leases whose restores were cut off. A lease is released by a request to the backup, and a
-/// future that is dropped sends none, so whoever dropped it sends the request: see
+/// future that is dropped sends none, so the process that dropped it sends the request: see
 /// [`release_abandoned_lease`].
 static ABANDONED: Mutex<Vec<AbandonedLease>> = Mutex::new(Vec::new());
 

@@ -101,8 +101,8 @@ pub async fn restore_queue(
     settings: &Settings,
 ) -> Result<RestoreSummary, RestoreError> {
     stored.require_own_layout()?;
-    // Whoever held the lease when the queue was read may have put it into the line since: a process that
-    // creates a queue holds one, too.
+    // The process that held the lease when the queue was read may have put the queue into the line since.
+    // A process that creates a queue holds a lease, too.
     if stored
         .metadata
         .lease

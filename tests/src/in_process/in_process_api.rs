@@ -22,7 +22,9 @@ use vestibule_faults::{Faults, FaultyBackup, FaultyLine};
 use vestibule_line::{JournalLimits, Promotion, PromotionLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
-use super::{ApiRequest, ApiResponse, BOUND, QUEUE, configuration, keys, local_config, queue_id, send_to};
+use super::{
+    ApiRequest, ApiResponse, BOUND, QUEUE, QUEUE_SALT, configuration, keys, local_config, queue_id, send_to,
+};
 use crate::{
     captured_output::CapturedOutput,
     entries::partition_of,
@@ -193,7 +195,7 @@ impl InProcessApi {
         let stored = StoredQueue {
             settings: settings.clone().into(),
             settings_order: 0,
-            metadata: QueueMetadata::new(Salt::new([1; 32])),
+            metadata: QueueMetadata::new(Salt::new(QUEUE_SALT)),
         };
         assert!(
             self.backup

@@ -12,6 +12,7 @@ use axum::{Router, body::to_bytes};
 use serde_json::{Map, Value};
 use tokio::{sync::watch, time::timeout};
 use tower::ServiceExt;
+use uuid::Builder;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, Keys, ServiceRoutes},
@@ -21,7 +22,7 @@ use vestibule_api::{
 use vestibule_backup::Backup;
 use vestibule_domain::{
     configuration::Configuration,
-    id::{QueueId, Salt},
+    id::{EntryId, IdKey, QueueId, Salt, Visitor},
     settings::Settings,
 };
 use vestibule_line::Line;
@@ -35,6 +36,8 @@ use crate::{functions::root_key, lines};
 
 /// The queue of every [`InProcessApi`], each of which has a line of its own.
 pub const QUEUE: &str = "TIMEDEAL:123";
+/// The salt of [`QUEUE`], from which its entry ids are derived.
+pub(crate) const QUEUE_SALT: [u8; 32] = [1; 32];
 /// The issuer that passes name.
 pub const ISSUER: &str = "https://wait.example";
 /// The longest time that a request or a change may take.
@@ -64,6 +67,13 @@ pub fn local_config() -> ApiConfig {
 /// Returns [`QUEUE`] as an id.
 pub fn queue_id() -> QueueId {
     QUEUE.parse().expect("a queue id")
+}
+
+/// Returns the visitor id of an anonymous visitor, and the id of the entry in [`QUEUE`] that belongs to it.
+pub fn anonymous_visitor(number: u64) -> (String, EntryId) {
+    let visitor = Builder::from_random_bytes(u128::from(number).to_be_bytes()).into_uuid();
+    let ids = IdKey::derive_for_queue(&root_key(), &queue_id(), &Salt::new(QUEUE_SALT));
+    (visitor.to_string(), ids.entry_id(&Visitor::from_random(visitor)))
 }
 
 /// Returns the signer of the passes.
@@ -102,7 +112,7 @@ pub async fn send_to(router: &Router, request: ApiRequest) -> ApiResponse {
 pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
     Configuration {
         revision: revision.to_owned(),
-        salt: Salt::new([1; 32]),
+        salt: Salt::new(QUEUE_SALT),
         ..lines::configuration(&Settings::from_map(settings).expect("settings"))
     }
 }

@@ -116,10 +116,7 @@ impl Scene {
 
     /// Reads the status of an entry.
     pub(crate) async fn entry_status(&self, token: &str) -> Value {
-        self.runner()
-            .entry_status(QUEUE, token, 0)
-            .await
-            .expect("answered")
+        self.runner().entry_status(QUEUE, token).await.expect("answered")
     }
 
     /// Runs a command of an operator on the queue.

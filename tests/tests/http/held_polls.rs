@@ -9,6 +9,7 @@ crate::cases![
     a_promotion_ends_the_hold,
     leaving_ends_the_hold,
     a_poll_without_news_is_held_for_the_time_it_offers,
+    a_poll_with_the_token_alone_is_answered_at_once,
     a_poll_without_news_to_expect_is_answered_at_once,
     a_wait_that_is_no_number_of_seconds_is_refused,
 ];
@@ -75,6 +76,21 @@ async fn a_poll_without_news_is_held_for_the_time_it_offers(backend: &Backend) {
     }
     let preferred = backend.send(poll("").header("prefer", "wait=1")).await;
     assert_eq!(preferred.header("preference-applied"), "wait=1");
+}
+
+async fn a_poll_with_the_token_alone_is_answered_at_once(backend: &Backend) {
+    let (queue, _) = backend.create_full_queue(short_session()).await;
+    let (guest, _) = queue.enter_and_expect_created().await;
+    let poll = || ApiRequest::get(queue.entry_path(&guest, "")).header("prefer", "wait=2");
+    let response = backend.send(poll()).await;
+    assert_eq!(response.expect_status(200).text("state"), "waiting");
+    assert!(response.number("retry_after_ms") > 0);
+    assert!(
+        !response.headers.contains_key("preference-applied"),
+        "{response:?}"
+    );
+    let own = backend.send(poll().visitor(&guest.id)).await;
+    assert_eq!(own.header("preference-applied"), "wait=2");
 }
 
 async fn a_poll_without_news_to_expect_is_answered_at_once(backend: &Backend) {

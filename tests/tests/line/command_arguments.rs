@@ -23,7 +23,7 @@ fn count_words(line: &str) -> usize {
     line.matches("\" \"").count() + 1
 }
 
-/// Ticks until nothing is left to do at this time.
+/// Ticks until a tick changes nothing more at this time.
 async fn tick_all(subject: &Subject) {
     while subject.tick().await.has_more {}
 }

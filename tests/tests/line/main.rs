@@ -2,6 +2,7 @@
 //! notice. It runs each case on every implementation of the line. Each pair is a test of its own, such as
 //! `redis::entering_twice_keeps_one_place`.
 
+mod absences;
 mod adopt;
 mod check;
 mod claim_and_leave;
@@ -16,6 +17,7 @@ mod earlier_release;
 mod epochs;
 mod estimates;
 mod fallback_ticks;
+mod front_door;
 mod held_polls;
 mod journal;
 mod journal_limits;
@@ -82,23 +84,27 @@ on_every_line! {
     }
     presence {
         a_visitor_who_polls_is_promoted_in_turn
-        a_silent_visitor_is_passed_over_and_first_again_after_a_poll
         silence_at_the_head_holds_the_line_for_the_call_time_only
         entering_counts_as_present_for_the_call_time
-        a_newcomer_behind_absent_visitors_is_admitted_at_once
-        positions_count_no_absent_entry
-        a_full_queue_passes_nobody_over
-        an_outage_of_the_front_door_makes_nobody_absent
-        a_look_from_far_shows_that_the_front_door_is_up
-        an_outage_of_the_front_door_ends_no_turn
-        claims_show_that_the_front_door_is_up
-        a_pause_makes_nobody_absent
-        an_absence_ends_after_its_time
-        an_absence_ends_later_for_a_visitor_who_was_back
+        a_full_queue_passes_no_entry_over
         silent_crowds_make_the_window_grow
         presence_can_be_switched_off_and_on
         a_restored_line_calls_its_visitors_first
         one_poll_checks_in_far_visitors_not_at_all
+    }
+    absences {
+        a_silent_visitor_is_passed_over_and_first_again_after_a_poll
+        a_newcomer_behind_absent_visitors_is_admitted_at_once
+        positions_count_no_absent_entry
+        an_absence_ends_after_its_time
+        an_absence_ends_later_for_a_visitor_who_was_back
+    }
+    front_door {
+        an_outage_of_the_front_door_makes_no_visitor_absent
+        a_look_from_far_shows_that_the_front_door_is_up
+        an_outage_of_the_front_door_ends_no_turn
+        claims_show_that_the_front_door_is_up
+        a_pause_makes_no_visitor_absent
     }
     previous_visits {
         a_new_visit_names_the_visit_that_is_over

@@ -1,14 +1,13 @@
 //! Presence: visitors who check in are promoted in turn, and silent ones cost the others nothing.
 
 use vestibule_domain::{
-    change::EndReason,
     entry_status::EntryStatus,
     lane::{LaneProgress, WINDOW_ENTRIES_MIN, lane_top},
     pace::LimitedBy,
     settings::Settings,
     state::EntryState,
 };
-use vestibule_line::{EntryLookup, JoinKind, LeaveReason, NotFound, Promotion};
+use vestibule_line::{EntryLookup, JoinKind, Promotion};
 use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 
 use crate::{
@@ -16,13 +15,12 @@ use crate::{
     settings::{bounded, in_turn},
 };
 
-/// `presence_seconds`, `call_seconds` and `absent_seconds` of these tests, as the defaults have them.
-const PRESENCE_SECONDS: u64 = 90;
-const CALL_SECONDS: u64 = 30;
-const ABSENT_SECONDS: u64 = 3_600;
+/// `presence_seconds` and `call_seconds` of these tests, as the defaults have them.
+pub(crate) const PRESENCE_SECONDS: u64 = 90;
+pub(crate) const CALL_SECONDS: u64 = 30;
 
 /// Ticks once a second for this long, while these visitors poll every ten seconds. Returns how many were promoted.
-async fn run_seconds(subject: &Subject, seconds: u64, pollers: &[u64]) -> u64 {
+pub(crate) async fn run_seconds(subject: &Subject, seconds: u64, pollers: &[u64]) -> u64 {
     let mut promoted = 0;
     for second in 0..seconds {
         if second % 10 == 0 {
@@ -37,7 +35,7 @@ async fn run_seconds(subject: &Subject, seconds: u64, pollers: &[u64]) -> u64 {
 }
 
 /// The visitor polls. Returns the position of a waiting one.
-async fn check_in(subject: &Subject, number: u64) -> Option<u64> {
+pub(crate) async fn check_in(subject: &Subject, number: u64) -> Option<u64> {
     let checked_in = subject.line.check_in(&subject.queue, visitor(number)).await;
     match checked_in.expect("an answer").lookup {
         EntryLookup::Found(EntryStatus::Waiting { position, .. }) => Some(position),
@@ -45,19 +43,19 @@ async fn check_in(subject: &Subject, number: u64) -> Option<u64> {
     }
 }
 
-async fn lane(subject: &Subject) -> LaneProgress {
+pub(crate) async fn lane(subject: &Subject) -> LaneProgress {
     let progress = subject.line.lane_progress(&subject.queue, 0).await;
     progress.expect("an answer")
 }
 
 /// How many are called, present and absent.
-async fn counts(subject: &Subject) -> (u64, u64, u64) {
+pub(crate) async fn counts(subject: &Subject) -> (u64, u64, u64) {
     let view = subject.view().await;
     (view.called, view.present, view.absent)
 }
 
 /// Fills the queue, lets these visitors wait for so long that only polls keep them present, and then makes room.
-async fn wait_in_full_queue(subject: &mut Subject, waiting: u64, pollers: &[u64], seconds: u64) {
+pub(crate) async fn wait_in_full_queue(subject: &mut Subject, waiting: u64, pollers: &[u64], seconds: u64) {
     let long_sessions = Settings {
         session_seconds: 7_200,
         session_max_seconds: 7_200,
@@ -73,7 +71,7 @@ async fn wait_in_full_queue(subject: &mut Subject, waiting: u64, pollers: &[u64]
     );
 }
 
-async fn make_room(subject: &mut Subject) -> Promotion {
+pub(crate) async fn make_room(subject: &mut Subject) -> Promotion {
     subject
         .change_settings(|settings| settings.capacity = 1_000)
         .await;
@@ -86,41 +84,6 @@ pub(crate) async fn a_visitor_who_polls_is_promoted_in_turn(mut subject: Subject
     assert_eq!(make_room(&mut subject).await.promoted, 8);
 }
 
-pub(crate) async fn a_silent_visitor_is_passed_over_and_first_again_after_a_poll(mut subject: Subject) {
-    wait_in_full_queue(&mut subject, 20, &[2, 4, 6], 200).await;
-    assert_eq!(counts(&subject).await, (20, 3, 0), "nobody was passed over yet");
-    let before = lane(&subject).await;
-    let tick = make_room(&mut subject).await;
-    assert_eq!((tick.promoted, tick.limited_by), (3, LimitedBy::Line));
-    for number in [2, 4, 6] {
-        assert_eq!(subject.state(visitor(number)).await, EntryState::Ready);
-    }
-    assert_eq!(counts(&subject).await, (0, 0, 17));
-    let after = lane(&subject).await;
-    assert_eq!(after.gone_ahead - before.gone_ahead, 20, "all went past the head");
-    assert_eq!(subject.view().await.in_line(), 0);
-
-    // Two of them wake up, the later one first.
-    for (number, position) in [(9, 1), (5, 1)] {
-        assert_eq!(
-            check_in(&subject, number).await,
-            Some(position),
-            "visitor {number}"
-        );
-    }
-    assert_eq!(counts(&subject).await, (0, 2, 15));
-    assert_eq!(lane(&subject).await.gone_ahead, after.gone_ahead - 2);
-    subject.change_settings(|settings| settings.capacity = 5).await;
-    assert_eq!(subject.tick().await.promoted, 1, "one slot is free");
-    assert_eq!(
-        subject.state(visitor(5)).await,
-        EntryState::Ready,
-        "the earlier place"
-    );
-    assert_eq!(subject.state(visitor(9)).await, EntryState::Waiting);
-    assert_eq!(lane(&subject).await.gone_ahead, after.gone_ahead - 1);
-}
-
 pub(crate) async fn silence_at_the_head_holds_the_line_for_the_call_time_only(mut subject: Subject) {
     subject.open(in_turn(bounded(100, 10, 1))).await;
     subject.line_up(1..=3).await;
@@ -130,7 +93,7 @@ pub(crate) async fn silence_at_the_head_holds_the_line_for_the_call_time_only(mu
         .await;
     subject.tick().await;
     subject.change_settings(|settings| settings.paused = false).await;
-    // Nobody has checked in since presence was switched on. Visitor 2 does.
+    // No visitor has checked in since presence was switched on. Visitor 2 does.
     subject.tick().await;
     check_in(&subject, 2).await;
     let tick = subject.tick().await;
@@ -157,176 +120,10 @@ pub(crate) async fn entering_counts_as_present_for_the_call_time(mut subject: Su
     assert_eq!(subject.state(visitor(3)).await, EntryState::Ready);
 }
 
-pub(crate) async fn a_newcomer_behind_absent_visitors_is_admitted_at_once(mut subject: Subject) {
-    wait_in_full_queue(&mut subject, 50, &[], 2 * CALL_SECONDS).await;
-    assert_eq!(make_room(&mut subject).await.promoted, 0);
-    assert_eq!(counts(&subject).await, (0, 0, 50));
-    subject.advance_seconds(1);
-    subject.tick().await;
-    let newcomer = subject.enter(visitor(77)).await;
-    assert_eq!(
-        newcomer.status.state(),
-        EntryState::Active,
-        "the fast track is open"
-    );
-    // An absent visitor who enters again is in line again, and shuts it.
-    subject.enter(visitor(20)).await;
-    assert_eq!(
-        subject.enter(visitor(78)).await.status.state(),
-        EntryState::Waiting
-    );
-    assert_eq!(subject.tick().await.promoted, 2);
-}
-
-pub(crate) async fn positions_count_no_absent_entry(mut subject: Subject) {
-    wait_in_full_queue(&mut subject, 30, &[21, 22, 23], 2 * CALL_SECONDS).await;
-    assert_eq!(check_in(&subject, 22).await, Some(22), "nobody was passed over");
-    subject.change_settings(|settings| settings.capacity = 2).await;
-    assert_eq!(subject.tick().await.promoted, 1);
-    assert_eq!(check_in(&subject, 22).await, Some(1));
-    assert_eq!(check_in(&subject, 23).await, Some(2));
-    assert_eq!(
-        check_in(&subject, 7).await,
-        Some(1),
-        "an absent visitor came back"
-    );
-    assert_eq!(check_in(&subject, 22).await, Some(2));
-    assert_eq!(check_in(&subject, 3).await, Some(1));
-    assert_eq!(check_in(&subject, 7).await, Some(2));
-    // An absent visitor who leaves changes no position.
-    subject.leave(visitor(10), LeaveReason::Leave).await;
-    assert_eq!(check_in(&subject, 23).await, Some(4));
-    let entered = subject.enter(visitor(99)).await;
-    assert!(matches!(
-        entered.status,
-        EntryStatus::Waiting { position, .. } if position <= 12
-    ));
-}
-
-pub(crate) async fn a_full_queue_passes_nobody_over(mut subject: Subject) {
+pub(crate) async fn a_full_queue_passes_no_entry_over(mut subject: Subject) {
     wait_in_full_queue(&mut subject, 40, &[], 1_000).await;
     assert_eq!(counts(&subject).await, (40, 0, 0));
     assert_eq!(lane(&subject).await.gone_ahead, 0);
-}
-
-pub(crate) async fn an_outage_of_the_front_door_makes_nobody_absent(mut subject: Subject) {
-    let all: Vec<u64> = (1..=60).collect();
-    wait_in_full_queue(&mut subject, 60, &all, 60).await;
-    // Six visitors a second polled. For eleven minutes no request comes.
-    assert_eq!(run_seconds(&subject, 660, &[]).await, 0);
-    assert_eq!(counts(&subject).await, (60, 60, 0));
-    check_in(&subject, 1).await;
-    assert_eq!(make_room(&mut subject).await.promoted, 10, "one batch");
-    assert_eq!(run_seconds(&subject, 5, &[]).await, 50);
-    assert_eq!(counts(&subject).await, (0, 0, 0), "nobody was passed over");
-}
-
-pub(crate) async fn a_look_from_far_shows_that_the_front_door_is_up(mut subject: Subject) {
-    let pollers: Vec<u64> = (1..=60).collect();
-    wait_in_full_queue(&mut subject, 800, &pollers, 60).await;
-    run_seconds(&subject, 2 * PRESENCE_SECONDS, &[]).await;
-    assert_eq!(
-        subject.view().await.present,
-        60,
-        "it looks as if no request came through"
-    );
-    // Visitor 700 is not called yet, and looks after the entry now and then, until the window has grown.
-    run_seconds(&subject, 2 * PRESENCE_SECONDS, &[700]).await;
-    let present = subject.view().await.present;
-    assert_eq!(present, 1, "those who stopped polling keep nobody waiting");
-}
-
-pub(crate) async fn an_outage_of_the_front_door_ends_no_turn(mut subject: Subject) {
-    let all: Vec<u64> = (1..=60).collect();
-    wait_in_full_queue(&mut subject, 60, &all, 60).await;
-    run_seconds(&subject, 15, &[]).await;
-    assert_eq!(
-        make_room(&mut subject).await.promoted,
-        10,
-        "the line tries one batch"
-    );
-    let tick = subject.tick().await;
-    assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Presence));
-    // For eleven minutes no request comes. Then a visitor whose time to claim is a minute claims.
-    assert_eq!(run_seconds(&subject, 660, &[]).await, 0);
-    assert_eq!(subject.view().await.totals.no_shows, 0);
-    subject.claim(visitor(1)).await;
-    assert_eq!(run_seconds(&subject, 5, &[]).await, 50);
-    for number in 2..=10 {
-        subject.claim(visitor(number)).await;
-    }
-}
-
-pub(crate) async fn claims_show_that_the_front_door_is_up(mut subject: Subject) {
-    let all: Vec<u64> = (1..=60).collect();
-    wait_in_full_queue(&mut subject, 60, &all, 61).await;
-    subject
-        .change_settings(|settings| (settings.capacity, settings.batch) = (1_000, 1))
-        .await;
-    // The others hold their polls. The first visitor does not claim.
-    for number in 1..=30 {
-        subject.advance_seconds(1);
-        assert_eq!(subject.tick().await.promoted, 1, "visitor {number}");
-        if number > 1 {
-            subject.claim(visitor(number)).await;
-        }
-    }
-}
-
-pub(crate) async fn a_pause_makes_nobody_absent(mut subject: Subject) {
-    subject.open(bounded(1_000, 10, 1)).await;
-    subject.line_up(1..=15).await;
-    subject.change_settings(|settings| settings.paused = true).await;
-    run_seconds(&subject, 2 * PRESENCE_SECONDS, &[]).await;
-    assert_eq!(counts(&subject).await, (15, 15, 0));
-    subject.change_settings(|settings| settings.paused = false).await;
-    assert_eq!(subject.tick().await.promoted, 10);
-    assert_eq!(run_seconds(&subject, 1, &[]).await, 5);
-}
-
-pub(crate) async fn an_absence_ends_after_its_time(mut subject: Subject) {
-    wait_in_full_queue(&mut subject, 5, &[], CALL_SECONDS + 1).await;
-    make_room(&mut subject).await;
-    assert_eq!(counts(&subject).await, (0, 0, 5));
-    run_seconds(&subject, ABSENT_SECONDS - 2, &[]).await;
-    assert_eq!(counts(&subject).await, (0, 0, 5));
-    // The place that had passed is marked each minute.
-    run_seconds(&subject, 62, &[]).await;
-    assert_eq!(counts(&subject).await, (0, 0, 0));
-    let view = subject.view().await;
-    assert_eq!((view.waiting, view.totals.absences), (0, 5));
-    assert_eq!(view.imbalance.visits, view.imbalance.at_check);
-    let NotFound::Ended(end) = subject.expect_not_found(visitor(3)).await else {
-        panic!("the line knows the end");
-    };
-    assert_eq!(
-        end.event,
-        vestibule_domain::change::Event::Ended {
-            fact: vestibule_domain::fact::Fact::waiting(
-                end.fact().visit,
-                vestibule_domain::fact::Turn::First
-            )
-            .timed_out(),
-            how: EndReason::Absence,
-        }
-    );
-    let ends: Vec<_> = subject.unsettled_ends().await;
-    assert_eq!(ends.len(), 5, "the backup gets them through the journal");
-    let entered = subject.enter(visitor(3)).await;
-    assert_eq!(entered.kind, JoinKind::NewVisit);
-}
-
-pub(crate) async fn an_absence_ends_later_for_a_visitor_who_was_back(mut subject: Subject) {
-    wait_in_full_queue(&mut subject, 5, &[], CALL_SECONDS + 1).await;
-    make_room(&mut subject).await;
-    subject.change_settings(|settings| settings.capacity = 1).await;
-    run_seconds(&subject, 1_800, &[]).await;
-    check_in(&subject, 4).await;
-    run_seconds(&subject, 1_900, &[]).await;
-    assert_eq!(counts(&subject).await, (0, 0, 1), "the others are gone");
-    assert_eq!(subject.state(visitor(4)).await, EntryState::Waiting);
-    run_seconds(&subject, 1_800, &[]).await;
-    assert_eq!(counts(&subject).await, (0, 0, 0));
 }
 
 pub(crate) async fn silent_crowds_make_the_window_grow(mut subject: Subject) {

@@ -129,7 +129,7 @@ async fn a_held_poll_follows_to_the_new_primary() {
     let waiting = process.enter_and_expect_created().await;
     let (routes, poll) = (
         process.routes.clone(),
-        ApiRequest::get(format!("{}?wait=20", waiting.path)),
+        ApiRequest::get(format!("{}?wait=20", waiting.path)).visitor(&waiting.id),
     );
     let held = tokio::spawn(async move { send_to(&routes, poll).await });
     wait_for_subscribers(&pair.primary.server, &queue, 1).await;

@@ -65,7 +65,7 @@ async fn held_polls_survive_outage(is_cluster: bool) {
     let hold = |visitor: &Visitor| {
         let (routes, ask) = (
             process.routes.clone(),
-            ApiRequest::get(format!("{}?wait=20", visitor.path)),
+            ApiRequest::get(format!("{}?wait=20", visitor.path)).visitor(&visitor.id),
         );
         tokio::spawn(async move { send_to(&routes, ask).await })
     };

@@ -31,7 +31,7 @@ async fn line_up(runner: &Runner, visitors: usize) -> Vec<(String, Value)> {
 async fn assert_same_entries(runner: &Runner, line: &[(String, Value)]) {
     for (visitor, before) in line {
         let token = before["token"].as_str().expect("a token");
-        let status = runner.entry_status(QUEUE, token, 0).await.expect("answered");
+        let status = runner.entry_status(QUEUE, token).await.expect("answered");
         let entered = runner.enter(QUEUE, visitor).await;
         for part in [
             "token",
@@ -129,7 +129,7 @@ async fn invalid_stored_setting_stops_only_its_own_queue() {
     let runner = start_runner(&dir);
     runner.enter("demo:1", &Uuid::new_v4().to_string()).await;
     let token = line[1].1["token"].as_str().expect("a token");
-    let status = runner.entry_status(QUEUE, token, 0).await.expect("answered");
+    let status = runner.entry_status(QUEUE, token).await.expect("answered");
     assert_eq!(
         status["code"],
         json!("recovering"),
@@ -147,7 +147,7 @@ async fn invalid_stored_setting_stops_only_its_own_queue() {
         .await;
     // The API caches for a moment that the queue was missing.
     wait_until(Duration::from_secs(10), "the queue is back", async || {
-        runner.entry_status(QUEUE, token, 0).await.expect("answered")["state"].is_string()
+        runner.entry_status(QUEUE, token).await.expect("answered")["state"].is_string()
     })
     .await;
     assert_same_entries(&runner, &line).await;

@@ -22,11 +22,12 @@ async fn shutdown_answers_held_polls() {
         .run_command(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
         .await;
     runner.enter(QUEUE, &Uuid::new_v4().to_string()).await;
-    let entry = runner.enter(QUEUE, &Uuid::new_v4().to_string()).await;
+    let visitor = Uuid::new_v4().to_string();
+    let entry = runner.enter(QUEUE, &visitor).await;
     let token = entry["token"].as_str().expect("a token").to_owned();
 
     let url = runner.url(&format!("/queues/{QUEUE}/entries/{token}?wait=20"));
-    let mut poll = tokio::spawn(runner.http().get(url).send());
+    let mut poll = tokio::spawn(runner.http().get(url).header("X-Visitor-Id", visitor).send());
     let held = timeout(Duration::from_secs(2), &mut poll).await;
     assert!(held.is_err(), "the poll must be held: {held:?}");
     runner.signal("INT");

@@ -26,6 +26,12 @@ const ACTIVE: u64 = 1;
 /// The visitor who is in line until another one is.
 const FIRST_IN_LINE: u64 = 2;
 
+/// A visitor in line.
+pub(crate) struct WaitingVisitor {
+    id: String,
+    entry_path: String,
+}
+
 pub(crate) struct Scene {
     pub(crate) line: Arc<dyn Line>,
     pub(crate) queue: QueueId,
@@ -90,10 +96,11 @@ impl Scene {
         configured.expect("the line accepts the queue");
     }
 
-    /// Lets a new visitor enter, who waits, and returns the path of the entry.
-    pub(crate) async fn enter(&self) -> String {
+    /// Lets a new visitor enter, who waits.
+    pub(crate) async fn enter(&self) -> WaitingVisitor {
         let entries = format!("/queues/{}/entries", self.queue);
-        let ask = ApiRequest::post(entries.as_str()).visitor(&Uuid::new_v4().to_string());
+        let id = Uuid::new_v4().to_string();
+        let ask = ApiRequest::post(entries.as_str()).visitor(&id);
         let answer = self.send(ask).await;
         assert_eq!(answer.expect_status(201).text("state"), "waiting");
         // From now on, this visitor keeps the others in line.
@@ -101,15 +108,16 @@ impl Scene {
             .line
             .leave(&self.queue, visitor(FIRST_IN_LINE), None, LeaveReason::Leave);
         left.await.expect("the queue exists");
-        format!("{entries}/{}", answer.text("token"))
+        let entry_path = format!("{entries}/{}", answer.text("token"));
+        WaitingVisitor { id, entry_path }
     }
 
-    pub(crate) async fn enter_many(&self, many: usize) -> Vec<String> {
-        let mut entries = Vec::new();
+    pub(crate) async fn enter_many(&self, many: usize) -> Vec<WaitingVisitor> {
+        let mut visitors = Vec::new();
         for _ in 0..many {
-            entries.push(self.enter().await);
+            visitors.push(self.enter().await);
         }
-        entries
+        visitors
     }
 
     pub(crate) async fn send(&self, ask: ApiRequest) -> ApiResponse {
@@ -117,8 +125,9 @@ impl Scene {
     }
 
     /// Sends a poll that may be held for longer than any test takes.
-    pub(crate) fn poll(&self, entry: &str) -> JoinHandle<ApiResponse> {
-        let (router, ask) = (self.router.clone(), ApiRequest::get(format!("{entry}?wait=20")));
+    pub(crate) fn poll(&self, visitor: &WaitingVisitor) -> JoinHandle<ApiResponse> {
+        let ask = ApiRequest::get(format!("{}?wait=20", visitor.entry_path)).visitor(&visitor.id);
+        let router = self.router.clone();
         tokio::spawn(async move { send_to(&router, ask).await })
     }
 

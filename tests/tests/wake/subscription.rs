@@ -32,7 +32,7 @@ pub(crate) async fn a_process_subscribes_once_while_it_holds_polls(backend: Back
     const CROWD: usize = 40;
     let scene = Scene::open(backend.connect_line(None).await).await;
     let mut connections = backend.connections().await;
-    let entries = scene.enter_many(CROWD).await;
+    let visitors = scene.enter_many(CROWD).await;
     assert_eq!(
         count_subscribers(&mut connections, &scene.queue).await,
         0,
@@ -40,7 +40,7 @@ pub(crate) async fn a_process_subscribes_once_while_it_holds_polls(backend: Back
     );
     let lookup_gate = scene.faults.gate_after("check_in");
     for _ in 0..2 {
-        let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
+        let polls: Vec<_> = visitors.iter().map(|visitor| scene.poll(visitor)).collect();
         wait_until(BOUND, "the process is subscribed", async || {
             count_subscribers(&mut connections, &scene.queue).await > 0
         })
@@ -74,9 +74,9 @@ pub(crate) async fn a_broken_subscription_is_renewed(backend: Backend) {
     let url = backend.url().replacen("://", &format!("://{user}:secret@"), 1);
     let line = RedisLine::connect(&url).await.expect("logs in");
     let scene = Scene::open(Arc::new(line)).await;
-    let entries = scene.enter_many(2).await;
+    let visitors = scene.enter_many(2).await;
     scene.freeze().await;
-    let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
+    let polls: Vec<_> = visitors.iter().map(|visitor| scene.poll(visitor)).collect();
     let lookups = || scene.faults.calls("status_many");
     wait_until(BOUND, "the process is subscribed", async || lookups() > 0).await;
     let (lookups_before, subscribes_before) = (lookups(), scene.faults.calls("subscribe"));

@@ -14,9 +14,9 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(8);
 /// The message alone tells of the turn: no view shows it, and the backup does not have it yet.
 pub(crate) async fn a_tick_message_answers_the_polls_it_promotes(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
-    let entries = scene.enter_many(3).await;
+    let visitors = scene.enter_many(3).await;
     scene.freeze().await;
-    let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
+    let polls: Vec<_> = visitors.iter().map(|visitor| scene.poll(visitor)).collect();
     // The process looks the polls up once after it subscribes. From then on messages reach them.
     wait_until(BOUND, "the process is subscribed", async || {
         scene.faults.finished_calls("status_many") > 0
@@ -38,8 +38,8 @@ pub(crate) async fn a_tick_message_answers_the_polls_it_promotes(backend: Backen
 pub(crate) async fn without_messages_a_lookup_each_second_answers_polls(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
     scene.faults.fail("subscribe", Fault::Unavailable);
-    let entry = scene.enter().await;
-    let poll = scene.poll(&entry);
+    let visitor = scene.enter().await;
+    let poll = scene.poll(&visitor);
     wait_until(BOUND, "the process tries to subscribe", async || {
         scene.faults.calls("subscribe") > 0
     })
@@ -61,11 +61,11 @@ pub(crate) async fn without_messages_a_lookup_each_second_answers_polls(backend:
 /// subscription finds it.
 pub(crate) async fn a_turn_before_the_subscription_is_found(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
-    let entry = scene.enter().await;
+    let visitor = scene.enter().await;
     scene.freeze().await;
     let subscribe_gate = scene.faults.gate_before("subscribe");
     subscribe_gate.shut();
-    let poll = scene.poll(&entry);
+    let poll = scene.poll(&visitor);
     wait_until(BOUND, "the process is about to subscribe", async || {
         subscribe_gate.arrivals() > 0
     })
@@ -81,9 +81,9 @@ pub(crate) async fn a_turn_before_the_subscription_is_found(backend: Backend) {
 /// The same for a poll that joins polls whose process is already subscribed.
 pub(crate) async fn a_turn_between_the_lookup_and_the_hold_is_found(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
-    let entries = scene.enter_many(2).await;
+    let visitors = scene.enter_many(2).await;
     scene.freeze().await;
-    let other_poll = scene.poll(&entries[1]);
+    let other_poll = scene.poll(&visitors[1]);
     wait_until(BOUND, "the process is subscribed", async || {
         scene.faults.calls("status_many") > 0
     })
@@ -91,7 +91,7 @@ pub(crate) async fn a_turn_between_the_lookup_and_the_hold_is_found(backend: Bac
     let lookup_gate = scene.faults.gate_after("check_in");
     let before = lookup_gate.arrivals();
     lookup_gate.shut();
-    let poll = scene.poll(&entries[0]);
+    let poll = scene.poll(&visitors[0]);
     wait_until(BOUND, "the poll was looked up", async || {
         lookup_gate.arrivals() > before
     })
@@ -113,8 +113,8 @@ pub(crate) async fn a_turn_between_the_lookup_and_the_hold_is_found(backend: Bac
 /// If one lookup fails while the line is available, no poll is answered from the backup.
 pub(crate) async fn one_failed_lookup_does_not_end_a_hold(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
-    let entry = scene.enter().await;
-    let poll = scene.poll(&entry);
+    let visitor = scene.enter().await;
+    let poll = scene.poll(&visitor);
     let lookups = || scene.faults.calls("status_many");
     wait_until(BOUND, "the process is subscribed", async || lookups() > 0).await;
     scene.faults.fail_once("status_many");
@@ -131,11 +131,11 @@ pub(crate) async fn many_polls_are_answered_with_few_lookups(backend: Backend) {
     /// Sent all at once, the first lookups would be too many for a busy machine. This case does not test that.
     const POLLS_AT_ONCE: usize = 20;
     let scene = Scene::open(backend.connect_line(None).await).await;
-    let entries = scene.enter_many(CROWD).await;
+    let visitors = scene.enter_many(CROWD).await;
     scene.freeze().await;
     let (lookup_gate, mut polls) = (scene.faults.gate_after("check_in"), Vec::new());
-    for some in entries.chunks(POLLS_AT_ONCE) {
-        polls.extend(some.iter().map(|entry| scene.poll(entry)));
+    for some in visitors.chunks(POLLS_AT_ONCE) {
+        polls.extend(some.iter().map(|visitor| scene.poll(visitor)));
         wait_until(BOUND, "the polls are looked up", async || {
             lookup_gate.arrivals() == polls.len() as u64
         })

@@ -110,7 +110,7 @@ mod tests {
         for (ceilings, route, expected) in [
             (&serverless, Route::Status, 2_843),
             (&node, Route::Status, 3_000),
-            (&node, Route::Enter, 2_000),
+            (&node, Route::Enter, 530),
             (&serverless, Route::Claim, 500),
             (&serverless, Route::Validate, 1_000),
             (&serverless, Route::Document, 1_000),

@@ -31,7 +31,7 @@ const RANGE_MAX_SECONDS: f64 = 86_400.0;
 /// How much faster slots may come free if they were filled recently and have not turned over yet,
 /// as a share, and how often the slots turn over until that share has faded.
 const RECENT_FILL_SHARE: f64 = 0.25;
-const RECENT_FILL_CYCLES: f64 = 2.0;
+const RECENT_FILL_CYCLES: f64 = 1.5;
 /// The largest effect of a difference between the two windows (a logarithm), and the length of a
 /// burst in seconds.
 const SWING_MAX: f64 = 2.0;

@@ -100,7 +100,7 @@ fn most_absent_visitors_make_the_window_grow() {
         "judged did not advance"
     );
     calls.decide_growth(300_000, 3_000, 0, 0);
-    assert_eq!(calls.growth, 64, "nobody was judged");
+    assert_eq!(calls.growth, 64, "no entry was judged");
     calls.decide_growth(330_000, 3_500, 500, 250);
     assert_eq!(calls.growth, 1);
 }

@@ -234,7 +234,7 @@ impl Queue {
         for (lane, progress) in self.lanes.clone() {
             let last = self.waiting.last_through(lane_top(lane));
             let last = last.filter(|place| place.lane() == lane);
-            // Whoever enters behind the last entry was not called yet.
+            // A visitor who enters behind the last entry was not called yet.
             let last = last.map_or(progress.passed_through, WaitScore::raw);
             if let Some(presence) = &mut self.presence {
                 let clock_ms = presence.clock.ms;

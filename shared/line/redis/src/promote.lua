@@ -292,7 +292,7 @@ local is_due = limited_by ~= 'line' and limited_by ~= 'pace' and limited_by ~= '
 local standstill = promoted == 0 and in_line > 0 and is_due and limited_by or ''
 redis.call('HSET', state, 'standstill', standstill, 'counted_at_ms', now_ms, 'taken_seconds', sums.taken_seconds,
   'waiting_seconds', sums.waiting_seconds, 'paced', sums.paced, 'paced_seconds', sums.paced_seconds)
-rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, sum_gone_ahead(lanes), sums)
+rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, sum_lanes(lanes, 'gone_ahead'), sums)
 return { 'promoted', promoted, no_shows, expired, silent, absences, limited_by, redis.call('ZCARD', waiting),
   redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms,
   line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

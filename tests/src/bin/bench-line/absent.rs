@@ -1,18 +1,11 @@
 //! Measures how long a tick delays other clients of Redis while many entries at the head of the line are absent.
 
-use std::{
-    error::Error,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::{error::Error, time::Duration};
 
-use redis::{Client, aio::ConnectionManager};
+use redis::Client;
 use vestibule_tests::absent_head::AbsentHead;
 
-use crate::{Bench, load::median};
+use crate::{Bench, load::median, ping::PingClient};
 
 const ABSENT: u64 = 100_000;
 /// The number of entries that a tick promotes.
@@ -44,30 +37,11 @@ async fn measure_ticks(bench: &Bench, client: &Client, absent: u64) -> Result<Ve
     head.add_present_visitors(BATCH * TICKS).await;
     let mut worst = Vec::new();
     for _ in 0..TICKS {
-        let is_done = Arc::new(AtomicBool::new(false));
-        let pings = tokio::spawn(find_worst_ping(
-            client.get_connection_manager().await?,
-            is_done.clone(),
-        ));
+        let pings = PingClient::start(client).await?;
         tokio::time::sleep(SETTLING).await;
         let promotion = head.tick(BATCH).await;
-        is_done.store(true, Ordering::Relaxed);
-        worst.push(pings.await?);
+        worst.push(pings.stop().await?);
         assert_eq!(promotion.promoted, BATCH, "a full batch");
     }
     Ok(worst)
-}
-
-/// Sends one `PING` after the other, and returns the longest time in milliseconds.
-async fn find_worst_ping(mut connection: ConnectionManager, is_done: Arc<AtomicBool>) -> f64 {
-    let mut worst_ms = 0.0f64;
-    while !is_done.load(Ordering::Relaxed) {
-        let started = Instant::now();
-        redis::cmd("PING")
-            .query_async::<()>(&mut connection)
-            .await
-            .expect("PING");
-        worst_ms = worst_ms.max(started.elapsed().as_secs_f64() * 1_000.0);
-    }
-    worst_ms
 }

@@ -12,6 +12,7 @@ mod compare;
 mod http;
 mod load;
 mod memory;
+mod ping;
 mod rounds;
 
 use std::{env, error::Error, path::PathBuf};

@@ -3,10 +3,7 @@
 
 use std::{
     error::Error,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -27,6 +24,7 @@ use vestibule_tests::lines::tick_order;
 use crate::{
     Bench,
     load::{CONNECTIONS, configuration, entry_ids, fresh_queue, median, throughput},
+    ping::PingClient,
 };
 
 const MILLION: usize = 1_000_000;
@@ -245,23 +243,7 @@ async fn measure_promote(bench: &Bench, client: &Client, queue: &QueueId) -> Res
     bench.line.configure(queue, &without_presence, false).await?;
     // The token bucket of a restored queue is empty. One interval fills it.
     tokio::time::sleep(Duration::from_millis(1_100)).await;
-    let mut connection = client.get_connection_manager().await?;
-    let done = Arc::new(AtomicBool::new(false));
-    let pinging = tokio::spawn({
-        let done = done.clone();
-        async move {
-            let mut worst_ms = 0.0f64;
-            while !done.load(Ordering::Relaxed) {
-                let started = Instant::now();
-                redis::cmd("PING")
-                    .query_async::<()>(&mut connection)
-                    .await
-                    .expect("PING");
-                worst_ms = worst_ms.max(started.elapsed().as_secs_f64() * 1_000.0);
-            }
-            worst_ms
-        }
-    });
+    let pings = PingClient::start(client).await?;
     let (mut promoted, mut chunks) = (0, Vec::new());
     while promoted < 50_000 {
         let started = Instant::now();
@@ -270,8 +252,8 @@ async fn measure_promote(bench: &Bench, client: &Client, queue: &QueueId) -> Res
         chunks.push(started.elapsed().as_secs_f64() * 1_000.0);
         promoted += promotion.promoted;
     }
-    done.store(true, Ordering::Relaxed);
+    let worst_ms = pings.stop().await?;
     println!("promote_1000_ms={:.2}", median(chunks));
-    println!("ping_worst_ms_during_promote_50000={:.2}", pinging.await?);
+    println!("ping_worst_ms_during_promote_50000={worst_ms:.2}");
     Ok(())
 }

@@ -17,11 +17,12 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep},
 };
+use uuid::Uuid;
 
 use crate::{
     BenchError, SETTLING,
     scene::TIME_LIMIT,
-    visitors::{Call, now_us},
+    visitors::{Call, Poller, now_us},
 };
 
 /// Marks the answers of the floor, in place of the claim deadline of a tick.
@@ -41,6 +42,14 @@ struct Holding {
 }
 
 impl Floor {
+    /// The visitor of this number. The floor knows no visitors, but reads as long a request.
+    pub(crate) fn poller(number: usize) -> Poller {
+        Poller {
+            entry_path: format!("/entries/{number}"),
+            visitor: Uuid::nil(),
+        }
+    }
+
     pub(crate) async fn open() -> Result<Self, BenchError> {
         let body = json!({
             "queue": "bench:wake", "token": "0f8fad5b-d9cb-869f-a165-70867728950e", "visit": 4_000, "state": "ready",

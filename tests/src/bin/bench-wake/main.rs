@@ -100,8 +100,8 @@ async fn measure_at_once(url: &str, visitor_count: usize) -> Result<(), BenchErr
         delays.extend(visitors::delays(&called, &visitors.answers().await?));
 
         let floor = Floor::open().await?;
-        let entries = (0..visitor_count).map(|n| format!("/entries/{n}")).collect();
-        let visitors = Visitors::start(floor.address, PollMode::Held, entries).await?;
+        let pollers: Vec<_> = (0..visitor_count).map(Floor::poller).collect();
+        let visitors = Visitors::start(floor.address, PollMode::Held, &pollers).await?;
         floor.wait_until_held(visitor_count).await?;
         let released = floor.release();
         floor_delays.extend(visitors::delays(&[released], &visitors.answers().await?));
@@ -116,8 +116,8 @@ async fn measure_at_once(url: &str, visitor_count: usize) -> Result<(), BenchErr
 
 /// Visitors whose polls are held.
 async fn start_held_visitors(scene: &mut Scene, visitor_count: usize) -> Result<Visitors, BenchError> {
-    let entries = scene.enter_visitors(visitor_count).await?;
-    let visitors = Visitors::start(scene.address, PollMode::Held, entries).await?;
+    let pollers = scene.enter_visitors(visitor_count).await?;
+    let visitors = Visitors::start(scene.address, PollMode::Held, &pollers).await?;
     scene.wait_until_held(visitor_count).await?;
     sleep(SETTLING).await;
     Ok(visitors)
@@ -126,8 +126,8 @@ async fn start_held_visitors(scene: &mut Scene, visitor_count: usize) -> Result<
 /// Prints `polling_500ms_p99_ms_…` and `redis_calls_per_second_polling_500ms_…`.
 async fn measure_polling(url: &str, visitor_count: usize) -> Result<(), BenchError> {
     let mut scene = Scene::open(url).await?;
-    let entries = scene.enter_visitors(visitor_count).await?;
-    let visitors = Visitors::start(scene.address, PollMode::Polling, entries).await?;
+    let pollers = scene.enter_visitors(visitor_count).await?;
+    let visitors = Visitors::start(scene.address, PollMode::Polling, &pollers).await?;
     // The visitors arrive one after the other.
     sleep(2 * SETTLING).await;
     let (before, since) = (scene.count_commands().await?, Instant::now());

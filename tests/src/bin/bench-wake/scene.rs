@@ -11,6 +11,7 @@ use tokio::{
     task::JoinSet,
     time::{Instant, interval, sleep},
 };
+use uuid::Uuid;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, Keys},
@@ -20,7 +21,7 @@ use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     configuration::Configuration,
-    id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
+    id::{IdKey, QueueId, RootKey, Salt, Visitor},
     settings::Settings,
 };
 use vestibule_line::{
@@ -31,11 +32,12 @@ use vestibule_tests::in_process::{local_config, signer};
 
 use crate::{
     BenchError,
-    visitors::{Call, now_us},
+    visitors::{Call, Poller, now_us},
 };
 
 /// More polls than any measurement holds.
 const HELD_BUDGET: u32 = 100_000;
+const ROOT_KEY: [u8; 32] = [7; 32];
 /// The number of calls at the same time while visitors enter.
 const CONCURRENT_CALLS: usize = 50;
 /// A visitor who was refused polls again within this time.
@@ -81,7 +83,7 @@ impl Scene {
             held_polls_max: HELD_BUDGET,
             ..local_config()
         };
-        let root = RootKey::new(vec![7; 32]).map_err(|_| "long enough")?;
+        let root = RootKey::new(ROOT_KEY.to_vec()).map_err(|_| "long enough")?;
         let signer = signer();
         let (stop, stopped) = watch::channel(false);
         let api = ApiState::new(
@@ -105,17 +107,22 @@ impl Scene {
         })
     }
 
-    /// Enters this many visitors, opens the queue and returns the paths of the entries. From then on a task writes
+    /// Enters this many visitors, and opens the queue. From then on a task writes
     /// the heartbeat, because to connect the visitors takes longer than a heartbeat is valid.
-    pub(crate) async fn enter_visitors(&mut self, visitor_count: usize) -> Result<Vec<String>, BenchError> {
-        let enter = async |id: EntryId| {
+    pub(crate) async fn enter_visitors(&mut self, visitor_count: usize) -> Result<Vec<Poller>, BenchError> {
+        let root = RootKey::new(ROOT_KEY.to_vec()).map_err(|_| "long enough")?;
+        let ids = IdKey::derive_for_queue(&root, &self.queue, &configuration(true).salt);
+        let enter = async |visitor: Uuid| {
+            let id = ids.entry_id(&Visitor::from_random(visitor));
             let entered = self.line.enter(&self.queue, id).await?;
             assert!(matches!(entered, EnterOutcome::Joined { .. }), "{entered:?}");
-            Ok::<_, BenchError>(format!("/queues/{}/entries/{id}", self.queue))
+            Ok::<_, BenchError>(Poller {
+                entry_path: format!("/queues/{}/entries/{id}", self.queue),
+                visitor,
+            })
         };
-        let entries = stream::iter(entry_ids(visitor_count))
-            .map(enter)
-            .buffered(CONCURRENT_CALLS);
+        let visitors = stream::iter((0..visitor_count).map(|_| Uuid::new_v4()));
+        let entries = visitors.map(enter).buffered(CONCURRENT_CALLS);
         let entries = entries.try_collect().await?;
         self.line.promote(&self.queue, promote_order(0)).await?;
         self.heartbeats
@@ -218,14 +225,6 @@ fn promote_order(max_entries: u64) -> PromoteOrder {
         min_watermark: None,
         history: LineHistory::default(),
     }
-}
-
-fn entry_ids(count: usize) -> Vec<EntryId> {
-    let root = RootKey::new(vec![1; 32]).expect("the key has 32 bytes");
-    let key = IdKey::derive_for_queue(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]));
-    (0..count)
-        .map(|n| key.entry_id(&Visitor::known(&n.to_string()).expect("a visitor id")))
-        .collect()
 }
 
 /// The configuration of the queue. While it is closed, each visitor waits.

@@ -17,6 +17,8 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
+use uuid::Uuid;
+
 use crate::BenchError;
 
 /// The number of connections that are opened at the same time.
@@ -48,6 +50,27 @@ impl FromStr for PollMode {
     }
 }
 
+/// A visitor in line, and the path of the entry. Only polls that name the visitor are held.
+#[derive(Debug)]
+pub(crate) struct Poller {
+    pub(crate) entry_path: String,
+    pub(crate) visitor: Uuid,
+}
+
+impl Poller {
+    fn to_line(&self) -> String {
+        format!("{} {}", self.entry_path, self.visitor)
+    }
+
+    fn from_line(line: &str) -> Result<Self, BenchError> {
+        let (entry_path, visitor) = line.split_once(' ').ok_or("a path and a visitor id")?;
+        Ok(Self {
+            entry_path: entry_path.to_owned(),
+            visitor: visitor.parse()?,
+        })
+    }
+}
+
 /// A call: the claim deadline names the tick, and the time is when the visitor read it, in Unix microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
@@ -66,7 +89,7 @@ impl Visitors {
     pub(crate) async fn start(
         server: SocketAddr,
         mode: PollMode,
-        entries: Vec<String>,
+        pollers: &[Poller],
     ) -> Result<Self, BenchError> {
         let mut process = Command::new(env::current_exe()?)
             .args([format!("{mode:?}").to_lowercase(), server.to_string()])
@@ -75,7 +98,8 @@ impl Visitors {
             .kill_on_drop(true)
             .spawn()?;
         let mut tell = process.stdin.take().ok_or("piped")?;
-        tell.write_all(entries.join("\n").as_bytes()).await?;
+        let lines: Vec<_> = pollers.iter().map(Poller::to_line).collect();
+        tell.write_all(lines.join("\n").as_bytes()).await?;
         drop(tell);
         let mut output = BufReader::new(process.stdout.take().ok_or("piped")?).lines();
         output
@@ -117,16 +141,16 @@ pub(crate) fn now_us() -> u64 {
     u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Runs the process of the visitors. It reads the entries from its standard input. It parses the answers and
+/// Runs the process of the visitors. It reads who they are from its standard input. It parses the answers and
 /// closes the connections at the end, because both would take time from the API.
 pub(crate) async fn run_process(mode: PollMode) -> Result<(), BenchError> {
     let server: SocketAddr = env::args()
         .nth(2)
         .ok_or("the address of the API is missing")?
         .parse()?;
-    let entries = std::io::read_to_string(std::io::stdin())?;
-    let visitors: Vec<Visitor> = stream::iter(entries.lines())
-        .map(|entry| Visitor::connect(server, entry))
+    let lines = std::io::read_to_string(std::io::stdin())?;
+    let visitors: Vec<Visitor> = stream::iter(lines.lines())
+        .map(|line| async { Visitor::connect(server, Poller::from_line(line)?).await })
         .buffer_unordered(CONCURRENT_CALLS)
         .try_collect()
         .await?;
@@ -153,15 +177,14 @@ pub(crate) async fn run_process(mode: PollMode) -> Result<(), BenchError> {
 
 struct Visitor {
     stream: TcpStream,
-    entry: String,
+    poller: Poller,
 }
 
 impl Visitor {
-    async fn connect(server: SocketAddr, entry: &str) -> Result<Self, BenchError> {
+    async fn connect(server: SocketAddr, poller: Poller) -> Result<Self, BenchError> {
         let stream = TcpStream::connect(server).await?;
         stream.set_nodelay(true)?;
-        let entry = entry.to_owned();
-        Ok(Self { stream, entry })
+        Ok(Self { stream, poller })
     }
 
     async fn poll_held(mut self) -> Result<(Self, Answer), BenchError> {
@@ -185,7 +208,9 @@ impl Visitor {
     }
 
     async fn ask(&mut self, query: &str) -> Result<Answer, BenchError> {
-        let request = format!("GET {}{query} HTTP/1.1\r\nhost: bench\r\n\r\n", self.entry);
+        let Poller { entry_path, visitor } = &self.poller;
+        let request =
+            format!("GET {entry_path}{query} HTTP/1.1\r\nhost: bench\r\nx-visitor-id: {visitor}\r\n\r\n");
         self.stream.write_all(request.as_bytes()).await?;
         let mut read = Vec::with_capacity(1_024);
         loop {

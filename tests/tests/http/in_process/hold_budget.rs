@@ -12,6 +12,7 @@ use vestibule_line::{HoldBudget, HoldOrder, HoldOutcome};
 use vestibule_tests::{
     in_process::{
         ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, entry_path, event, local_config, send_to,
+        with_header,
     },
     lines::visitor,
     waiting::{poll_until, wait_until},
@@ -26,6 +27,7 @@ super::cases![
     a_hold_is_released_before_its_response,
     a_disconnect_during_the_release_releases_the_hold,
     only_one_poll_of_an_entry_is_held,
+    tokens_alone_use_up_no_budget,
     without_a_count_no_poll_is_held,
     slow_counting_does_not_delay_the_response,
     the_tail_of_one_line_leaves_room_for_another_head,
@@ -49,7 +51,7 @@ async fn start_with_hold_budget(held_budget: u32, settings: Value) -> (InProcess
 }
 
 fn poll_request(guest: &Guest) -> ApiRequest {
-    ApiRequest::get(format!("{}?wait=20", entry_path(&guest.token)))
+    ApiRequest::get(format!("{}?wait=20", entry_path(&guest.token))).visitor(&guest.id)
 }
 
 /// Returns the number of held polls that the line counts.
@@ -156,7 +158,7 @@ async fn a_hold_is_released_before_its_response() {
     let (api, config) = start_with_hold_budget(10, fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     api.faults.delay("release_holds", Duration::from_millis(300));
-    let at_its_end = ApiRequest::get(format!("{}?wait=1", entry_path(&guest.token)));
+    let at_its_end = ApiRequest::get(format!("{}?wait=1", entry_path(&guest.token))).visitor(&guest.id);
     api.send(at_its_end).await.expect_status(200);
     assert_eq!(count_held_polls(&api, &config).await, 0, "at the end of its wait");
 
@@ -217,6 +219,20 @@ async fn only_one_poll_of_an_entry_is_held() {
     .await;
 }
 
+/// Tokens are no secret, so they must not use up the budget of the visitors.
+async fn tokens_alone_use_up_no_budget() {
+    let (api, config) = start_with_hold_budget(1, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    let (other, _) = enter_and_expect_created(&api).await;
+    let by_token = || ApiRequest::get(format!("{}?wait=20", entry_path(&other.token)));
+    for _ in 0..3 {
+        let response = timeout(Duration::from_secs(1), api.send(by_token())).await;
+        response.expect("answered at once").expect_status(200);
+    }
+    assert_eq!(api.faults.calls("take_hold"), 0);
+    hold_poll_until((&api, &config), &api.router, &guest, async { api.shut_down() }).await;
+}
+
 async fn without_a_count_no_poll_is_held() {
     let (api, config) = start_with_hold_budget(10, fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
@@ -233,7 +249,8 @@ async fn slow_counting_does_not_delay_the_response() {
     let (guest, _) = enter_and_expect_created(&api).await;
     api.faults.delay("take_hold", Duration::from_millis(600));
     let resource = "/queues/{queue}/entries/{token}";
-    let mut status = event("GET", resource, &json!({ "queue": QUEUE, "token": guest.token }));
+    let status = event("GET", resource, &json!({ "queue": QUEUE, "token": guest.token }));
+    let mut status = with_header(status, "X-Visitor-Id", &guest.id);
     status["multiValueQueryStringParameters"] = json!({ "wait": ["20"] });
     for limit_ms in [2_500, 1_800] {
         let since = Instant::now();
@@ -260,10 +277,12 @@ async fn the_tail_of_one_line_leaves_room_for_another_head() {
         tail.push(enter_and_expect_created(&api).await.0);
     }
     let enter_another = async || {
+        let visitor = new_visitor_id();
         let response = api
-            .send(ApiRequest::post(format!("/queues/{another}/entries")).visitor(&new_visitor_id()))
+            .send(ApiRequest::post(format!("/queues/{another}/entries")).visitor(&visitor))
             .await;
-        response.expect_status(201).text("token").to_owned()
+        let token = response.expect_status(201).text("token").to_owned();
+        ApiRequest::get(format!("/queues/{another}/entries/{token}?wait=20")).visitor(&visitor)
     };
     enter_another().await;
     let head = enter_another().await;
@@ -276,8 +295,7 @@ async fn the_tail_of_one_line_leaves_room_for_another_head() {
     })
     .await;
     wait_for_held_polls(&api, &config, 19).await;
-    let request = ApiRequest::get(format!("/queues/{another}/entries/{head}?wait=20"));
-    let head = tokio::spawn(send_owned(api.router.clone(), request));
+    let head = tokio::spawn(send_owned(api.router.clone(), head));
     wait_for_held_polls(&api, &config, 20).await;
     assert!(!head.is_finished());
     api.shut_down();

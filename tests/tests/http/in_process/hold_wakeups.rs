@@ -8,7 +8,9 @@ use tokio::time::Instant;
 use vestibule_api::config::ApiConfig;
 use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason};
 use vestibule_tests::{
-    in_process::{ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, entry_path, event, queue_id},
+    in_process::{
+        ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, entry_path, event, queue_id, with_header,
+    },
     waiting::wait_until,
 };
 
@@ -99,7 +101,7 @@ async fn an_eviction_ends_the_hold_of_that_entry_only() {
     let (evicted, _) = enter_and_expect_created(&api).await;
     let (other, _) = enter_and_expect_created(&api).await;
     let since = Instant::now();
-    let others = api.send(ApiRequest::get(format!("{}?wait=4", entry_path(&other.token))));
+    let others = api.send(ApiRequest::get(format!("{}?wait=4", entry_path(&other.token))).visitor(&other.id));
     let own = hold_poll_until(&api, poll_request(&evicted), async || {
         let id = evicted.token.parse().expect("a token");
         let departed = api.line.leave(&queue_id(), id, None, LeaveReason::Evict).await;
@@ -140,7 +142,9 @@ async fn changed_settings_end_the_hold() {
 async fn a_shutdown_ends_the_hold_with_the_current_status() {
     let api = start_full_queue(fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    let request = ApiRequest::get(entry_path(&guest.token)).header("prefer", "respond-async, wait=20");
+    let request = ApiRequest::get(entry_path(&guest.token))
+        .visitor(&guest.id)
+        .header("prefer", "respond-async, wait=20");
     let (response, after) = hold_poll_until(&api, request, async || api.shut_down()).await;
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     assert_eq!(response.number("position"), 1);
@@ -160,7 +164,8 @@ async fn a_hold_ends_before_the_function_does() {
     enter_and_expect_created(&api).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     let resource = "/queues/{queue}/entries/{token}";
-    let mut status = event("GET", resource, &json!({ "queue": QUEUE, "token": guest.token }));
+    let status = event("GET", resource, &json!({ "queue": QUEUE, "token": guest.token }));
+    let mut status = with_header(status, "X-Visitor-Id", &guest.id);
     status["multiValueQueryStringParameters"] = json!({ "wait": ["20"] });
     let limit = Duration::from_millis(2_500);
     let since = Instant::now();
@@ -184,9 +189,10 @@ async fn many_held_polls_together_call_the_line_once_a_second() {
         guests.push(enter_and_expect_created(&api).await.0);
     }
     let before = api.line_calls();
-    let polls = guests
-        .iter()
-        .map(|guest| api.send(ApiRequest::get(format!("{}?wait=3", entry_path(&guest.token)))));
+    let polls = guests.iter().map(|guest| {
+        let poll = ApiRequest::get(format!("{}?wait=3", entry_path(&guest.token)));
+        api.send(poll.visitor(&guest.id))
+    });
     for response in join_all(polls).await {
         assert_eq!(response.expect_status(200).text("state"), "waiting");
     }

@@ -3,21 +3,17 @@
 
 use serde_json::json;
 use tokio::{join, time::Instant};
-use uuid::Uuid;
 use vestibule_backup::Backup;
-use vestibule_domain::{
-    id::{EntryId, IdKey, Salt, Visitor},
-    record::EntryRecord,
-    state::EntryState,
-};
+use vestibule_domain::{id::EntryId, record::EntryRecord, state::EntryState};
 use vestibule_engine::flush::flush_journal;
 use vestibule_faults::Fault;
 use vestibule_line::{
     ClaimOutcome, EntryLine, LeaveOutcome, LeaveReason, QueueLine, ValidateOutcome, Validation,
 };
 use vestibule_tests::{
-    functions::root_key,
-    in_process::{ApiRequest, BOUND, InProcessApi, entry_path, local_config, queue_id, send_to},
+    in_process::{
+        ApiRequest, BOUND, InProcessApi, anonymous_visitor, entry_path, local_config, queue_id, send_to,
+    },
     waiting::wait_until,
 };
 
@@ -193,13 +189,11 @@ async fn an_unwritten_consumption_is_written_by_complete() {
 
 async fn an_unwritten_entry_is_written_by_entering_again() {
     let api = InProcessApi::start(json!({})).await;
-    let visitor = Uuid::new_v4();
-    let id = IdKey::derive_for_queue(&root_key(), &queue_id(), &Salt::new([1; 32]))
-        .entry_id(&Visitor::from_random(visitor));
+    let (visitor, id) = anonymous_visitor(1);
     api.line.enter(&queue_id(), id).await.expect("entered");
     assert_eq!(read_record(&api, id).await, None);
 
-    let again = api.send(ApiRequest::enter().visitor(&visitor.to_string())).await;
+    let again = api.send(ApiRequest::enter().visitor(&visitor)).await;
     again.expect_status(200);
     assert_eq!(again.text("token"), id.to_string());
     assert_eq!(

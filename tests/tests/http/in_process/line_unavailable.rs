@@ -190,7 +190,10 @@ async fn a_held_poll_is_answered_when_the_line_goes_down() {
     assert_eq!(response.body["degraded"], true);
     // While the line is unavailable, no poll is held, and polls do not call the line.
     let failed = api.faults.failed_calls();
-    let polls = (0..50).map(|_| api.send(ApiRequest::get(format!("{}?wait=20", entry_path(&guest.token)))));
+    let polls = (0..50).map(|_| {
+        let poll = ApiRequest::get(format!("{}?wait=20", entry_path(&guest.token)));
+        api.send(poll.visitor(&guest.id))
+    });
     for response in join_all(polls).await {
         assert_eq!(response.expect_status(200).body["degraded"], true);
     }

@@ -10,10 +10,10 @@ use tokio::{
     time::{Instant, advance, pause, resume, sleep},
 };
 use vestibule_api::config::ApiConfig;
+use vestibule_domain::id::EntryId;
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, LeaveReason};
-use vestibule_tests::{
-    in_process::{ApiRequest, InProcessApi, entry_path, local_config, queue_id},
-    lines::visitor,
+use vestibule_tests::in_process::{
+    ApiRequest, InProcessApi, anonymous_visitor, entry_path, local_config, queue_id,
 };
 
 use super::{enter_and_expect_created, start_full_queue};
@@ -181,7 +181,7 @@ async fn visitors(scene: Rc<Scene>, number: u64, mut rng: StdRng) {
 }
 
 async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
-    let id = visitor(number);
+    let (visitor, id) = anonymous_visitor(number);
     let place = entry_path(&id.to_string());
     let entered = scene.api.line.enter(&queue_id(), id).await.expect("entered");
     assert!(matches!(entered, EnterOutcome::Joined { .. }));
@@ -189,7 +189,7 @@ async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
         let wait = [0, 0, 3, 10][rng.random_range(0..4)];
         let response = scene
             .api
-            .send(ApiRequest::get(format!("{place}?wait={wait}")))
+            .send(ApiRequest::get(format!("{place}?wait={wait}")).visitor(&visitor))
             .await;
         scene.outcome.borrow_mut().polls += 1;
         match response.body["state"].as_str() {
@@ -200,7 +200,7 @@ async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
             }
             Some("ready") => {
                 sleep(Duration::from_millis(rng.random_range(0..=CLAIM_DELAY_MS))).await;
-                scene.claim(number).await;
+                scene.claim(id).await;
                 break;
             }
             // The visitor found room and is active at once.
@@ -230,8 +230,8 @@ impl Scene {
         outcome.surprised += u64::from(*self.lowered.borrow() > lowered);
     }
 
-    async fn claim(&self, number: u64) {
-        let claimed = self.api.line.claim(&queue_id(), visitor(number)).await;
+    async fn claim(&self, id: EntryId) {
+        let claimed = self.api.line.claim(&queue_id(), id).await;
         let mut outcome = self.outcome.borrow_mut();
         match claimed.expect("claim") {
             ClaimOutcome::Active { .. } => outcome.claimed += 1,

@@ -11,7 +11,11 @@ use vestibule_line::{JournalLine, JournalRecord};
 use vestibule_line_memory::QueueDump;
 use vestibule_tests::lines::visitor;
 
-use super::{JOURNAL_RECORDS_MAX, LinePair, to_text};
+use super::{
+    JOURNAL_RECORDS_MAX, LinePair,
+    invariants::{require_conservation, require_consistent_visits, require_counted_absent},
+    to_text,
+};
 use crate::operations::VISITORS;
 
 impl LinePair {
@@ -241,70 +245,6 @@ fn normalize_visit(text: String) -> String {
     match text.parse().ok().and_then(WaitScore::from_raw) {
         Some(place) => format!("{} 1", place.visit().number()),
         None => text,
-    }
-}
-
-/// `visits` holds exactly the entries that are ready, active or waiting again, with a step that fits their sets.
-fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), String> {
-    let ids = |set: &[(EntryId, u64)]| set.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>();
-    let with_steps = |steps: &[&str]| {
-        let visits = snapshot.visits.iter();
-        let has_step = |text: &str| steps.contains(&text.split(' ').nth(1).unwrap_or_default());
-        let fitting = visits.filter(|(_, text)| has_step(text));
-        fitting.map(|(id, _)| *id).collect::<BTreeSet<_>>()
-    };
-    let (ready, active, again) = (with_steps(&["1", "3"]), with_steps(&["4"]), with_steps(&["2"]));
-    let is_consistent = ready == ids(&snapshot.ready)
-        && active == ids(&snapshot.active)
-        && again.is_subset(&ids(&snapshot.waiting))
-        && ready.len() + active.len() + again.len() == snapshot.visits.len();
-    if is_consistent {
-        Ok(())
-    } else {
-        Err(format!("the visits do not fit the sets: {snapshot:?}"))
-    }
-}
-
-/// While presence is on, the absent entries of the only lane are those that were passed over and are not present. Each
-/// present entry waits.
-fn require_counted_absent(snapshot: &QueueDump) -> Result<(), String> {
-    let numbers = |text: &str| {
-        text.split(' ')
-            .filter_map(|n| n.parse().ok())
-            .collect::<Vec<u64>>()
-    };
-    let lane = snapshot.lanes.first().map(|(_, text)| numbers(text));
-    let (passed_through, absent) = lane.map_or((0, 0), |lane| (lane[1], lane[lane.len() - 1]));
-    let present: BTreeSet<_> = snapshot.present.iter().collect();
-    let waiting: BTreeSet<_> = snapshot.waiting.iter().collect();
-    let passed = waiting
-        .difference(&present)
-        .filter(|(_, place)| *place <= passed_through);
-    let is_on = snapshot.presence.contains_key("presence");
-    let expected = if is_on { passed.count() as u64 } else { 0 };
-    if absent == expected && present.is_subset(&waiting) {
-        Ok(())
-    } else {
-        Err(format!(
-            "{absent} entries count as absent, and {expected} are: {snapshot:?}"
-        ))
-    }
-}
-
-/// Each visit that began or went on is in a set, or was counted when it ended.
-fn require_conservation(snapshot: &QueueDump) -> Result<(), String> {
-    let total = |name: &str| snapshot.state.get(name).copied().unwrap_or_default();
-    let sum = |names: &[&str]| names.iter().map(|name| total(name)).sum::<i64>();
-    let sets = [&snapshot.waiting, &snapshot.ready, &snapshot.active];
-    let in_sets: usize = sets.iter().map(|set| set.len()).sum();
-    let begun = sum(&["entered", "returned"]);
-    let ended = sum(&["no_shows", "completed", "left", "evicted", "expired", "absences"]);
-    if usize::try_from(begun - ended) == Ok(in_sets) {
-        Ok(())
-    } else {
-        Err(format!(
-            "{begun} visits began, {ended} ended and {in_sets} go on: {snapshot:?}"
-        ))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A queue in memory and the same queue in Redis, on the same clock.
 
 mod compare;
+mod invariants;
 mod known_visits;
 
 use std::{collections::BTreeMap, fmt::Debug, time::Duration};

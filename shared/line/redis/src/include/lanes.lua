@@ -77,22 +77,17 @@ local function add_new_lanes(waiting, lanes)
   end
 end
 
--- Counts the absent entries of all lanes.
-local function count_absent(lanes)
-  local absent = 0
+local function sum_lanes(lanes, field)
+  local sum = 0
   for _, progress in pairs(lanes) do
-    absent = absent + progress.absent
+    sum = sum + progress[field]
   end
-  return absent
+  return sum
 end
 
--- Sums up how many entries of all lanes have gone ahead.
-local function sum_gone_ahead(lanes)
-  local gone_ahead = 0
-  for _, progress in pairs(lanes) do
-    gone_ahead = gone_ahead + progress.gone_ahead
-  end
-  return gone_ahead
+-- Counts the absent entries of all lanes.
+local function count_absent(lanes)
+  return sum_lanes(lanes, 'absent')
 end
 
 -- Counts the entries of a sorted set of places that are above `from` and not above `through`.

@@ -281,7 +281,7 @@ local function write_calls(keys, lanes, calls, clock, call_ms, absent_ms)
     local own = calls[lane]
     local last = redis.call('ZREVRANGEBYSCORE', keys.waiting, string.format('%.0f', find_lane_top(lane)),
       string.format('%.0f', find_lane_bottom(lane)), 'WITHSCORES', 'LIMIT', 0, 1)
-    -- Whoever enters behind the last entry was not called yet.
+    -- A visitor who enters behind the last entry was not called yet.
     local called_through = math.min(progress.check_in_through, tonumber(last[2] or progress.passed_through))
     add_mark(own.called, clock.ms, called_through, CALLED_MARK_MS, call_ms)
     add_mark(own.passed, clock.ms, progress.passed_through, math.floor(absent_ms / ABSENCE_MARKS), absent_ms)
