@@ -4,6 +4,7 @@ use std::{num::ParseIntError, path::PathBuf};
 
 use axum::http::Uri;
 use clap::Parser;
+use vestibule_api::config::Origins;
 
 use crate::error::StartError;
 
@@ -39,6 +40,11 @@ pub(crate) struct Cli {
     /// The port to listen on; 0 selects a free port and prints it
     #[arg(long, env = "PORT", default_value_t = DEFAULT_PORT, value_parser = parse_port)]
     pub port: u16,
+
+    /// The origins whose pages may call the API, separated by commas, for example the server of your front end,
+    /// `http://localhost:5173`; `*` for every origin, without cookies
+    #[arg(long, value_name = "ORIGIN", default_value = "")]
+    pub cors: Origins,
 
     /// The number of simulated visitors in the queue demo:1; 0 for none
     #[arg(long, value_name = "N", default_value_t = 12)]

@@ -25,7 +25,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     std::fs::create_dir_all(&cli.dir).map_err(|error| StartError::Folder(cli.dir.clone(), error))?;
     let keys = keys::load_or_create_keys(&cli.dir)?;
     let (backup, line) = (store::open_backup(cli).await?, store::open_line(cli).await?);
-    let config = api_config();
+    let config = api_config(cli);
     let policy = SettingsPolicy::from(&config);
     let promoter = Arc::new(Promoter::new(line.clone(), backup.clone(), policy));
     restore_queues(&promoter).await?;
@@ -52,8 +52,9 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
 }
 
 /// Only this machine can send requests. The routes therefore need no guard, and a queue may trust its callers.
-fn api_config() -> ApiConfig {
+fn api_config(cli: &Cli) -> ApiConfig {
     ApiConfig {
+        origins: cli.cors.clone(),
         service_routes: ServiceRoutes::Unguarded,
         local: true,
         ..ApiConfig::default()

@@ -1,7 +1,8 @@
 //! The requests that the runner answers, and those that it refuses.
 
+use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule_tests::template::read_web_scripts;
+use vestibule_tests::{runner::Runner, template::read_web_scripts};
 
 use crate::{start_runner, temporary_folder};
 
@@ -41,6 +42,29 @@ async fn commands_are_accepted_from_this_machine_only() {
             "{kind}"
         );
     }
+}
+
+/// A front end under development runs at another origin.
+#[tokio::test]
+async fn pages_of_the_given_origin_may_call_the_api() {
+    let dir = temporary_folder();
+    let arguments = ["--demo-visitors", "0", "--cors", "http://localhost:5173"];
+    let runner = Runner::start(dir.path(), &arguments).expect("the runner starts");
+    let preflight = async |origin: &str| {
+        let url = runner.url("/queues/demo:1/entries");
+        let request = runner.http().request(Method::OPTIONS, url);
+        let request = request.header("Origin", origin);
+        let answer = request
+            .header("Access-Control-Request-Method", "POST")
+            .header("Access-Control-Request-Headers", "content-type,x-visitor-id")
+            .send();
+        let answer = answer.await.expect("answered");
+        let allowed = answer.headers().get("access-control-allow-origin").cloned();
+        allowed.map(|origin| origin.to_str().expect("a text").to_owned())
+    };
+    let own = "http://localhost:5173";
+    assert_eq!(preflight(own).await.as_deref(), Some(own));
+    assert_eq!(preflight("http://localhost:5174").await, None);
 }
 
 #[tokio::test]

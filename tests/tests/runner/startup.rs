@@ -38,6 +38,18 @@ async fn key_files_are_readable_by_their_owner_only() {
     }
 }
 
+#[test]
+fn start_with_an_invalid_origin_names_the_option() {
+    let dir = temporary_folder();
+    let failed = Runner::start(dir.path(), &["--cors", "localhost:5173"]).expect_err("it must not start");
+    assert!(failed.stderr.contains("--cors"), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("such as https://shop.example"),
+        "{}",
+        failed.stderr
+    );
+}
+
 /// Asserts that the start failed with status 1 and one line of error output that contains `named`.
 fn assert_fails_with_one_line(started: Result<Runner, FailedStart>, named: &str) {
     let failed = started.expect_err("the runner must not start");

@@ -1,23 +1,13 @@
 //! The configuration of the HTTP API: origins, held polls, and how API Gateway guards the routes.
 
-use axum::http::HeaderValue;
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 use vestibule_engine::sync::SettingsPolicy;
 
-use super::ServiceCallers;
+use super::{Origins, ServiceCallers};
 
 /// The default name of a deployment. All processes that share a line are one deployment and use the
 /// same name.
 const DEFAULT_DEPLOYMENT: &str = "local";
-
-/// The origins whose pages may call the API from a browser (CORS).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origins {
-    /// The pages of every origin, without cookies.
-    Any,
-    /// The pages of these origins, with cookies. An empty list allows no page.
-    Listed(Vec<HeaderValue>),
-}
 
 /// How API Gateway guards the routes that visitors call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

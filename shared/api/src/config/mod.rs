@@ -2,12 +2,14 @@
 
 mod api_config;
 mod callers;
+mod origins;
 
 use vestibule_domain::id::RootKey;
 
 pub use self::{
-    api_config::{ApiConfig, Origins, ServiceRoutes, VisitorRoutes},
+    api_config::{ApiConfig, ServiceRoutes, VisitorRoutes},
     callers::ServiceCallers,
+    origins::{InvalidOrigins, Origins},
 };
 use crate::pass::PassSigner;
 

@@ -1,7 +1,8 @@
 //! What the environment says of the routes.
 
-use axum::http::HeaderValue;
-use vestibule_api::config::{ApiConfig, Origins, ServiceCallers, ServiceRoutes, VisitorRoutes};
+use vestibule_api::config::{
+    ApiConfig, InvalidOrigins, Origins, ServiceCallers, ServiceRoutes, VisitorRoutes,
+};
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 
 use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable};
@@ -50,38 +51,9 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
 
 fn read_origins(name: &'static str, vars: VariableLookup<'_>) -> Result<Origins, ConfigError> {
     let listed = vars(name).unwrap_or_default();
-    let listed: Vec<_> = listed
-        .split(',')
-        .map(str::trim)
-        .filter(|o| !o.is_empty())
-        .collect();
-    if listed == ["*"] {
-        return Ok(Origins::Any);
-    }
     listed
-        .into_iter()
-        .map(|origin| {
-            // A browser sends an origin as scheme, host and port, with nothing after them (RFC
-            // 6454, section 6.2).
-            let host = origin
-                .strip_prefix("https://")
-                .or_else(|| origin.strip_prefix("http://"));
-            match host {
-                Some(host) if !host.is_empty() && !host.contains(['/', '*', '?', '#', '@']) => {
-                    HeaderValue::from_str(origin).map_err(|_| invalid_origin(name))
-                }
-                _ => Err(invalid_origin(name)),
-            }
-        })
-        .collect::<Result<_, _>>()
-        .map(Origins::Listed)
-}
-
-fn invalid_origin(name: &'static str) -> ConfigError {
-    invalid_variable(
-        name,
-        "must be * or a comma-separated list of origins such as https://shop.example",
-    )
+        .parse()
+        .map_err(|error: InvalidOrigins| invalid_variable(name, error.to_string()))
 }
 
 fn read_held_polls_max(name: &'static str, vars: VariableLookup<'_>) -> Result<u32, ConfigError> {
