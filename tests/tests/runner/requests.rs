@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule_tests::{runner::Runner, template::read_web_scripts};
+use vestibule_tests::{runner::Runner, template::read_text};
 
 use crate::{start_runner, temporary_folder};
 
@@ -128,7 +128,12 @@ async fn waiting_page_and_its_files_are_served() {
     assert!(kind.starts_with("text/html"), "{kind}");
     let (found, text) = get("/style.css").await;
     assert!(found.starts_with("text/css") && !text.is_empty(), "{found}");
-    for (name, script) in read_web_scripts() {
+    for (name, path) in [
+        ("page.js", "web/page.js"),
+        ("vestibule.js", "web/client/dist/vestibule.js"),
+        ("element.js", "web/client/dist/element.js"),
+    ] {
+        let script = read_text(path);
         let (found, text) = get(&format!("/{name}")).await;
         assert!(
             found.starts_with("text/javascript") && text == script,
