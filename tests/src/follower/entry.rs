@@ -92,3 +92,11 @@ pub(super) fn backoff_bound_ms(entry: Option<&EntryAnswer>) -> f64 {
     });
     share_ms.clamp(BACKOFF_MS_BOUND_MIN, BACKOFF_MS_BOUND_MAX)
 }
+
+/// The shortest time until a follower repeats a status request that failed, in milliseconds.
+pub(super) fn failed_pause_ms(entry: Option<&EntryAnswer>) -> f64 {
+    let waiting = entry.filter(|entry| entry.state == "waiting");
+    waiting.map_or(0.0, |entry| {
+        (1.0 - BACKOFF_SHARE_OF_INTERVAL) * entry.retry_after_ms
+    })
+}

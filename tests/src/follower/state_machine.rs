@@ -6,7 +6,7 @@ use super::{
     backoff_ms,
     document::{Document, estimate, is_near_boundary, refresh_bounds_ms, refresh_ms},
     document_reader::DocumentReader,
-    entry::{EntryAnswer, WaitRange, backoff_bound_ms},
+    entry::{EntryAnswer, WaitRange, backoff_bound_ms, failed_pause_ms},
 };
 
 /// The wait after a refused claim, in milliseconds, if the server sets none.
@@ -159,7 +159,8 @@ impl Follower {
             return;
         }
         let bound_ms = backoff_bound_ms(self.entry.as_ref());
-        self.retry_at_ms = now_ms + backoff_ms(failure.retry_after_ms, self.failures, bound_ms);
+        let pause_ms = failure.retry_after_ms.max(failed_pause_ms(self.entry.as_ref()));
+        self.retry_at_ms = now_ms + backoff_ms(pause_ms, self.failures, bound_ms);
         self.failures += 1;
         let is_near = |entry| is_near_boundary(entry, self.shown_position(), self.reader.newest.as_deref());
         if self.is_far() && !self.entry.as_ref().is_some_and(is_near) {

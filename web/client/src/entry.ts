@@ -44,6 +44,14 @@ export function backoffBoundMs(entry: EntryAnswer | null): number {
 }
 
 /**
+ * The shortest time in milliseconds until the client repeats a status request that failed. An outage must not make the
+ * line ask more often than before. Together with the random part this is at most `retry_after_ms`, so it costs no turn.
+ */
+export function failedPauseMs(entry: EntryAnswer | null): number {
+  return entry?.state === "waiting" ? (1 - BACKOFF_SHARE_OF_INTERVAL) * (entry.retry_after_ms ?? 0) : 0;
+}
+
+/**
  * The milliseconds from the answer to the end of its state: to claim, until the session ends, or in which the place of
  * a missed turn is kept. `NaN` if the state has no end.
  */

@@ -259,7 +259,8 @@ export class Follower {
     } else if (problem.isRetryable || (this.token && !isRefused)) {
       // A visitor with a place goes on, whatever a proxy answers: only the server ends the visit, by its codes.
       const boundMs = entries.backoffBoundMs(this.entry);
-      this.#retryAtMs = nowMs + backoffMs(retryAfterMs ?? 0, this.#failures++, boundMs, this.#random());
+      const pauseMs = Math.max(retryAfterMs ?? 0, entries.failedPauseMs(this.entry));
+      this.#retryAtMs = nowMs + backoffMs(pauseMs, this.#failures++, boundMs, this.#random());
       // Far from the head the place is kept, and after an outage a whole line must not come back at once.
       if (entries.isFarFromHead(this.entry) && !this.#isNearBoundary(this.entry)) this.#askedAtMs = nowMs;
     } else {

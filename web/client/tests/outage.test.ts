@@ -176,9 +176,12 @@ test("the jitter of a retry is at most a fifth of claim_seconds", () => {
   const follower = joinedFollower(bareEntry({ retry_after_ms: 20_000 }), () => 0.999_999);
   for (const [failures, bound] of [1_000, 2_000, 4_000, 6_000, 6_000].entries()) {
     const nowMs = 100_000 * (failures + 1);
-    assert.equal(receiveFailure(follower, "status", unavailable(10_000), nowMs), true);
-    assertNextRounded(follower, "status", nowMs + 10_000 + bound);
+    assert.equal(receiveFailure(follower, "status", unavailable(2_000), nowMs), true);
+    // 70 % of the interval at least, so that the outage does not make the line ask more often than before.
+    assertNextRounded(follower, "status", nowMs + 14_000 + bound);
   }
+  receiveFailure(follower, "status", unavailable(18_000), 600_000);
+  assertNextRounded(follower, "status", 624_000);
   assert.equal(follower.stateAt(0).problem !== null, true);
   receiveEntry(follower, bareEntry(), 600_000);
   assert.equal(follower.stateAt(600_000).problem === null, true);

@@ -169,9 +169,9 @@ test("waking asks at once, unless an answer has just come", () => {
 test("waking respects a backoff, and a network that is back ends it", () => {
   const follower = joinedFollower(nearEntry());
   for (let n = 0; n < 4; n++) receiveFailure(follower, "status", noAnswer(), 5_000);
-  assertNext(follower, "status", 6_000);
+  assertNext(follower, "status", 9_500);
   follower.wake(5_100, false);
-  assertNext(follower, "status", 6_000);
+  assertNext(follower, "status", 9_500);
   assert.equal(follower.wake(5_200, true), true);
   assertNext(follower, "status", 5_700);
   receiveFailure(follower, "status", refusal(503, "unavailable", 30_000), 5_700);
