@@ -6,6 +6,7 @@
 #   infra/client.sh build    the bundles in web/client/dist, which are committed, and the declarations
 #   infra/client.sh check    the types of the sources, the tests and the samples in the documents, by `tsc --strict`
 #   infra/client.sh test     the unit tests, the sizes of the bundles, and whether they are those of the sources
+#   infra/client.sh crowd    a thousand clients against the runner, with an outage of a minute; takes six minutes
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -45,8 +46,13 @@ case ${1:-} in
     "$node" "$folder/build.mjs" --tests
     "$node" --enable-source-maps --test "$folder"/build/*.test.js "$folder"/tests/*.test.mjs
     ;;
+  crowd)
+    cargo build --locked --package vestibule-local
+    VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local \
+      "$node" --test --test-reporter spec "$folder/tests/crowd.mjs"
+    ;;
   *)
-    echo "usage: infra/client.sh build|check|test" >&2
+    echo "usage: infra/client.sh build|check|test|crowd" >&2
     exit 2
     ;;
 esac
