@@ -13,12 +13,16 @@ use vestibule_domain::{
 };
 use vestibule_line::{
     ClaimOutcome, ConfigureOutcome, Cursor, EnterOutcome, EntryLookup, JoinKind, JournalLimits,
-    JournalRecord, LeaveOutcome, LeaveReason, Line, NotFound, Promotion, QueueView,
+    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, NotFound, Promotion, QueueView,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
 use super::{Backend, ManualClock, configuration, fresh_queue, tick_order, visitor};
+
+/// How often a visitor of a crowd enters until Redis answers in time. A busy machine stalls it for longer than a
+/// command may take.
+const ENTER_ATTEMPTS_MAX: u32 = 10;
 
 /// A line under test, of which several callers can have a handle with a clock of their own.
 #[derive(Clone)]
@@ -183,10 +187,24 @@ impl Subject {
     pub async fn line_up(&mut self, visitors: impl IntoIterator<Item = u64>) {
         self.change_settings(|settings| settings.paused = true).await;
         for number in visitors {
-            let place = self.enter(visitor(number)).await;
+            let place = self.enter_repeatedly(visitor(number)).await;
             assert_eq!(place.status.state(), EntryState::Waiting, "visitor {number}");
         }
         self.change_settings(|settings| settings.paused = false).await;
+    }
+
+    /// Enters as a client does: if Redis did not answer in time, it enters again.
+    async fn enter_repeatedly(&self, id: EntryId) -> JoinedEntry {
+        for _ in 1..ENTER_ATTEMPTS_MAX {
+            match self.line.enter(&self.queue, id).await {
+                Ok(EnterOutcome::Joined { kind, status, change }) => {
+                    return JoinedEntry { kind, status, change };
+                }
+                Err(LineError::Unavailable(_)) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        self.enter(id).await
     }
 
     /// Runs one tick of the promoter.

@@ -22,6 +22,7 @@ const STYLE = `
 }
 :host([hidden]), [hidden] { display: none !important }
 h2, p { margin: 0 0 .5em }
+button { margin: 0 .2em }
 [part=number] { color: var(--vestibule-accent, #2457d6); font-size: 3em; font-weight: 700; line-height: 1.2 }
 [part=hint] { color: var(--vestibule-soft, #5a6478) }
 button {
@@ -34,9 +35,25 @@ button {
   cursor: pointer;
 }`;
 
-const TEMPLATE = `<div aria-live=polite><h2 part=headline></h2><p part=message></p><p part=hint></p></div>
-<p part=number></p><p part=wait></p>
-<button part=claim>Enter now</button> <button part=leave>Leave the line</button><button part=join>Join the line</button>`;
+// The parts in their order. The text of the first three is read out when it changes.
+const SPOKEN_PARTS = [["h2", "headline"], ["p", "message"], ["p", "hint"]] as const;
+const OTHER_PARTS = [
+  ["p", "number"],
+  ["p", "wait"],
+  ["button", "claim", "Enter now"],
+  ["button", "leave", "Leave the line"],
+  ["button", "join", "Join the line"],
+] as const;
+
+// A page may forbid text that is parsed as HTML (Trusted Types), so each part is created by itself.
+function createParts(parts: readonly (readonly [tag: string, part: string, text?: string])[]): HTMLElement[] {
+  return parts.map(([tag, part, text = ""]) => {
+    const element = document.createElement(tag);
+    element.setAttribute("part", part);
+    element.textContent = text;
+    return element;
+  });
+}
 
 const COUNTDOWN_MS = 250;
 
@@ -53,7 +70,10 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   connectedCallback(): void {
     if (!this.#root) {
       this.#root = this.attachShadow({ mode: "open" });
-      this.#root.innerHTML = TEMPLATE;
+      const spoken = document.createElement("div");
+      spoken.setAttribute("aria-live", "polite");
+      spoken.append(...createParts(SPOKEN_PARTS));
+      this.#root.append(spoken, ...createParts(OTHER_PARTS));
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(STYLE);
       // A policy that forbids inline styles allows this.
