@@ -48,6 +48,7 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   /** The place, while the element is in the page. */
   place: Place | undefined;
   #root: ShadowRoot | undefined;
+  #tabs: BroadcastChannel | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   connectedCallback(): void {
@@ -60,14 +61,21 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
       this.#root.adoptedStyleSheets = [sheet];
       this.#part("claim").onclick = () => void this.place?.claim();
       this.#part("leave").onclick = () => void this.place?.leave();
-      this.#part("join").onclick = () => this.#join();
+      this.#part("join").onclick = () => {
+        this.#join();
+        this.#tabs?.postMessage(0);
+      };
     }
+    // To join again in one tab is for all tabs of the visitor.
+    this.#tabs = new BroadcastChannel(`vestibule:${this.getAttribute("queue")}`);
+    this.#tabs.onmessage = () => this.#part("join").hidden || this.#join();
     this.#timer = setInterval(() => this.#showNumber(), COUNTDOWN_MS);
     this.#join();
   }
 
   disconnectedCallback(): void {
     clearInterval(this.#timer);
+    this.#tabs?.close();
     this.#end();
   }
 
