@@ -15,18 +15,6 @@ source infra/tools.sh
 
 folder=web/client
 node=$(need_node)
-npm=$(need_npm)
-
-# Installs the packages once for each lock file.
-install_packages() {
-  local installed=$folder/node_modules/.vestibule-lock
-  if cmp -s "$folder/package-lock.json" "$installed"; then return; fi
-  say "installing the packages of $folder"
-  # No package may run a script of its own. The command runs in the folder, because npm reads its settings there.
-  (cd "$folder" && with_retries "$node" "$npm" ci --ignore-scripts --no-audit --no-fund >&2) ||
-    fail "npm could not install the packages of $folder. See its message above."
-  cp "$folder/package-lock.json" "$installed"
-}
 
 # The samples use the declarations, as a developer who installs the package does.
 check_types() {
@@ -38,7 +26,7 @@ check_types() {
   done
 }
 
-install_packages
+install_packages "$folder"
 case ${1:-} in
   build) "$node" "$folder/build.mjs" ;;
   check) check_types ;;
