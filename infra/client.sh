@@ -4,7 +4,8 @@
 # web/client/package-lock.json.
 #
 #   infra/client.sh build    the bundles in web/client/dist, which are committed, and the declarations
-#   infra/client.sh check    the types of the sources, the tests and the samples in the documents, by `tsc --strict`
+#   infra/client.sh check    the types of the sources, the tests, the browser tests and the samples in the documents, by
+#                            `tsc --strict`
 #   infra/client.sh test     the unit tests, the sizes of the bundles, and whether they are those of the sources
 #   infra/client.sh crowd    a thousand clients against the runner, with an outage of a minute; takes six minutes
 set -euo pipefail
@@ -21,8 +22,9 @@ check_types() {
   local project
   "$node" "$folder/build.mjs" --types
   "$node" "$folder/samples.mjs"
-  for project in . tests build/samples; do
-    "$node" "$folder/node_modules/typescript/bin/tsc" --project "$folder/$project"
+  install_packages tests/browser
+  for project in "$folder" "$folder/tests" "$folder/build/samples" tests/browser; do
+    "$node" "$folder/node_modules/typescript/bin/tsc" --project "$project"
   done
 }
 
