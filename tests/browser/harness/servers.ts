@@ -94,7 +94,8 @@ async function fillTemplate(folder: string, port: number, runnerPort: number): P
     CONNECTIONS: String(CONNECTIONS),
   };
   const template = await readFile(join(root, "infra/nginx.conf.template"), "utf8");
-  return template.replace(/@([A-Z]+)@/g, (_, name: string) => values[name] ?? "");
+  // A test that stops the runner makes nginx log each refused connection.
+  return template.replace("stderr warn", "stderr crit").replace(/@([A-Z]+)@/g, (_, name: string) => values[name] ?? "");
 }
 
 // The pages of these tests, beside the bundles of the library as they are built now.

@@ -1,6 +1,13 @@
 // The fixtures: each worker has its servers, and each test a fresh queue.
 
-import { test as base, chromium, expect, type BrowserContext } from "@playwright/test";
+import {
+  test as base,
+  chromium,
+  expect,
+  type BrowserContext,
+  type ConsoleMessage,
+  type WebError,
+} from "@playwright/test";
 
 import { BOUND_MS, chromiumOptions } from "./chromium.js";
 import { findFreePorts } from "./processes.js";
@@ -26,8 +33,8 @@ interface TestFixtures {
   traffic: Traffic;
   /** An empty window. Tests of one worker share its storage, so each uses its own queue. */
   tabs: BrowserContext;
-  /** Fails a test whose page throws or violates its policy. */
-  pageErrors: string[];
+  /** The requests of the pages of `tabs`. */
+  tabsTraffic: Traffic;
 }
 
 export const test = base.extend<TestFixtures, WorkerFixtures>({
@@ -58,33 +65,41 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     await use(new TestQueue(servers.runner, `test:${info.testId}`));
   },
 
+  context: async ({ context }, use) => {
+    await withoutErrors(context, use);
+  },
+
   traffic: async ({ context, queue }, use) => {
-    await use(new Traffic(context, queue.id));
+    await withTraffic(context, queue, use);
   },
 
   tabs: async ({ window }, use) => {
-    await use(window);
+    await withoutErrors(window, use);
     await window.unrouteAll({ behavior: "ignoreErrors" });
     await Promise.all(window.pages().map((page) => page.close()));
   },
 
-  pageErrors: [
-    async ({ context }, use) => {
-      const errors = collectErrors(context);
-      await use(errors);
-      expect(errors, "errors of the page").toEqual([]);
-    },
-    { auto: true },
-  ],
+  tabsTraffic: async ({ tabs, queue }, use) => {
+    await withTraffic(tabs, queue, use);
+  },
 });
 
-/** Collects the exceptions of the pages of a context, and what violates their policy. Failed requests do not count. */
-export function collectErrors(context: BrowserContext): string[] {
+async function withTraffic(context: BrowserContext, queue: TestQueue, use: (traffic: Traffic) => Promise<void>) {
+  const traffic = new Traffic(context, queue.id);
+  await use(traffic);
+  traffic.close();
+}
+
+// Fails a test whose page throws or violates its policy. Failed requests do not count.
+async function withoutErrors(context: BrowserContext, use: (context: BrowserContext) => Promise<void>) {
   const errors: string[] = [];
-  context.on("weberror", (webError) => errors.push(webError.error().message));
-  context.on("console", (message) => {
+  const takeError = (webError: WebError) => errors.push(webError.error().message);
+  const takeMessage = (message: ConsoleMessage) => {
     const isOfNetwork = /Failed to load resource|blocked by CORS policy/.test(message.text());
     if (message.type() === "error" && !isOfNetwork) errors.push(message.text());
-  });
-  return errors;
+  };
+  context.on("weberror", takeError).on("console", takeMessage);
+  await use(context);
+  context.off("weberror", takeError).off("console", takeMessage);
+  expect(errors, "errors of the page").toEqual([]);
 }

@@ -55,7 +55,12 @@ export class Traffic {
   constructor(context: BrowserContext, queue: string) {
     this.#context = context;
     this.#path = `/queues/${queue}`;
-    context.on("requestfinished", (request) => void this.#record(request));
+    context.on("requestfinished", this.#record);
+  }
+
+  /** Stops recording. */
+  close(): void {
+    this.#context.off("requestfinished", this.#record);
   }
 
   /** The calls of one kind. */
@@ -91,7 +96,8 @@ export class Traffic {
     this.#isAltered = true;
     await this.#context.route(
       (url) => this.#isOfQueue(url),
-      (route) => this.#answer(route).catch(() => {}), // The page may be closed by now.
+      // The server may be down, and the page may be closed by now.
+      (route) => this.#answer(route).catch(() => route.abort("connectionfailed").catch(() => {})),
     );
   }
 
@@ -129,7 +135,7 @@ export class Traffic {
     await route.fulfill({ status: call.status, headers: call.headers, body });
   }
 
-  async #record(request: Request): Promise<void> {
+  readonly #record = async (request: Request): Promise<void> => {
     if (this.#isAltered || !this.#isOfQueue(new URL(request.url()))) return;
     const call = startCall(request);
     const response = await request.response();
@@ -139,7 +145,7 @@ export class Traffic {
     call.body = parse(await response.text().catch(() => ""));
     call.headers = response.headers();
     this.calls.push(call);
-  }
+  };
 }
 
 function startCall(request: Request): Call {

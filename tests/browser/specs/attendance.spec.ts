@@ -3,7 +3,6 @@
 import { ONE_AT_A_TIME } from "../harness/queue.js";
 import { LibraryPage } from "../harness/library_page.js";
 import { expect, test } from "../harness/test.js";
-import { Traffic } from "../harness/traffic.js";
 
 test("visible tab without input does not start the session", async ({ page, servers, queue, traffic }) => {
   await queue.open(ONE_AT_A_TIME);
@@ -33,10 +32,9 @@ test("visitor who uses the page is let in at once", async ({ page, servers, queu
   expect(traffic.ofKind("claim")).toHaveLength(1);
 });
 
-test("hidden tab checks in and does not claim", async ({ tabs, servers, queue }) => {
-  const traffic = new Traffic(tabs, queue.id);
+test("hidden tab checks in and does not claim", async ({ tabs, servers, queue, tabsTraffic }) => {
   await queue.open(ONE_AT_A_TIME);
-  await traffic.shortenPolls();
+  await tabsTraffic.shortenPolls();
   const options = { queue: queue.id, base: servers.base };
   const library = await LibraryPage.open(await tabs.newPage(), servers.site, options);
   await library.untilPosition(1);
@@ -44,14 +42,14 @@ test("hidden tab checks in and does not claim", async ({ tabs, servers, queue })
   await tabs.newPage();
   await library.untilVisibility("hidden");
   // Each poll of the owner is a check-in.
-  const polls = await traffic.untilMore(3, "status");
+  const polls = await tabsTraffic.untilMore(3, "status");
   expect(polls.map(({ status }) => status)).toEqual(polls.map(() => 200));
 
   await queue.completeActive();
   await library.untilStatus("ready");
-  await traffic.untilAnswered(3, "status", "state", "ready");
-  expect(traffic.ofKind("claim")).toEqual([]);
-  expect(await queue.readStatus(traffic.token)).toMatchObject({ state: "ready" });
+  await tabsTraffic.untilAnswered(3, "status", "state", "ready");
+  expect(tabsTraffic.ofKind("claim")).toEqual([]);
+  expect(await queue.readStatus(tabsTraffic.token)).toMatchObject({ state: "ready" });
 
   await library.page.bringToFront();
   await library.untilVisibility("visible");

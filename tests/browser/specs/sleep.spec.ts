@@ -3,7 +3,6 @@
 import { FULL, ONE_AT_A_TIME, TWO_TURNS } from "../harness/queue.js";
 import { LibraryPage } from "../harness/library_page.js";
 import { expect, test } from "../harness/test.js";
-import { Traffic } from "../harness/traffic.js";
 
 const MINUTE_MS = 60_000;
 
@@ -45,14 +44,13 @@ test("a turn that came while the clock stood still is taken", async ({ page, ser
   await library.untilStatus("active");
 });
 
-test("frozen tab that misses its turn gets the old place back", async ({ tabs, servers, queue }) => {
-  const traffic = new Traffic(tabs, queue.id);
+test("frozen tab that misses its turn gets the old place back", async ({ tabs, servers, queue, tabsTraffic }) => {
   await queue.open(TWO_TURNS);
   const options = { queue: queue.id, base: servers.base };
   const library = await LibraryPage.open(await tabs.newPage(), servers.site, options);
   await library.untilPosition(1);
-  await expect.poll(() => traffic.ofKind("enter").length).toBe(1);
-  const { token } = traffic;
+  await expect.poll(() => tabsTraffic.ofKind("enter").length).toBe(1);
+  const { token } = tabsTraffic;
   await queue.enter();
   const session = await tabs.newCDPSession(library.page);
   await session.send("Page.setWebLifecycleState", { state: "frozen" });
