@@ -48,6 +48,7 @@ async function startOnFreePorts(): Promise<Servers | undefined> {
   const program = process.env["VESTIBULE_LOCAL_BIN"] ?? join(root, "target/debug/vestibule-local");
   let runnerPort = 0;
   let runner: ServerProcess | undefined;
+  let nginx: ServerProcess | undefined;
 
   const startRunner = async (): Promise<void> => {
     const dir = ["--dir", join(folder, "runner"), "--port", String(runnerPort)];
@@ -60,22 +61,28 @@ async function startOnFreePorts(): Promise<Servers | undefined> {
     runner = undefined;
   };
 
-  await startRunner();
-  await writeFile(join(folder, "nginx.conf"), await fillTemplate(folder, port, runnerPort));
-  await writeFile(join(folder, "site.server"), describeSite(sitePort));
-  const nginx = new ServerProcess(process.env["VESTIBULE_NGINX"] ?? "nginx", [
-    ...["-p", folder, "-c", join(folder, "nginx.conf")],
+  // Returns whether nginx listens.
+  const startNginx = async (): Promise<boolean> => {
+    await writeFile(join(folder, "nginx.conf"), await fillTemplate(folder, port, runnerPort));
+    await writeFile(join(folder, "site.server"), describeSite(sitePort));
     // Before it has read its configuration, nginx would write to the log of the system.
-    ...["-e", "stderr"],
-  ]);
+    const options = ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"];
+    nginx = new ServerProcess(process.env["VESTIBULE_NGINX"] ?? "nginx", options);
+    return nginx.waitUntilListening(port);
+  };
   const stop = async (): Promise<void> => {
-    await Promise.all([killRunner(), nginx.stop()]);
+    await Promise.all([killRunner(), nginx?.stop()]);
     await rm(folder, { recursive: true });
   };
-  if (!(await nginx.waitUntilListening(port))) {
-    await stop();
-    return undefined;
+
+  let isListening = false;
+  try {
+    await startRunner();
+    isListening = await startNginx();
+  } finally {
+    if (!isListening) await stop();
   }
+  if (!isListening) return undefined;
   return {
     base: `http://127.0.0.1:${port}`,
     site,
