@@ -8,7 +8,6 @@
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
 #   need_node        prints the path of a Node.js that can run the tests of the client library
-#   need_npm         prints the path of the npm-cli.js that belongs to that Node.js, which runs it
 #   install_packages FOLDER  the npm packages of the lock file in FOLDER
 #   need_python      prints the path of a Python that can create virtual environments
 #   need_valkey      prints the path of a valkey-server
@@ -267,15 +266,9 @@ need_node() {
   fail "$NODE_PACKAGE has no Node.js that runs on $(uname -sm). Install Node.js $NODE_MINIMUM or newer, and run this again."
 }
 
-# npm is installed beside Node.js.
+# Prints the path of the npm-cli.js that belongs to a Node.js, which runs it: npm is installed beside Node.js.
 find_npm() { # NODE
   "$1" -p 'require("path").join(fs.realpathSync(process.execPath), "../../lib/node_modules/npm/bin/npm-cli.js")'
-}
-
-need_npm() {
-  local node
-  node=$(need_node) || exit 1
-  find_npm "$node"
 }
 
 # Installs the packages of FOLDER/package-lock.json, once for each lock file.
