@@ -4,7 +4,8 @@
 # web/client/package-lock.json.
 #
 #   infra/client.sh build    the bundles in web/client/dist, which are committed, and the declarations
-#   infra/client.sh check    the types of the sources, the tests and the samples in the documents, by `tsc --strict`
+#   infra/client.sh check    the types of the sources, the tests, the browser tests and the samples in the documents, by
+#                            `tsc --strict`
 #   infra/client.sh test     the unit tests, the sizes of the bundles, and whether they are those of the sources
 #   infra/client.sh crowd    a thousand clients against the runner, with an outage of a minute; takes six minutes
 set -euo pipefail
@@ -15,30 +16,19 @@ source infra/tools.sh
 
 folder=web/client
 node=$(need_node)
-npm=$(need_npm)
-
-# Installs the packages once for each lock file.
-install_packages() {
-  local installed=$folder/node_modules/.vestibule-lock
-  if cmp -s "$folder/package-lock.json" "$installed"; then return; fi
-  say "installing the packages of $folder"
-  # No package may run a script of its own. The command runs in the folder, because npm reads its settings there.
-  (cd "$folder" && with_retries "$node" "$npm" ci --ignore-scripts --no-audit --no-fund >&2) ||
-    fail "npm could not install the packages of $folder. See its message above."
-  cp "$folder/package-lock.json" "$installed"
-}
 
 # The samples use the declarations, as a developer who installs the package does.
 check_types() {
   local project
   "$node" "$folder/build.mjs" --types
   "$node" "$folder/samples.mjs"
-  for project in . tests build/samples; do
-    "$node" "$folder/node_modules/typescript/bin/tsc" --project "$folder/$project"
+  install_packages tests/browser
+  for project in "$folder" "$folder/tests" "$folder/build/samples" tests/browser; do
+    "$node" "$folder/node_modules/typescript/bin/tsc" --project "$project"
   done
 }
 
-install_packages
+install_packages "$folder"
 case ${1:-} in
   build) "$node" "$folder/build.mjs" ;;
   check) check_types ;;

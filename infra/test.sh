@@ -2,7 +2,8 @@
 #
 # Runs every test against real servers, and installs what is missing. Arguments go to the test runner:
 #
-#   infra/test.sh                     everything but the long tests (.config/nextest.toml says which are long)
+#   infra/test.sh                     everything but the long tests (.config/nextest.toml says which are long), and the
+#                                     tests in a browser
 #   infra/test.sh --profile long      only the long tests
 #   infra/test.sh -E 'test(claim)'    the tests that match a nextest filter
 set -euo pipefail
@@ -20,6 +21,7 @@ VESTIBULE_CHROMIUM=$(need_chromium)
 export VESTIBULE_CHROMIUM
 VESTIBULE_NGINX=$(need_nginx)
 export VESTIBULE_NGINX
+install_packages tests/browser
 
 # The tests of the client library and the documentation tests run first. They need no server, and the summary of the
 # suites is then the end of the output.
@@ -42,6 +44,9 @@ fi
 cargo build --locked --package vestibule-local --package functions
 export VESTIBULE_FUNCTIONS_DIR=${CARGO_TARGET_DIR:-$root/target}/debug
 export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local
+
+# Arguments choose among the suites below. The browser tests are none of them.
+if (($# == 0)); then infra/browser.sh; fi
 
 # Most tests wait for a clock most of their time, so more of them run at once than there are cores.
 export NEXTEST_TEST_THREADS=${NEXTEST_TEST_THREADS:-$(($(nproc) * 3 / 2))}

@@ -8,7 +8,7 @@
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
 #   need_node        prints the path of a Node.js that can run the tests of the client library
-#   need_npm         prints the path of the npm-cli.js that belongs to that Node.js, which runs it
+#   install_packages FOLDER  the npm packages of the lock file in FOLDER
 #   need_python      prints the path of a Python that can create virtual environments
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
@@ -266,15 +266,22 @@ need_node() {
   fail "$NODE_PACKAGE has no Node.js that runs on $(uname -sm). Install Node.js $NODE_MINIMUM or newer, and run this again."
 }
 
-# npm is installed beside Node.js.
+# Prints the path of the npm-cli.js that belongs to a Node.js, which runs it: npm is installed beside Node.js.
 find_npm() { # NODE
   "$1" -p 'require("path").join(fs.realpathSync(process.execPath), "../../lib/node_modules/npm/bin/npm-cli.js")'
 }
 
-need_npm() {
-  local node
+# Installs the packages of FOLDER/package-lock.json, once for each lock file.
+install_packages() { # FOLDER
+  local node npm installed=$1/node_modules/.vestibule-lock
+  if cmp -s "$1/package-lock.json" "$installed"; then return; fi
   node=$(need_node) || exit 1
-  find_npm "$node"
+  npm=$(find_npm "$node") || exit 1
+  say "installing the packages of $1"
+  # No package may run a script of its own. The command runs in the folder, because npm reads its settings there.
+  (cd "$1" && with_retries "$node" "$npm" ci --ignore-scripts --no-audit --no-fund >&2) ||
+    fail "npm could not install the packages of $1. See its message above."
+  cp "$1/package-lock.json" "$installed"
 }
 
 # Accepts the pinned version only, because lints change between versions and deny.toml is written for this one.

@@ -11,6 +11,8 @@ let place;
 let isLeaving = false;
 let isRedirected = false;
 let announcedAtMs = -Infinity;
+// The other tabs of the visitor. A place that has ended stays so, and to join again in one tab is for all of them.
+const tabs = globalThis.BroadcastChannel ? new BroadcastChannel(`vestibule-page:${queue}`) : undefined;
 
 // Why the line may stand still although the queue is not paused.
 const FAULTS = ["clock", "journal"];
@@ -161,7 +163,11 @@ async function leave() {
 
 part("claim").addEventListener("click", () => place.claim());
 part("leave").addEventListener("click", leave);
-part("join").addEventListener("click", join);
+part("join").addEventListener("click", () => {
+  join();
+  tabs?.postMessage("joined");
+});
+tabs?.addEventListener("message", () => part("join").hidden || join());
 
 setText("queue", queue);
 join();

@@ -18,11 +18,10 @@ export class Attendance {
     this.#isAutomatic = isAutomatic;
   }
 
-  /** The page was shown or hidden. A visitor who shows a page has just chosen it, so this counts as input. */
+  /** The page was shown or hidden. That is no input: a browser also shows pages whose visitor is away. */
   changeVisibility(isVisible: boolean, nowMs: number): void {
     this.isVisible = isVisible;
-    this.isConfirmed &&= isVisible;
-    if (isVisible) this.addInput(nowMs);
+    this.isConfirmed = isVisible && (this.isConfirmed || this.#isAttended(nowMs));
   }
 
   /** The visitor has moved, typed or touched. `Infinity` counts for ever. */
@@ -33,6 +32,10 @@ export class Attendance {
 
   /** The turn has come. Earlier input confirms it only if it is recent. */
   startTurn(nowMs: number): void {
-    this.isConfirmed = this.#isAutomatic && this.isVisible && nowMs - this.#inputAtMs <= INPUT_MS;
+    this.isConfirmed = this.#isAttended(nowMs);
+  }
+
+  #isAttended(nowMs: number): boolean {
+    return this.#isAutomatic && this.isVisible && nowMs - this.#inputAtMs <= INPUT_MS;
   }
 }

@@ -21,13 +21,12 @@ const STYLE = `
   text-align: center;
 }
 :host([hidden]), [hidden] { display: none !important }
-h2, p { margin: 0 0 .5em }
-button { margin: 0 .2em }
+h2, p, button { margin: 0 .2em .5em }
 [part=number] { color: var(--vestibule-accent, #2457d6); font-size: 3em; font-weight: 700; line-height: 1.2 }
 [part=hint] { color: var(--vestibule-soft, #5a6478) }
 button {
   padding: .6em 1.2em;
-  border: 1px solid var(--vestibule-accent, #2457d6);
+  border: 1px solid;
   border-radius: var(--vestibule-radius, .5rem);
   background: none;
   color: var(--vestibule-accent, #2457d6);
@@ -35,24 +34,13 @@ button {
   cursor: pointer;
 }`;
 
-// The parts in their order. The text of the first three is read out when it changes.
-const SPOKEN_PARTS = [["h2", "headline"], ["p", "message"], ["p", "hint"]] as const;
-const OTHER_PARTS = [
-  ["p", "number"],
-  ["p", "wait"],
-  ["button", "claim", "Enter now"],
-  ["button", "leave", "Leave the line"],
-  ["button", "join", "Join the line"],
-] as const;
-
 // A page may forbid text that is parsed as HTML (Trusted Types), so each part is created by itself.
-function createParts(parts: readonly (readonly [tag: string, part: string, text?: string])[]): HTMLElement[] {
-  return parts.map(([tag, part, text = ""]) => {
-    const element = document.createElement(tag);
-    element.setAttribute("part", part);
-    element.textContent = text;
-    return element;
-  });
+function addPart(parent: Node, tag: string, part: string, text = ""): HTMLElement {
+  const element = document.createElement(tag);
+  element.part.value = part;
+  element.textContent = text;
+  parent.appendChild(element);
+  return element;
 }
 
 const COUNTDOWN_MS = 250;
@@ -65,29 +53,41 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   /** The place, while the element is in the page. */
   place: Place | undefined;
   #root: ShadowRoot | undefined;
+  #tabs: BroadcastChannel | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   connectedCallback(): void {
     if (!this.#root) {
       this.#root = this.attachShadow({ mode: "open" });
-      const spoken = document.createElement("div");
-      spoken.setAttribute("aria-live", "polite");
-      spoken.append(...createParts(SPOKEN_PARTS));
-      this.#root.append(spoken, ...createParts(OTHER_PARTS));
+      // A change of the first three is read out.
+      const spoken = addPart(this.#root, "div", "spoken");
+      spoken.ariaLive = "polite";
+      addPart(spoken, "h2", "headline");
+      addPart(spoken, "p", "message");
+      addPart(spoken, "p", "hint");
+      addPart(this.#root, "p", "number");
+      addPart(this.#root, "p", "wait");
+      addPart(this.#root, "button", "claim", "Enter now").onclick = () => void this.place?.claim();
+      addPart(this.#root, "button", "leave", "Leave the line").onclick = () => void this.place?.leave();
+      addPart(this.#root, "button", "join", "Join the line").onclick = () => {
+        this.#join();
+        this.#tabs?.postMessage(0);
+      };
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(STYLE);
       // A policy that forbids inline styles allows this.
       this.#root.adoptedStyleSheets = [sheet];
-      this.#part("claim").onclick = () => void this.place?.claim();
-      this.#part("leave").onclick = () => void this.place?.leave();
-      this.#part("join").onclick = () => this.#join();
     }
+    // To join again in one tab is for all tabs of the visitor.
+    this.#tabs = new BroadcastChannel(`vestibule:${this.getAttribute("queue")}`);
+    this.#tabs.onmessage = () => this.#part("join").hidden || this.#join();
     this.#timer = setInterval(() => this.#showNumber(), COUNTDOWN_MS);
     this.#join();
   }
 
   disconnectedCallback(): void {
     clearInterval(this.#timer);
+    this.#tabs?.close();
     this.#end();
   }
 
@@ -135,7 +135,7 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
       this.#end();
       // The pass is in the fragment, which no server logs. Going back does not lead here again.
       const target = new URL(state.targetUrl);
-      target.hash = String(new URLSearchParams({ pass: state.pass }));
+      target.hash = `pass=${state.pass}`;
       location.replace(target);
     }
   }

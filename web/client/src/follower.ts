@@ -256,8 +256,8 @@ export class Follower {
       // The entry is no longer ready. The next status request shows its state.
       this.#retryAtMs = nowMs + entries.POLL_MS_DEFAULT;
       return;
-    } else if (problem.isRetryable || (this.token && !isRefused)) {
-      // A visitor with a place goes on, whatever a proxy answers: only the server ends the visit, by its codes.
+    } else if (!isRefused && !isEnd) {
+      // The client goes on, whatever a proxy answers: only the server ends or refuses a visit, by its codes.
       const boundMs = entries.backoffBoundMs(this.entry);
       const pauseMs = Math.max(retryAfterMs ?? 0, entries.failedPauseMs(this.entry));
       this.#retryAtMs = nowMs + backoffMs(pauseMs, this.#failures++, boundMs, this.#random());

@@ -10,7 +10,7 @@ export const END_CODES: readonly string[] = [
   "token-owner-mismatch",
 ];
 
-/** With these codes the server refuses a visitor who has a place, and no retry helps. */
+/** With these codes the server refuses a visitor, and no retry helps. */
 export const REFUSAL_CODES: readonly string[] = [
   "unknown-queue",
   "queue-closed",
@@ -52,11 +52,6 @@ export class ProblemError extends Error implements Refusal {
     super(body.detail || body.title || (status ? `The server answered ${status}` : "The server did not answer"));
     const code = body.code ?? (status ? "no-problem" : "network");
     Object.assign(this, { name: "ProblemError", code, status, body, retryAfterMs });
-  }
-
-  /** Whether a later retry may succeed, also for a visitor without a place. */
-  get isRetryable(): boolean {
-    return this.status < 400 || this.status === 429 || this.status >= 500;
   }
 }
 

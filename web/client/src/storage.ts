@@ -4,6 +4,8 @@ import { NO_POSITION, type LowestPosition } from "./shown_position.js";
 import type { PlaceStorage } from "./types.js";
 
 const VISITOR_KEY = "vestibule:visitor";
+// A storage that has not answered by then, in milliseconds, keeps the visitor from joining no longer.
+const ACCESS_MS_MAX = 3_000;
 
 /** A place that was stored. Without one, the token is empty. */
 export interface StoredPlace {
@@ -85,7 +87,11 @@ export class PlaceRecords {
 
   // One access at a time, so that an asynchronous storage keeps the last value.
   #queue<T>(access: () => T): Promise<Awaited<T> | void> {
-    const result = this.#access.then(access).catch(() => {});
+    let timer: ReturnType<typeof setTimeout>;
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, ACCESS_MS_MAX)));
+    const result = Promise.race([this.#access.then(access), timeout])
+      .catch(() => {})
+      .finally(() => clearTimeout(timer));
     this.#access = result;
     return result as Promise<Awaited<T> | void>;
   }

@@ -242,10 +242,13 @@ test("a stored place is kept while foreign answers come", () => {
   assertNext(follower, "status", 500);
 });
 
-test("without a place a refusal is final, and an outage is not", () => {
+test("without a place only our refusals are final", () => {
   for (const [failure, isFinal] of [
-    [{ status: 403, body: {} }, true],
-    [refusal(401, "unauthorized"), true],
+    ...REFUSAL_CODES.map((code) => [refusal(409, code), true] as const),
+    [{ status: 403, body: {} }, false],
+    [{ status: 404, body: {} }, false],
+    [refusal(401, "unauthorized"), false],
+    [refusal(404, "unknown-route"), false],
     [{ status: 200, body: {} }, false],
     [refusal(429, "too-many-requests"), false],
     [noAnswer(), false],
@@ -253,7 +256,8 @@ test("without a place a refusal is final, and an outage is not", () => {
     const follower = new Follower(() => 0.5);
     joinAt(follower, 0);
     receiveFailure(follower, "enter", failure, 0);
-    assert.equal(follower.isOver, isFinal, `${failure.status}`);
+    assert.equal(follower.isOver, isFinal, `${failure.status} ${failure.body.code}`);
+    if (!isFinal) assertNext(follower, "enter", 500);
   }
 });
 

@@ -59,6 +59,7 @@ export function joinedFollower(entry = farEntry(), random = () => 0.5): Follower
 export function joinAt(follower: Follower, nowMs: number, token = "", lowest = follower.lowest): void {
   follower.join({ token, lowest }, nowMs);
   follower.attendance.changeVisibility(true, nowMs);
+  follower.attendance.addInput(nowMs);
 }
 
 export function receiveEntry(follower: Follower, entry: EntryAnswer, nowMs: number): void {

@@ -48,6 +48,14 @@ test("the visitor id is stored before the first request", async () => {
   assert.equal(place.state.status, "waiting");
 });
 
+test("a storage that never answers does not keep the visitor from joining", async () => {
+  const never = () => new Promise<never>(() => {});
+  scene().answer = () => ({ body: nearEntry() });
+  const place = scene().join({ storage: { getItem: never, setItem: never } });
+  await scene().pass(15_000, 100);
+  assert.equal(place.state.status, "waiting");
+});
+
 test("writes of an asynchronous storage stay in order", async () => {
   const items = new Map<string, string>();
   let delayMs = 800;

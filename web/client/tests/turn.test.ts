@@ -123,6 +123,31 @@ test("input of the last minute confirms a turn, and older input does not", () =>
   }
 });
 
+test("to join and to show the page are no input", () => {
+  const follower = new Follower(() => 0.5);
+  follower.join({ token: "", lowest: follower.lowest }, 0);
+  follower.attendance.changeVisibility(true, 0);
+  receiveEntry(follower, readyEntry(), 100);
+  assert.equal(stateWith("ready", follower, 100).needsInput, true);
+  follower.attendance.changeVisibility(false, 200);
+  follower.attendance.changeVisibility(true, 300);
+  assert.equal(stateWith("ready", follower, 300).needsInput, true);
+  assert.equal(follower.nextRequest.kind, "status");
+});
+
+test("a page that is shown within a minute of the last input confirms the turn", () => {
+  for (const [shownAtMs, isClaimed] of [
+    [60_000, true],
+    [60_001, false],
+  ] as const) {
+    const follower = joinedFollower(nearEntry());
+    follower.attendance.changeVisibility(false, 10_000);
+    receiveEntry(follower, readyEntry(), 20_000);
+    follower.attendance.changeVisibility(true, shownAtMs);
+    assert.equal(follower.nextRequest.kind, isClaimed ? "claim" : "status");
+  }
+});
+
 test("input of a hidden page confirms nothing", () => {
   const follower = joinedFollower(nearEntry());
   follower.attendance.changeVisibility(false, 5_000);

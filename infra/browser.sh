@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+#
+# Runs the tests of the waiting page and the client library in Chromium, against the local runner behind nginx. Installs
+# what is missing. Arguments go to Playwright:
+#
+#   infra/browser.sh                  all of them
+#   infra/browser.sh -g 'two tabs'    the tests whose names match
+#
+# VESTIBULE_LOCAL_BIN names a runner that is built. Without it, this script builds one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+folder=tests/browser
+node=$(need_node)
+VESTIBULE_CHROMIUM=${VESTIBULE_CHROMIUM:-$(need_chromium)}
+VESTIBULE_NGINX=${VESTIBULE_NGINX:-$(need_nginx)}
+export VESTIBULE_CHROMIUM VESTIBULE_NGINX
+install_packages "$folder"
+if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then
+  cargo build --locked --package vestibule-local
+  export VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local
+fi
+
+cd "$folder"
+exec "$node" node_modules/@playwright/test/cli.js test "$@"

@@ -1,0 +1,55 @@
+// The element in a page of a shop, whose origin is not that of the API.
+
+import type { Page } from "@playwright/test";
+
+import { FULL, ONE_AT_A_TIME } from "../harness/queue.js";
+import { expect, test } from "../harness/test.js";
+
+const open = (page: Page, site: string, attributes: Record<string, string>) =>
+  page.goto(`${site}/element.html?${new URLSearchParams(attributes)}`);
+const part = (page: Page, name: string) => page.locator(`vestibule-line [part=${name}]`);
+
+test("element shows the position in the colours of the page", async ({ page, servers, queue }) => {
+  await queue.open(FULL);
+  await queue.enter();
+  await open(page, servers.site, { queue: queue.id, base: servers.base });
+  await expect(part(page, "headline")).toHaveText("You are in line");
+  await expect(part(page, "number")).toHaveText("2");
+  await expect(part(page, "number")).toBeVisible();
+  await expect(part(page, "number")).toHaveCSS("color", "rgb(1, 2, 3)");
+  await expect(page.locator("vestibule-line")).toHaveCSS("padding-top", "7px");
+  await expect(page.getByRole("button", { name: "Enter now" })).toBeHidden();
+});
+
+test("element lets the visitor in and goes to the target", async ({ page, servers, queue, traffic }) => {
+  const target = `${servers.site}/shop.html`;
+  await queue.open({ ...ONE_AT_A_TIME, target_url: target });
+  await traffic.shortenPolls();
+  await open(page, servers.site, { queue: queue.id, base: servers.base, confirm: "manual" });
+  await expect(part(page, "number")).toHaveText("1");
+
+  await queue.completeActive();
+  await expect(part(page, "headline")).toHaveText("It is your turn");
+  await expect(part(page, "number"), "the time that is left").toHaveText(/^(1:00|0:\d\d)$/);
+  expect(await page.evaluate(() => (globalThis as any).statuses.at(-1))).toBe("ready");
+  await page.getByRole("button", { name: "Enter now" }).click();
+  await expect(page).toHaveTitle("Shop");
+  const [address, pass = ""] = page.url().split("#pass=");
+  expect(address).toBe(target);
+  expect(await queue.validate(traffic.token, pass)).toMatchObject({ valid: true });
+});
+
+test("joining again in one element revives the other one", async ({ tabs, servers, queue }) => {
+  await queue.open(FULL);
+  const pages = [await tabs.newPage(), await tabs.newPage()] as const;
+  for (const page of pages) {
+    await open(page, servers.site, { queue: queue.id, base: servers.base });
+    await expect(part(page, "number")).toHaveText("1");
+  }
+  const [, front] = pages;
+  await front.getByRole("button", { name: "Leave the line" }).click();
+  for (const page of pages) await expect(part(page, "headline")).toHaveText("You left the line");
+  await queue.enter();
+  await front.getByRole("button", { name: "Join the line" }).click();
+  for (const page of pages) await expect(part(page, "number")).toHaveText("2");
+});

@@ -1,0 +1,119 @@
+// The visitor's place in line on the waiting page: shown, kept, and given up.
+
+import { FULL, TWO_TURNS, type Json } from "../harness/queue.js";
+import { expect, test } from "../harness/test.js";
+import { bodyOf } from "../harness/traffic.js";
+import { WaitingPage } from "../harness/waiting_page.js";
+
+test("visitor who joins sees position and wait", async ({ page, servers, queue, traffic }) => {
+  // The capacity is large and one entry per minute is promoted, so the pace alone determines the wait.
+  await queue.open({ capacity: 100, batch: 1, interval_seconds: 60 });
+  const before = await queue.enter();
+  expect(before.entry["position"]).toBe(1);
+
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(2);
+  await expect(waiting.part("wait")).toBeVisible();
+  await expect(page).toHaveTitle("2 · You are in line");
+  const texts = () => traffic.calls.map((call) => minutesText(bodyOf(call)["estimated_wait_seconds"]));
+  // The recorder reads an answer after the page.
+  await expect.poll(async () => texts().includes(await waiting.part("wait").innerText())).toBe(true);
+});
+
+// The text for the second position at one entry per minute, which is neither in seconds nor in hours.
+function minutesText(range: Json | undefined): string | undefined {
+  if (!range) return undefined;
+  expect(range["high"]).toBeGreaterThanOrEqual(90);
+  expect(range["high"]).toBeLessThan(7_200);
+  const [low, high] = [Math.max(1, Math.floor(range["low"] / 60)), Math.ceil(range["high"] / 60)];
+  return low === high ? `about ${high} minutes` : `${low} to ${high} minutes`;
+}
+
+test("shown position never rises", async ({ page, servers, queue, traffic }) => {
+  await queue.open(TWO_TURNS);
+  const absent = await queue.enter();
+  await traffic.shortenPolls();
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(2);
+
+  await queue.completeActive();
+  await waiting.expectPosition(1);
+  await queue.untilState(absent.token, "expired");
+  const back = await queue.enter(absent.visitor);
+  expect(back.entry).toMatchObject({ state: "waiting", position: 1 });
+  // The page has handled the first answer when it gets the second.
+  await traffic.untilAnswered(2, "status", "position", 2);
+  await waiting.expectPosition(1);
+  expect(await waiting.shownPositions()).toEqual([2, 1]);
+
+  await page.reload();
+  await expect(waiting.part("position")).toBeVisible();
+  await traffic.untilAnswered(2, "status", "position", 2);
+  expect(await waiting.shownPositions(), "a reload shows the stored position").toEqual([1]);
+});
+
+test("position never rises after an answer without one", async ({ page, servers, queue, traffic }) => {
+  await queue.open(FULL);
+  await traffic.shortenPolls();
+  // While Redis is unavailable, the backup answers, which knows no position.
+  const positions = [5, 3, 9, null, 4, 2];
+  let count = 0;
+  await traffic.change((call) => {
+    const body = bodyOf(call);
+    if (body["state"] === "waiting") body["position"] = positions[Math.min(count++, positions.length - 1)];
+  });
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(2);
+  expect(await waiting.shownPositions()).toEqual([5, 3, 3, 2]);
+});
+
+test("reload keeps the place", async ({ page, servers, queue, traffic }) => {
+  await queue.open(FULL);
+  await queue.enter();
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(2);
+  await queue.enter();
+
+  await page.reload();
+  await waiting.expectPosition(2);
+  expect(traffic.ofKind("enter"), "a reload reads the status").toHaveLength(1);
+  expect((await queue.run("stats"))["waiting"]).toBe(3);
+});
+
+test("pause and message are shown", async ({ page, servers, queue, traffic }) => {
+  await queue.open(FULL);
+  await traffic.shortenPolls();
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  await waiting.expectHidden("message");
+  const pausedText = "The line stands still for a moment. Your place is kept.";
+  await expect(waiting.part("standstill")).not.toHaveText(pausedText);
+
+  const message = "Sold out soon. <b>곧 시작합니다</b> & more";
+  await queue.update({ message });
+  await expect(waiting.part("message"), "the message is text").toHaveText(message);
+  await queue.run("pause");
+  await expect(waiting.part("standstill")).toHaveText(pausedText);
+  await waiting.expectPosition(1);
+  await expect(waiting.part("message")).toHaveText(message);
+  await queue.run("resume");
+  await expect(waiting.part("standstill")).not.toHaveText(pausedText);
+});
+
+test("visitor who leaves may join again at the back", async ({ page, servers, queue, traffic }) => {
+  await queue.open(FULL);
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  const next = await queue.enter();
+  expect(next.entry["position"]).toBe(2);
+
+  await waiting.part("leave").click();
+  await waiting.expectHeadline("You left the line");
+  await waiting.expectHidden("position");
+  await waiting.expectHidden("leave");
+  expect(await queue.readStatus(traffic.token)).toMatchObject({ state: "left" });
+  expect(await queue.readStatus(next.token)).toMatchObject({ position: 1 });
+
+  await waiting.part("join").click();
+  await waiting.expectPosition(2);
+});
