@@ -195,7 +195,7 @@ pub fn function_variables(config: &DeploymentConfig, tables: &TableNames) -> BTr
         ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
         ("VESTIBULE_ENTRIES_TABLE", tables.entries.clone()),
         ("VESTIBULE_ROOT_KEY", ROOT_KEY.to_owned()),
-        ("VESTIBULE_SIGNING_KEY", new_key_pem(rand::random())),
+        ("VESTIBULE_SIGNING_KEY", new_key_pem(rand::random)),
         ("VESTIBULE_ISSUER", "https://wait.example".to_owned()),
         ("VESTIBULE_CORS_ORIGINS", ORIGIN.to_owned()),
         ("VESTIBULE_SERVICE_ROUTES", service_routes.to_owned()),

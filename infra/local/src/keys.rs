@@ -31,8 +31,8 @@ pub(crate) enum KeyError {
 pub(crate) fn load_or_create_keys(dir: &Path) -> Result<Keys, KeyError> {
     let root_path = dir.join("root.key");
     let root = load_or_create_key(&root_path, || rand::random::<[u8; 32]>().to_vec())?;
-    let pass_path = dir.join("pass.pem");
-    let pem = load_or_create_key(&pass_path, || new_key_pem(rand::random()).into_bytes())?;
+    let pass_path = dir.join("pass-es256.pem");
+    let pem = load_or_create_key(&pass_path, || new_key_pem(rand::random).into_bytes())?;
     Ok(Keys {
         root: RootKey::new(root).map_err(|bytes| KeyError::TooShort(root_path, bytes))?,
         signer: PassSigner::from_pem(ISSUER, &String::from_utf8_lossy(&pem))

@@ -1,14 +1,14 @@
 //! Passes: signed proof that the queue admitted an entry. Any service can verify a pass offline with the
 //! published keys.
 //!
-//! A pass is a JWT (RFC 7519) signed with Ed25519 (`EdDSA`, RFC 8037). Its header contains `typ:
-//! pass+jwt`, so that no other token signed with the same key is accepted as a pass (explicit
-//! typing: RFC 8725, section 3.11). Its `kid` is the thumbprint of the public key (RFC 7638). All
-//! times are line time; this module never reads the clock of the process.
+//! A pass is a JWT (RFC 7519) signed with ECDSA on the curve P-256 (`ES256`, RFC 7518, section 3.4),
+//! which every JWT library and gateway checks. Its header contains `typ: pass+jwt`, so that no other
+//! token signed with the same key is accepted as a pass (explicit typing: RFC 8725, section 3.11).
+//! Its `kid` is the thumbprint of the public key (RFC 7638). All times are line time; this module
+//! never reads the clock of the process.
 
 use std::fmt;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use jsonwebtoken::{
     Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode,
     errors::ErrorKind,
@@ -24,18 +24,16 @@ use vestibule_domain::{
 /// The `typ` header of a pass.
 pub const PASS_TYPE: &str = "pass+jwt";
 
-/// The bytes before the 32 bytes of an Ed25519 seed in PKCS#8 (RFC 8410, section 7).
-const PKCS8_PREFIX: [u8; 16] = [
-    0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
-];
+/// The algorithm of every pass. A token that names another one is refused.
+const ALGORITHM: Algorithm = Algorithm::ES256;
 
 /// The reason why a pass was refused or could not be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PassError {
-    /// The signing key is not an Ed25519 private key in PKCS#8, encoded as PEM.
+    /// The signing key is not a P-256 private key in PKCS#8, encoded as PEM.
     #[error(
-        "the signing key is not an Ed25519 private key in PKCS#8, encoded as PEM; \
-         create one with `openssl genpkey -algorithm ed25519`"
+        "the signing key is not a P-256 private key in PKCS#8, encoded as PEM; \
+         create one with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
     )]
     InvalidSigningKey,
     /// The signing key could not sign the pass.
@@ -150,15 +148,15 @@ impl fmt::Debug for PassSigner {
 }
 
 impl PassSigner {
-    /// Reads an Ed25519 private key in PKCS#8, encoded as PEM. `openssl genpkey -algorithm ed25519`
-    /// creates one.
+    /// Reads a P-256 private key in PKCS#8, encoded as PEM. `openssl genpkey -algorithm EC -pkeyopt
+    /// ec_paramgen_curve:P-256` creates one.
     ///
     /// # Errors
     /// [`PassError::InvalidSigningKey`] if `pem` is anything else.
     pub fn from_pem(issuer: &str, pem: &str) -> Result<Self, PassError> {
-        let signing = EncodingKey::from_ed_pem(pem.as_bytes()).map_err(|_| PassError::InvalidSigningKey)?;
+        let signing = EncodingKey::from_ec_pem(pem.as_bytes()).map_err(|_| PassError::InvalidSigningKey)?;
         let mut public =
-            Jwk::from_encoding_key(&signing, Algorithm::EdDSA).map_err(|_| PassError::InvalidSigningKey)?;
+            Jwk::from_encoding_key(&signing, ALGORITHM).map_err(|_| PassError::InvalidSigningKey)?;
         let key_id = public
             .thumbprint(ThumbprintHash::SHA256)
             .map_err(|_| PassError::InvalidSigningKey)?;
@@ -195,7 +193,7 @@ impl PassSigner {
         let header = Header {
             typ: Some(PASS_TYPE.to_owned()),
             kid: Some(self.key_id.clone()),
-            ..Header::new(Algorithm::EdDSA)
+            ..Header::new(ALGORITHM)
         };
         encode(&header, &claims, &self.signing)
             .map(Pass)
@@ -237,7 +235,7 @@ impl PassSigner {
         entry: EntryId,
     ) -> Result<PassClaims, PassError> {
         let header = decode_header(pass).map_err(|_| PassError::Malformed)?;
-        if header.alg != Algorithm::EdDSA || header.typ.as_deref() != Some(PASS_TYPE) {
+        if header.alg != ALGORITHM || header.typ.as_deref() != Some(PASS_TYPE) {
             return Err(PassError::WrongType);
         }
         if header.kid.as_deref() != Some(self.key_id.as_str()) {
@@ -256,7 +254,7 @@ impl PassSigner {
     }
 
     fn validation_rules(&self, queue: &QueueId, entry: EntryId) -> Validation {
-        let mut expected = Validation::new(Algorithm::EdDSA);
+        let mut expected = Validation::new(ALGORITHM);
         expected.set_required_spec_claims(&["iss", "aud", "sub", "nbf", "exp"]);
         expected.set_issuer(&[&self.issuer]);
         expected.set_audience(&[queue.as_str()]);
@@ -269,15 +267,9 @@ impl PassSigner {
     }
 }
 
-/// Builds a signing key as PEM from 32 random bytes. It serves a single process on a developer's
-/// machine, and tests. The bytes must come from a secure source of randomness.
-pub fn new_key_pem(seed: [u8; 32]) -> String {
-    let der = [&PKCS8_PREFIX[..], &seed[..]].concat();
-    // 48 bytes are 64 characters of base64, which is exactly one line of PEM (RFC 7468, section 2).
-    format!(
-        "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
-        STANDARD.encode(der)
-    )
+/// Whether the text is a private key that [`PassSigner::from_pem`] accepts.
+fn is_signing_key(pem: &str) -> bool {
+    PassSigner::from_pem("", pem).is_ok()
 }
 
 fn pass_error(kind: &ErrorKind) -> PassError {
@@ -290,6 +282,10 @@ fn pass_error(kind: &ErrorKind) -> PassError {
         _ => PassError::Malformed,
     }
 }
+
+mod key_pem;
+
+pub use key_pem::{derive_key_pem, new_key_pem};
 
 #[cfg(test)]
 mod tests;

@@ -34,7 +34,7 @@ use crate::{
 fn api_state(dir: &tempfile::TempDir) -> Arc<ApiState> {
     let keys = Keys {
         root: RootKey::new(vec![7; 32]).expect("long enough"),
-        signer: PassSigner::from_pem("x", &new_key_pem([1; 32])).expect("a key"),
+        signer: PassSigner::from_pem("x", &new_key_pem(|| [1; 32])).expect("a key"),
     };
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
     let (_, shutdown) = watch::channel(false);

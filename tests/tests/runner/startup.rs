@@ -29,7 +29,7 @@ fn first_line_of_output_is_the_address() {
 async fn key_files_are_readable_by_their_owner_only() {
     let dir = temporary_folder();
     let _runner = start_runner(&dir);
-    for key in ["root.key", "pass.pem"] {
+    for key in ["root.key", "pass-es256.pem"] {
         let mode = fs::metadata(dir.path().join(key))
             .expect("the key file exists")
             .permissions()

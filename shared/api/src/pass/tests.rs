@@ -4,15 +4,16 @@ use vestibule_domain::id::{IdKey, RootKey, Salt, Visitor};
 use super::*;
 
 const NOW_MS: u64 = 1_800_000_000_400;
-/// The key of RFC 8037, appendix A.1. Its thumbprint is in appendix A.3.
-const RFC_SEED: [u8; 32] = [
-    0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a, 0xf4, 0x92, 0xec, 0x2c, 0xc4, 0x44,
-    0x49, 0xc5, 0x69, 0x7b, 0x32, 0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60,
+/// The private key of RFC 7515, appendix A.3.1.
+const RFC_KEY: [u8; 32] = [
+    0x8e, 0x9b, 0x10, 0x9e, 0x71, 0x90, 0x98, 0xbf, 0x98, 0x04, 0x87, 0xdf, 0x1f, 0x5d, 0x77, 0xe9, 0xcb,
+    0x29, 0x60, 0x6e, 0xbe, 0xd2, 0x26, 0x3b, 0x5f, 0x57, 0xc2, 0x13, 0xdf, 0x84, 0xf4, 0xb2,
 ];
-const RFC_THUMBPRINT: &str = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
+/// Its thumbprint by another implementation: Python's `hashlib` over the members that RFC 7638 names.
+const RFC_THUMBPRINT: &str = "oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U";
 
 fn signer() -> PassSigner {
-    PassSigner::from_pem("https://wait.example", &new_key_pem(RFC_SEED)).expect("a key")
+    PassSigner::from_pem("https://wait.example", &new_key_pem(|| RFC_KEY)).expect("a key")
 }
 
 fn queue(name: &str) -> QueueId {
@@ -41,8 +42,9 @@ fn sign_pass(signer: &PassSigner, pass_seconds: u32, session_end_ms: u64) -> Pas
 fn the_key_id_is_the_rfc_7638_thumbprint() {
     let jwks = serde_json::to_value(signer().jwks()).expect("JSON");
     let expected = json!({ "keys": [{
-        "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
-        "alg": "EdDSA", "use": "sig", "kid": RFC_THUMBPRINT,
+        "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": RFC_THUMBPRINT,
+        "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
     }] });
     assert_eq!(jwks, expected);
 }
@@ -60,7 +62,7 @@ fn a_pass_names_entry_queue_visit_and_expiry() {
     let header = decode_header(signed.reveal()).expect("a header");
     assert_eq!(
         (header.typ.as_deref(), header.kid.as_deref(), header.alg),
-        (Some(PASS_TYPE), Some(RFC_THUMBPRINT), Algorithm::EdDSA)
+        (Some(PASS_TYPE), Some(RFC_THUMBPRINT), Algorithm::ES256)
     );
 }
 
@@ -81,10 +83,10 @@ fn a_pass_is_valid_only_for_its_queue_and_entry() {
     let check = |queue: &QueueId, entry| signer.verify(signed.reveal(), queue, entry, NOW_MS);
     assert_eq!(check(&queue("b"), entry("ada")), Err(PassError::WrongQueue));
     assert_eq!(check(&queue("a"), entry("bob")), Err(PassError::WrongEntry));
-    let elsewhere = PassSigner::from_pem("https://other.example", &new_key_pem(RFC_SEED)).expect("a key");
+    let elsewhere = PassSigner::from_pem("https://other.example", &new_key_pem(|| RFC_KEY)).expect("a key");
     let refused = elsewhere.verify(signed.reveal(), &queue("a"), entry("ada"), NOW_MS);
     assert_eq!(refused, Err(PassError::WrongIssuer));
-    let rotated = PassSigner::from_pem("https://wait.example", &new_key_pem([9; 32])).expect("a key");
+    let rotated = PassSigner::from_pem("https://wait.example", &new_key_pem(|| [9; 32])).expect("a key");
     let refused = rotated.verify(signed.reveal(), &queue("a"), entry("ada"), NOW_MS);
     assert_eq!(refused, Err(PassError::UnknownKey));
 }
@@ -105,10 +107,10 @@ fn a_forged_pass_is_refused() {
     let good = Header {
         typ: Some(PASS_TYPE.to_owned()),
         kid: Some(RFC_THUMBPRINT.to_owned()),
-        ..Header::new(Algorithm::EdDSA)
+        ..Header::new(Algorithm::ES256)
     };
-    let ours = EncodingKey::from_ed_pem(new_key_pem(RFC_SEED).as_bytes()).expect("a key");
-    let theirs = EncodingKey::from_ed_pem(new_key_pem([9; 32]).as_bytes()).expect("a key");
+    let ours = EncodingKey::from_ec_pem(new_key_pem(|| RFC_KEY).as_bytes()).expect("a key");
+    let theirs = EncodingKey::from_ec_pem(new_key_pem(|| [9; 32]).as_bytes()).expect("a key");
     assert!(
         check(&forge_token(&good, &ours)).is_ok(),
         "without a forged part, the hand-made token is a valid pass"
@@ -128,7 +130,7 @@ fn a_forged_pass_is_refused() {
         alg: Algorithm::HS256,
         ..good
     };
-    let secret = EncodingKey::from_secret(b"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo");
+    let secret = EncodingKey::from_secret(b"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU");
     assert_eq!(check(&forge_token(&confused, &secret)), Err(PassError::WrongType));
     for nonsense in ["", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", "\u{0}"] {
         assert_eq!(check(nonsense), Err(PassError::Malformed), "{nonsense:?}");
@@ -141,15 +143,19 @@ fn debug_output_hides_keys_and_passes() {
     let signed = sign_pass(&signer, 60, NOW_MS + 300_000);
     let shown = format!("{signer:?} {signed:?}");
     assert!(
-        !shown.contains(signed.reveal()) && !shown.contains("nWGxne"),
+        !shown.contains(signed.reveal()) && !shown.contains("jpsQnnGQ"),
         "{shown}"
     );
 }
 
 #[test]
 fn a_signing_key_of_another_type_is_refused() {
+    // The Ed25519 key of RFC 8410, section 10.3.
+    let ed25519 = "-----BEGIN PRIVATE KEY-----\n\
+        MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n";
     for bad in [
         "",
+        ed25519,
         "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
     ] {
         assert_eq!(

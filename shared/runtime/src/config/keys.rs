@@ -5,11 +5,9 @@ use base64::{
     Engine,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
 use vestibule_api::{
     config::Keys,
-    pass::{PassSigner, new_key_pem},
+    pass::{PassSigner, derive_key_pem},
 };
 use vestibule_domain::id::RootKey;
 
@@ -21,10 +19,6 @@ use super::{
 /// The least length of a text from which a signing key is derived. A random text of this many
 /// letters and digits has more than 256 bits of entropy.
 const SIGNING_TEXT_LENGTH_MIN: usize = 64;
-/// The HMAC label of the signing key. It separates this key from any other key that may be derived
-/// from the same text.
-const SIGNING_LABEL: &[u8] = b"vestibule pass signing key 1";
-
 /// Where the keys of the visitor and service routes come from.
 #[derive(Debug, Clone)]
 pub struct KeysConfig {
@@ -36,7 +30,7 @@ pub struct KeysConfig {
 impl KeysConfig {
     /// Reads these variables, and those of [`RootKeyConfig::from_env`]:
     ///
-    /// - `VESTIBULE_SIGNING_KEY`: an Ed25519 key in PKCS#8 as PEM, in which `\n` may stand for a
+    /// - `VESTIBULE_SIGNING_KEY`: a P-256 key in PKCS#8 as PEM, in which `\n` may stand for a
     ///   line break; or at least 64 letters and digits, from which a key is derived.
     /// - `VESTIBULE_SIGNING_KEY_SECRET`: instead of the variable above, the ARN or name of a secret
     ///   in Secrets Manager with such a text.
@@ -162,7 +156,7 @@ fn parse_signer(found: &SecretText, issuer: &str) -> Result<PassSigner, ConfigEr
     let is_text =
         text.len() >= SIGNING_TEXT_LENGTH_MIN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let pem = if is_text {
-        new_key_pem(derive_signing_seed(text))
+        derive_key_pem(text)
     } else {
         text.replace("\\n", "\n")
     };
@@ -175,12 +169,4 @@ fn parse_signer(found: &SecretText, issuer: &str) -> Result<PassSigner, ConfigEr
             ),
         )
     })
-}
-
-/// Derives the seed of the Ed25519 key from a random text: HMAC-SHA256 of [`SIGNING_LABEL`], with
-/// the text as the key. See `docs/adr/0014-template-secrets-and-build.md`.
-fn derive_signing_seed(text: &str) -> [u8; 32] {
-    let mut mac = Hmac::<Sha256>::new_from_slice(text.as_bytes()).expect("HMAC takes a key of any length");
-    mac.update(SIGNING_LABEL);
-    mac.finalize().into_bytes().into()
 }

@@ -16,9 +16,12 @@ use super::{api::read_api_config, *};
 /// A text of the form that `CloudFormation`'s `GenerateSecretString` creates: 64 letters and digits.
 const GENERATED_TEXT: &str = "Zk3vQ9sT1xWb7LrN5yPcE2mHdJ8fGaU0oKiVXtR4uSqYwMzBnCjDhFgA6eIlOpT1";
 /// The public key that [`GENERATED_TEXT`] must yield, computed by another implementation (Python's
-/// `hmac`, and `cryptography` for Ed25519): `Ed25519PrivateKey.from_private_bytes(hmac.digest(text,
-/// b"vestibule pass signing key 1", "sha256")).public_key()`
-const GENERATED_PUBLIC_KEY: &str = "9PKnDmCjJ5SrZWsyW5B1-CbVjx0VUmVD5WsUAw9U1QM";
+/// `hmac`, and `cryptography` for P-256): `derive_private_key(int.from_bytes(hmac.digest(text,
+/// b"vestibule ES256 signing key 1.1", "sha256"), "big"), SECP256R1()).public_key()`
+const GENERATED_PUBLIC_KEY: (&str, &str) = (
+    "XTZJ2q78xW94AOaMPjvvADAzqw4402QRJx3aamF7ThE",
+    "vFRJL49qrmFz2785daXsCNpauZcPYnytnzLoItSIMDA",
+);
 
 fn read(name: &'static str, value: &'static str) -> Result<ApiConfig, ConfigError> {
     read_api_config(&vars(&[(name, value)]))
@@ -146,7 +149,7 @@ async fn keys(set: &[(&str, &str)]) -> Result<Keys, ConfigError> {
 
 #[tokio::test]
 async fn keys_of_every_form_are_read_and_never_printed() {
-    let pem = new_key_pem([5; 32]).replace('\n', "\\n");
+    let pem = new_key_pem(|| [5; 32]).replace('\n', "\\n");
     for root in [
         "ab".repeat(32),
         STANDARD.encode([7; 32]),
@@ -175,7 +178,7 @@ async fn keys_of_every_form_are_read_and_never_printed() {
 
 #[tokio::test]
 async fn invalid_key_is_named_and_not_printed() {
-    let pem = new_key_pem([5; 32]);
+    let pem = new_key_pem(|| [5; 32]);
     let good = "ab".repeat(32);
     for (root, signing, named) in [
         ("abcd", pem.as_str(), "VESTIBULE_ROOT_KEY"),
@@ -201,7 +204,11 @@ async fn generated_text_always_derives_the_same_key() {
     ])
     .await;
     let jwks = serde_json::to_value(keys.expect("valid").signer.jwks()).expect("JSON");
-    assert_eq!(jwks["keys"][0]["x"], GENERATED_PUBLIC_KEY);
+    let key = &jwks["keys"][0];
+    assert_eq!(
+        (key["x"].as_str(), key["y"].as_str()),
+        (Some(GENERATED_PUBLIC_KEY.0), Some(GENERATED_PUBLIC_KEY.1))
+    );
 }
 
 #[tokio::test]

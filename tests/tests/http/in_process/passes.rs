@@ -35,7 +35,7 @@ async fn an_expired_pass_is_refused() {
 async fn a_pass_of_an_unknown_key_or_another_queue_is_refused() {
     let api = InProcessApi::start(json!({})).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
-    let other_signer = PassSigner::from_pem(ISSUER, &new_key_pem([9; 32])).expect("a key");
+    let other_signer = PassSigner::from_pem(ISSUER, &new_key_pem(|| [9; 32])).expect("a key");
     let other_queue = "other".parse().expect("a queue id");
     for (signer, queue, detail) in [
         (
