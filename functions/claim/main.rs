@@ -1,4 +1,4 @@
-//! The function `claim`: serves the route by which visitors claim their turn.
+//! The function `claim`: serves the routes by which visitors claim their turn and extend their sessions.
 
 use vestibule_api::{claim_routes, serve::serve};
 use vestibule_runtime::start;

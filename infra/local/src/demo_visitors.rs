@@ -104,7 +104,8 @@ impl DemoVisitor {
                 "active" => {
                     sleep(random_ms(3_000, 7_000)).await;
                     if !is_one_in(NO_SHOW_ONE_IN) {
-                        self.send(Method::DELETE, &entry).await;
+                        // The protected service has finished with the visitor.
+                        self.send(Method::POST, &format!("{entry}/complete")).await;
                     }
                     return;
                 }

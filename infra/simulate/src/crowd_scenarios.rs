@@ -83,7 +83,7 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
             leave: 0.04,
             ..VisitorProfile::default()
         },
-        settings: with_passes_of_a_session(plan.per_second),
+        settings: with_spare_slots(plan.per_second),
         promoter: Promoter::Running,
         operator: Operator::Absent,
         network: Network::Usual,
@@ -110,7 +110,7 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
             ..usual
         },
         "jump" => Scenario {
-            settings: with_passes_of_a_session(plan.per_second / f64::from(RAISED_TIMES)),
+            settings: with_spare_slots(plan.per_second / f64::from(RAISED_TIMES)),
             operator: Operator::RaisesRate {
                 at_ms: (plan.arrives_in_seconds * 1_000.0) as u64 + RAISED_AFTER_MS,
                 factor: RAISED_TIMES,
@@ -141,11 +141,7 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
     })
 }
 
-/// Settings with this pace. A pass lasts as long as the session, so no client renews it.
-fn with_passes_of_a_session(per_second: f64) -> Settings {
-    let settings = with_pace(per_second, per_second * STAY_SECONDS * SLOTS_PER_TAKEN);
-    Settings {
-        pass_seconds: settings.session_seconds * 3 / 2,
-        ..settings
-    }
+/// Settings with this pace, and slots to spare.
+fn with_spare_slots(per_second: f64) -> Settings {
+    with_pace(per_second, per_second * STAY_SECONDS * SLOTS_PER_TAKEN)
 }

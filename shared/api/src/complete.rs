@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
-use vestibule_domain::score::Visit;
 use vestibule_line::LeaveReason;
 
 use super::{
@@ -12,19 +11,18 @@ use super::{
     gateway::Gateway,
     problem::Problem,
     request::{Body, EntryPath, Fields},
+    validate_request::NamedVisitor,
 };
 
-pub(super) struct CompleteRequest {
-    visit: Option<Visit>,
-}
+pub(super) struct CompleteRequest(NamedVisitor);
 
 impl TryFrom<Fields> for CompleteRequest {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let visit = fields.take_visit()?;
+        let named = NamedVisitor::take_from(&mut fields)?;
         fields.refuse_unknown()?;
-        Ok(Self { visit })
+        Ok(Self(named))
     }
 }
 
@@ -32,12 +30,15 @@ pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
     gateway: Gateway,
-    Body(completion): Body<CompleteRequest>,
+    Body(CompleteRequest(named)): Body<CompleteRequest>,
 ) -> Result<StatusCode, Problem> {
     state.require_service(&gateway)?;
     let snapshot = state.snapshot(&queue).await?;
+    // A pass names its visit, so it never completes a later one.
+    let pass = state.verify_named_visitor(&snapshot, id, &named)?;
+    let visit = pass.map(|pass| pass.visit).or(named.visit);
     state
-        .end_visit(&snapshot, id, completion.visit, LeaveReason::Complete)
+        .end_visit(&snapshot, id, visit, LeaveReason::Complete)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -9,7 +9,7 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_engine::missing_entry::MissingEntryOutcome;
-use vestibule_line::{EntryLookup, NotFound, ValidateOutcome, Validation};
+use vestibule_line::{NotFound, ValidateOutcome, Validation};
 
 use super::{
     ApiState,
@@ -42,23 +42,6 @@ impl ApiState {
             }
             Err(outcome) => Err(outcome_problem(outcome, snapshot).into()),
         }
-    }
-
-    /// Answers a repeat whose pass has expired since. It consumes nothing, so any other request
-    /// gets `problem`.
-    pub(super) async fn repeat_use(
-        &self,
-        snapshot: &QueueSnapshot,
-        id: EntryId,
-        validation: Validation,
-        problem: Problem,
-    ) -> Result<ValidationAnswer, QueryError> {
-        let lookup = self.line.status(&snapshot.queue, id).await;
-        let EntryLookup::NotFound(missing) = self.convert_line_error(snapshot, lookup).await? else {
-            return Err(problem.into());
-        };
-        let found = self.find_repeated_use(snapshot, id, validation, missing).await?;
-        found.map_err(|_| problem.into())
     }
 
     /// Finds out whether the visit of an entry that the line does not have was consumed by this

@@ -155,8 +155,7 @@ impl ApiState {
             entry: record.id,
             visit: record.visit(),
             epoch: queue.epoch,
-            session_end_ms,
-            pass_seconds: queue.settings.pass_seconds,
+            pass_end_ms: now_ms + queue.settings.pass_ms(session_end_ms - now_ms),
         };
         Ok(Some(self.keys.signer.sign(&grant, now_ms)?))
     }
@@ -170,10 +169,10 @@ impl ApiState {
     ) -> Result<AcceptedPass, Problem> {
         let queue = &*context.queue;
         let open = queue.settings.on_outage == OnOutage::Open;
-        let Some(pass) = request.pass.as_ref().filter(|_| open && !request.consume) else {
+        let Some(pass) = request.named.pass.as_ref().filter(|_| open && !request.consume) else {
             return Err(context.problem());
         };
-        if let Some(visitor) = &request.visitor
+        if let Some(visitor) = &request.named.visitor
             && !is_owner(&queue.ids, id, visitor)?
         {
             return Err(token_mismatch_problem());
@@ -188,7 +187,7 @@ impl ApiState {
             return Err(PassError::Expired.into());
         }
         let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
-        if request.visit.is_some_and(|named| named != visit) {
+        if request.named.visit.is_some_and(|named| named != visit) {
             return Err(other_visit_problem());
         }
         self.refuse_ended_visit(context, id, visit, &claims).await?;

@@ -9,7 +9,7 @@ use axum::{
 };
 use uuid::Uuid;
 use vestibule_domain::{
-    change::Change,
+    change::{Change, Event},
     entry_status::EntryStatus,
     id::{EntryId, QueueId, Visitor},
     record::EntryRecord,
@@ -76,6 +76,7 @@ async fn answer(
     }
     let status = match kind {
         JoinKind::NewVisit if !place.is_restored => StatusCode::CREATED,
+        JoinKind::TookBack => StatusCode::CREATED,
         JoinKind::NewVisit | JoinKind::Kept | JoinKind::Requeued => StatusCode::OK,
     };
     let mut response = json(status, &body);
@@ -162,10 +163,17 @@ impl ApiState {
             durable,
             is_restored: false,
         };
-        let Some(change) = change else {
+        let Some(mut change) = change else {
             let record = self.read_record(snapshot, id).await;
             return self.confirm_place(snapshot, id, status, record).await;
         };
+        if kind == JoinKind::TookBack
+            && let Event::FastTracked { claimed_at_ms, .. } = &mut change.event
+        {
+            // The longest session counts from its first claim, however often the visitor leaves.
+            let earlier = self.read_record(snapshot, id).await;
+            *claimed_at_ms = earlier.and_then(|record| record.claimed_at_ms);
+        }
         let partition = snapshot.partition();
         let persisted = persist_entry(&*self.line, &*self.backup, &partition, status, &change).await;
         self.entry_notifier.wake(id);

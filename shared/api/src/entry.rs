@@ -171,36 +171,41 @@ impl ApiState {
                 now_ms,
                 ..
             } => {
-                let pass_ms = u64::from(snapshot.settings().pass_seconds) * 1_000;
                 let left_ms = session_end_ms.saturating_sub(now_ms);
                 body.expires_at_ms = Some(session_end_ms);
                 body.expires_in_ms = Some(left_ms);
-                body.retry_after_ms = renew_after_ms(pass_ms).min(left_ms);
+                body.retry_after_ms = renew_after_ms(snapshot.settings().pass_ms(left_ms), left_ms);
                 if input.is_owner_proven {
-                    body.pass = Some(self.sign_pass(snapshot, input.id, status, session_end_ms, now_ms)?);
+                    body.pass = self.sign_pass(snapshot, input.id, status)?;
                 }
             }
         }
         Ok(body)
     }
 
-    fn sign_pass(
+    /// Signs a pass for an active entry. Returns `None` for any other.
+    pub(super) fn sign_pass(
         &self,
         snapshot: &QueueSnapshot,
         entry: EntryId,
         status: EntryStatus,
-        session_end_ms: u64,
-        now_ms: u64,
-    ) -> Result<Pass, Problem> {
+    ) -> Result<Option<Pass>, Problem> {
+        let EntryStatus::Active {
+            visit,
+            session_end_ms,
+            now_ms,
+        } = status
+        else {
+            return Ok(None);
+        };
         let grant = PassGrant {
             queue: &snapshot.queue,
             entry,
-            visit: status.visit(),
+            visit,
             epoch: snapshot.view.configuration.epoch,
-            session_end_ms,
-            pass_seconds: snapshot.settings().pass_seconds,
+            pass_end_ms: now_ms + snapshot.settings().pass_ms(session_end_ms.saturating_sub(now_ms)),
         };
-        Ok(self.keys.signer.sign(&grant, now_ms)?)
+        Ok(Some(self.keys.signer.sign(&grant, now_ms)?))
     }
 }
 
@@ -240,9 +245,8 @@ impl EntryBody {
         let again_ms = degraded_retry_after_ms(known.claim_ms, rand::random());
         let retry_after_ms = match &pass {
             Some(_) => {
-                let pass_ms = u64::from(known.settings.pass_seconds) * 1_000;
                 let left_ms = expires_at_ms.map_or(0, left_until);
-                renew_after_ms(pass_ms).min(left_ms.max(RETRY_MIN_MS))
+                renew_after_ms(known.settings.pass_ms(left_ms), left_ms).max(RETRY_MIN_MS)
             }
             None => again_ms,
         };

@@ -1,9 +1,7 @@
-//! `POST /queues/{queue}/entries/{token}/extend`: gives an active entry more time, at the request
-//! of the visitor or of the protected service. The gateway decides whether the caller is the
-//! service. If the routes are unguarded, only the visitor may extend, because any caller that found
-//! a token could pretend to be the service.
+//! `POST /queues/{queue}/entries/{token}/extend`: gives an active entry more time, at the request of
+//! its visitor. The protected service extends by `validate`.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use axum::{
     extract::State,
@@ -12,20 +10,21 @@ use axum::{
 };
 use vestibule_backup::BackupError;
 use vestibule_domain::{entry_status::EntryStatus, id::EntryId, score::Visit};
+use vestibule_engine::write_through::WriteOutcome;
 use vestibule_line::{EntryLookup, ExtendOutcome, SessionExtension};
 
 use super::{
     ApiState,
     entry::EntryViewInput,
-    gateway::Gateway,
     problem::Problem,
     queue_cache::QueueSnapshot,
     request::{Body, EntryPath, Fields},
-    visitor::{Ownership, RawCredentials, token_mismatch_problem},
+    visitor::RawCredentials,
 };
 
-/// The largest `seconds`: a week, which is also the largest `session_max_seconds`.
-const SECONDS_MAX: u32 = 7 * 86_400;
+/// How long an extended session may last from now, in seconds. The greatest is a week, as for
+/// `session_max_seconds`.
+pub(super) const EXTEND_SECONDS: RangeInclusive<u32> = 1..=7 * 86_400;
 
 /// The body of an extend request.
 pub(super) struct ExtendRequest {
@@ -38,7 +37,7 @@ impl TryFrom<Fields> for ExtendRequest {
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
         let request = Self {
-            seconds: fields.take_number("seconds", 1..=SECONDS_MAX)?,
+            seconds: fields.take_number("seconds", EXTEND_SECONDS)?,
             visit: fields.take_visit()?,
         };
         fields.refuse_unknown()?;
@@ -50,40 +49,17 @@ pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
     raw_credentials: RawCredentials,
-    gateway: Gateway,
     Body(request): Body<ExtendRequest>,
 ) -> Result<Response, Problem> {
     let snapshot = state.snapshot(&queue).await?;
-    let credentials = raw_credentials.resolve(&snapshot)?;
-    let is_owner_proven = match credentials.ownership(&snapshot.ids, id) {
-        Ownership::Proven => true,
-        Ownership::Mismatch => return Err(token_mismatch_problem()),
-        Ownership::Unproven if gateway.is_proven_service(&state.config) => false,
-        Ownership::Unproven => {
-            return credentials
-                .require_ownership(&snapshot.ids, id)
-                .map(IntoResponse::into_response);
-        }
-    };
-    let Some(latest_end_ms) = state.latest_end_ms(&snapshot, id, request.visit).await? else {
+    raw_credentials
+        .resolve(&snapshot)?
+        .require_ownership(&snapshot.ids, id)?;
+    let extended = state.extend_session(&snapshot, id, request.visit, request.seconds);
+    let Some((status, write)) = extended.await? else {
         // This is a late retry for an earlier visit and must not extend the current one.
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let extension = SessionExtension {
-        visit: request.visit,
-        seconds: request.seconds.unwrap_or(snapshot.settings().session_seconds),
-        latest_end_ms,
-    };
-    let extended = state.query_line_or_fail(&snapshot, id, || state.line.extend(&queue, id, extension));
-    let (status, change) = match extended.await? {
-        ExtendOutcome::Active { status, change } => (status, change),
-        ExtendOutcome::NotActive(status) => return Err(Problem::not_your_turn(&status)),
-        ExtendOutcome::OtherVisit => return Ok(StatusCode::NO_CONTENT.into_response()),
-        ExtendOutcome::NotFound(missing) => {
-            return Err(state.missing_entry_problem(&snapshot, id, missing).await);
-        }
-    };
-    let write = state.write_change(&snapshot, &change).await?;
     let body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,
@@ -92,12 +68,43 @@ pub(super) async fn handle(
         has_entered: false,
         record: write.record,
         durable: Some(write.durable),
-        is_owner_proven,
+        is_owner_proven: true,
     })?;
     Ok(body.into_response())
 }
 
 impl ApiState {
+    /// Extends the session of an active entry to this many seconds from now (`None`: to
+    /// `session_seconds`), within `session_max_seconds`. Returns `None` if the entry has another visit
+    /// than the named one; then nothing changes.
+    pub(super) async fn extend_session(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        visit: Option<Visit>,
+        seconds: Option<u32>,
+    ) -> Result<Option<(EntryStatus, WriteOutcome)>, Problem> {
+        let Some(latest_end_ms) = self.latest_end_ms(snapshot, id, visit).await? else {
+            return Ok(None);
+        };
+        let extension = SessionExtension {
+            visit,
+            seconds: seconds.unwrap_or(snapshot.settings().session_seconds),
+            latest_end_ms,
+        };
+        let query = || self.line.extend(&snapshot.queue, id, extension);
+        let (status, change) = match self.query_line_or_fail(snapshot, id, query).await? {
+            ExtendOutcome::Active { status, change } => (status, change),
+            ExtendOutcome::NotActive(status) => return Err(Problem::not_your_turn(&status)),
+            ExtendOutcome::OtherVisit => return Ok(None),
+            ExtendOutcome::NotFound(missing) => {
+                return Err(self.missing_entry_problem(snapshot, id, missing).await);
+            }
+        };
+        let write = self.write_change(snapshot, &change).await?;
+        Ok(Some((status, write)))
+    }
+
     /// Returns the latest end that the session may get, in Unix milliseconds, counted from the
     /// claim in the record. Returns `None` if the request names another visit.
     async fn latest_end_ms(

@@ -1,5 +1,5 @@
-//! `DELETE /queues/{queue}/entries/{token}`: ends the visit. An active entry becomes completed, any
-//! other entry becomes left.
+//! `DELETE /queues/{queue}/entries/{token}`: ends the visit. The entry becomes left. The slot of an
+//! active one is held while a pass can still be shown.
 
 use std::sync::Arc;
 
@@ -78,7 +78,10 @@ impl ApiState {
     ) -> Result<bool, Problem> {
         let status = match self.line.status(&snapshot.queue, id).await {
             Ok(EntryLookup::Found(status)) => status,
-            Ok(EntryLookup::NotFound(_)) => return Ok(true),
+            Ok(EntryLookup::NotFound(missing)) => {
+                let outcome = self.resolve_missing_entry(snapshot, id, missing).await?;
+                return Ok(matches!(outcome, MissingEntryOutcome::Restored(_)));
+            }
             Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
         };
         if named.is_none_or(|named| named <= status.visit()) {

@@ -111,7 +111,7 @@ pub struct PassClaims {
     pub exp: u64,
 }
 
-/// What a pass is created from: an active entry and the lifetime of its pass.
+/// What a pass is created from: an active entry and the end of its pass.
 #[derive(Debug, Clone, Copy)]
 pub struct PassGrant<'a> {
     /// The queue that admitted the entry.
@@ -122,10 +122,8 @@ pub struct PassGrant<'a> {
     pub visit: Visit,
     /// The current epoch of the queue.
     pub epoch: u32,
-    /// When the session ends, in Unix milliseconds. No pass is valid after it.
-    pub session_end_ms: u64,
-    /// How long a pass is valid, in seconds.
-    pub pass_seconds: u32,
+    /// When the pass ends, in Unix milliseconds: with the session at the latest.
+    pub pass_end_ms: u64,
 }
 
 /// Signs passes, verifies them, and publishes the public key for offline verification.
@@ -172,8 +170,8 @@ impl PassSigner {
         })
     }
 
-    /// Signs a pass that is valid from now until `pass_seconds` have passed or until the session ends,
-    /// whichever is first. `now_ms` is line time.
+    /// Signs a pass that is valid from now until the last whole second before its end. `now_ms` is line
+    /// time.
     ///
     /// # Errors
     /// [`PassError::Signing`] if the key cannot sign.
@@ -188,7 +186,7 @@ impl PassSigner {
             epoch: grant.epoch,
             iat: now,
             nbf: now,
-            exp: (now + u64::from(grant.pass_seconds)).min(grant.session_end_ms / 1_000),
+            exp: grant.pass_end_ms / 1_000,
         };
         let header = Header {
             typ: Some(PASS_TYPE.to_owned()),

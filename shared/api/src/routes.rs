@@ -35,12 +35,12 @@ pub fn document_routes(state: Arc<ApiState>) -> Router {
 
 /// The routes of the function `enter`.
 pub fn enter_routes(state: Arc<ApiState>) -> Router {
-    add_layers(visitor_routes().merge(extend_route()), Router::new(), state)
+    add_layers(visitor_routes(), Router::new(), state)
 }
 
 /// The routes of the function `claim`.
 pub fn claim_routes(state: Arc<ApiState>) -> Router {
-    add_layers(claim_route(), Router::new(), state)
+    add_layers(session_routes(), Router::new(), state)
 }
 
 /// The routes of the function `status`.
@@ -50,7 +50,7 @@ pub fn status_routes(state: Arc<ApiState>) -> Router {
 
 /// The routes of the function `validate`.
 pub fn validate_routes(state: Arc<ApiState>) -> Router {
-    add_layers(service_routes().merge(extend_route()), Router::new(), state)
+    add_layers(service_routes(), Router::new(), state)
 }
 
 /// All routes, for a process that serves all of them.
@@ -63,10 +63,9 @@ pub fn router(state: Arc<ApiState>) -> Router {
 pub fn router_with(state: Arc<ApiState>, other_routes: Router) -> Router {
     let api_routes = public_routes()
         .merge(visitor_routes())
-        .merge(claim_route())
+        .merge(session_routes())
         .merge(poll_routes())
-        .merge(service_routes())
-        .merge(extend_route());
+        .merge(service_routes());
     add_layers(api_routes, other_routes, state)
 }
 
@@ -123,8 +122,10 @@ fn visitor_routes() -> Router<Arc<ApiState>> {
         .route("/queues/{queue}/entries/{token}", delete(leave::handle))
 }
 
-fn claim_route() -> Router<Arc<ApiState>> {
-    Router::new().route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
+fn session_routes() -> Router<Arc<ApiState>> {
+    Router::new()
+        .route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
+        .route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
 }
 
 fn poll_routes() -> Router<Arc<ApiState>> {
@@ -136,12 +137,6 @@ fn service_routes() -> Router<Arc<ApiState>> {
         .route("/queues/{queue}/entries/{token}/validate", post(validate::handle))
         .route("/queues/{queue}/entries/{token}/complete", post(complete::handle))
         .route("/queues/{queue}/load", post(load::handle))
-}
-
-/// The visitor and the protected service both use this route, so the gateway may send it to either
-/// function.
-fn extend_route() -> Router<Arc<ApiState>> {
-    Router::new().route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
 }
 
 pub(super) fn add_layers(

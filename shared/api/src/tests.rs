@@ -74,7 +74,7 @@ async fn each_route_is_served_by_the_expected_functions() {
         (Method::DELETE, at(""), &["enter"]),
         (Method::POST, at("/claim"), &["claim"]),
         (Method::GET, at(""), &["status"]),
-        (Method::POST, at("/extend"), &["enter", "validate"]),
+        (Method::POST, at("/extend"), &["claim"]),
         (Method::POST, at("/validate"), &["validate"]),
         (Method::POST, at("/complete"), &["validate"]),
     ] {

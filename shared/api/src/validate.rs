@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use serde::Serialize;
-use vestibule_domain::{entry_status::EntryStatus, id::EntryId, score::Visit, state::EntryState};
+use vestibule_domain::{entry_status::EntryStatus, id::EntryId, state::EntryState};
 use vestibule_line::{ValidateOutcome, Validation};
 
 use super::{
@@ -18,10 +18,9 @@ use super::{
     queue_cache::QueueSnapshot,
     request::{Body, EntryPath},
     validate_pass::{ValidationAnswer, VerifiedPass},
-    validate_request::{ValidateRequest, earlier_epoch_problem, other_visit_problem},
-    visitor::{is_owner, token_mismatch_problem},
+    validate_request::{ValidateRequest, other_visit_problem},
 };
-use crate::pass::PassError;
+use crate::pass::Pass;
 
 #[derive(Serialize)]
 struct ValidateResponse {
@@ -31,6 +30,9 @@ struct ValidateResponse {
     expires_at_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     durable: Option<bool>,
+    /// A new pass, if the session was extended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pass: Option<Pass>,
     /// Whether the answer was given without the line; left out otherwise.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     degraded: bool,
@@ -46,6 +48,7 @@ impl ValidateResponse {
             visit: accepted.visit.number(),
             expires_at_ms: accepted.accepted_until_ms,
             durable: None,
+            pass: None,
             degraded: true,
         }
     }
@@ -80,25 +83,33 @@ pub(super) async fn handle(
         }
         Err(QueryError::Problem(problem)) => return Err(problem),
     };
-    let EntryStatus::Active {
-        visit,
-        session_end_ms,
-        ..
-    } = status
-    else {
-        return Err(Problem::internal(
-            "the line returned an entry as active that has another state",
-        ));
-    };
-    let answer = ValidateResponse {
+    let mut answer = ValidateResponse {
         valid: true,
         state: status.state(),
-        visit: visit.number(),
-        expires_at_ms: session_end_ms,
+        visit: status.visit().number(),
+        expires_at_ms: session_end_ms(&status)?,
         durable,
+        pass: None,
         degraded: false,
     };
+    if request.extend {
+        let extended = state.extend_session(&snapshot, id, Some(status.visit()), request.extend_seconds);
+        let (status, write) = extended.await?.ok_or_else(Problem::other_visit)?;
+        answer.expires_at_ms = session_end_ms(&status)?;
+        answer.durable = Some(write.durable);
+        answer.pass = state.sign_pass(&snapshot, id, status)?;
+    }
     Ok(json(StatusCode::OK, &answer))
+}
+
+/// When the session of an active entry ends, in Unix milliseconds.
+fn session_end_ms(status: &EntryStatus) -> Result<u64, Problem> {
+    match status {
+        EntryStatus::Active { session_end_ms, .. } => Ok(*session_end_ms),
+        _ => Err(Problem::internal(
+            "the line returned an entry as active that has another state",
+        )),
+    }
 }
 
 impl ApiState {
@@ -110,10 +121,6 @@ impl ApiState {
     ) -> Result<ValidationAnswer, QueryError> {
         match self.build_validation(snapshot, id, request)? {
             (validation, None) => self.query_validation(snapshot, id, validation).await,
-            (validation, Some(pass)) if pass.has_expired => {
-                let problem = PassError::Expired.into();
-                self.repeat_use(snapshot, id, validation, problem).await
-            }
             (validation, Some(pass)) => self.validate_with_pass(snapshot, id, validation, pass).await,
         }
     }
@@ -142,7 +149,7 @@ impl ApiState {
                 Ok((status, Some(write.durable)))
             }
             ValidateOutcome::NotActive(status) => Err(Problem::not_your_turn(&status)),
-            ValidateOutcome::OtherVisit if request.pass.is_some() => Err(other_visit_problem()),
+            ValidateOutcome::OtherVisit if request.named.pass.is_some() => Err(other_visit_problem()),
             ValidateOutcome::OtherVisit => Err(Problem::other_visit()),
             ValidateOutcome::NotFound(missing) => {
                 Err(self.missing_entry_problem(snapshot, id, missing).await)
@@ -150,48 +157,19 @@ impl ApiState {
         }
     }
 
-    /// Verifies the visitor and the pass that the request presents, and builds the validation that
-    /// the line runs.
+    /// Verifies whom the request is about, and builds the validation that the line runs.
     fn build_validation(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
         request: &ValidateRequest,
     ) -> Result<(Validation, Option<VerifiedPass>), Problem> {
-        if let Some(visitor) = &request.visitor
-            && !is_owner(&snapshot.ids, id, visitor)?
-        {
-            return Err(token_mismatch_problem());
-        }
-        let mut verified = None;
-        if let Some(pass) = &request.pass {
-            let signer = &self.keys.signer;
-            let verified_now = signer.verify(pass, &snapshot.queue, id, snapshot.now_ms());
-            let (claims, has_expired) = match verified_now {
-                // The request may repeat one that consumed the visit while the pass was valid.
-                Err(PassError::Expired) if request.use_id.is_some() => {
-                    (signer.verify_ignoring_time(pass, &snapshot.queue, id)?, true)
-                }
-                claims => (claims?, false),
-            };
-            if claims.epoch < snapshot.view.configuration.min_epoch {
-                return Err(earlier_epoch_problem());
-            }
-            let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
-            if request.visit.is_some_and(|named| named != visit) {
-                return Err(other_visit_problem());
-            }
-            verified = Some(VerifiedPass {
-                visit,
-                end_ms: claims.exp * 1_000,
-                has_expired,
-            });
-        }
+        let verified = self.verify_named_visitor(snapshot, id, &request.named)?;
         let validation = Validation {
-            visit: verified.map(|pass| pass.visit).or(request.visit),
+            visit: verified.map(|pass| pass.visit).or(request.named.visit),
             // The line knows only the token. It may claim the entry only for a named visitor;
             // otherwise any caller that found a token would be let in.
-            claims: request.visitor.is_some(),
+            claims: request.named.visitor.is_some(),
             consumes: request.consume,
             use_id: request.use_id,
             reactivate_until_ms: None,

@@ -15,7 +15,10 @@ use super::{
     missing_entry::QueryError,
     problem::Problem,
     queue_cache::{QueueSnapshot, READ_TIMEOUT},
+    validate_request::{NamedVisitor, earlier_epoch_problem, other_visit_problem},
+    visitor::{is_owner, token_mismatch_problem},
 };
+use crate::pass::PassError;
 
 /// A pass whose signature, queue and entry are right.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +26,7 @@ pub(super) struct VerifiedPass {
     pub(super) visit: Visit,
     /// When the pass ends, in Unix milliseconds.
     pub(super) end_ms: u64,
-    /// Whether it has ended. Such a pass is good for the repeat of a request alone.
+    /// Whether it has ended. Such a pass proves who the visitor is, and not that the visit is active.
     pub(super) has_expired: bool,
 }
 
@@ -41,6 +44,42 @@ pub(super) enum ValidationAnswer {
 }
 
 impl ApiState {
+    /// Verifies the visitor id and the pass by which a request of the protected service names a
+    /// visitor, if it has them. Returns the pass.
+    pub(super) fn verify_named_visitor(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        named: &NamedVisitor,
+    ) -> Result<Option<VerifiedPass>, Problem> {
+        if let Some(visitor) = &named.visitor
+            && !is_owner(&snapshot.ids, id, visitor)?
+        {
+            return Err(token_mismatch_problem());
+        }
+        let Some(pass) = &named.pass else {
+            return Ok(None);
+        };
+        let signer = &self.keys.signer;
+        // A pass proves who the visitor is for as long as the visit goes on, also after its end.
+        let (claims, has_expired) = match signer.verify(pass, &snapshot.queue, id, snapshot.now_ms()) {
+            Err(PassError::Expired) => (signer.verify_ignoring_time(pass, &snapshot.queue, id)?, true),
+            claims => (claims?, false),
+        };
+        if claims.epoch < snapshot.view.configuration.min_epoch {
+            return Err(earlier_epoch_problem());
+        }
+        let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
+        if named.visit.is_some_and(|named| named != visit) {
+            return Err(other_visit_problem());
+        }
+        Ok(Some(VerifiedPass {
+            visit,
+            end_ms: claims.exp * 1_000,
+            has_expired,
+        }))
+    }
+
     /// Validates an entry by a verified pass of its visit.
     pub(super) async fn validate_with_pass(
         &self,
@@ -64,7 +103,9 @@ impl ApiState {
             ) => is_ahead(record, status),
             (ValidateOutcome::OtherVisit, Ok(Some(record))) => record.visit() == pass.visit,
             (ValidateOutcome::NotFound(NotFound::Ended(end)), Err(error))
-                if end.fact().visit == pass.visit && end.fact().step <= Step::ReadyAgain =>
+                if !pass.has_expired
+                    && end.fact().visit == pass.visit
+                    && end.fact().step <= Step::ReadyAgain =>
             {
                 if validation.consumes {
                     return Err(Problem::backup_unavailable(error).into());
@@ -95,7 +136,7 @@ impl ApiState {
         }
         // The line lost what made the visit active. It takes the pass for proof.
         let validation = Validation {
-            reactivate_until_ms: Some(pass.end_ms),
+            reactivate_until_ms: Some(pass.end_ms).filter(|_| !pass.has_expired),
             ..validation
         };
         self.query_validation(snapshot, id, validation).await

@@ -6,16 +6,38 @@ use vestibule_domain::{
     score::Visit,
 };
 
-use super::{code::Code, problem::Problem, request::Fields};
+use super::{code::Code, extend::EXTEND_SECONDS, problem::Problem, request::Fields};
+
+/// Whom a request of the protected service is about, in its body.
+pub(super) struct NamedVisitor {
+    /// The visitor id.
+    pub(super) visitor: Option<String>,
+    /// The pass that the visitor showed.
+    pub(super) pass: Option<String>,
+    /// The visit that the entry must have.
+    pub(super) visit: Option<Visit>,
+}
+
+impl NamedVisitor {
+    pub(super) fn take_from(fields: &mut Fields) -> Result<Self, Problem> {
+        Ok(Self {
+            visitor: fields.take_string("visitor")?,
+            pass: fields.take_string("pass")?,
+            visit: fields.take_visit()?,
+        })
+    }
+}
 
 /// The body of a validate request.
 pub(super) struct ValidateRequest {
-    pub(super) visitor: Option<String>,
-    pub(super) pass: Option<String>,
+    pub(super) named: NamedVisitor,
     pub(super) consume: bool,
     /// Makes `consume` repeatable.
     pub(super) use_id: Option<UseId>,
-    pub(super) visit: Option<Visit>,
+    /// Extends the session.
+    pub(super) extend: bool,
+    /// How long an extended session lasts from now, in seconds; `None` for `session_seconds`.
+    pub(super) extend_seconds: Option<u32>,
 }
 
 impl TryFrom<Fields> for ValidateRequest {
@@ -23,8 +45,7 @@ impl TryFrom<Fields> for ValidateRequest {
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
         let request = Self {
-            visitor: fields.take_string("visitor")?,
-            pass: fields.take_string("pass")?,
+            named: NamedVisitor::take_from(&mut fields)?,
             consume: fields.take_bool("consume")?.unwrap_or(false),
             use_id: fields
                 .take_string("use")?
@@ -33,19 +54,33 @@ impl TryFrom<Fields> for ValidateRequest {
                         .map_err(|error: UseIdError| Problem::invalid_field("use", error.to_string()))
                 })
                 .transpose()?,
-            visit: fields.take_visit()?,
+            extend: fields.take_bool("extend")?.unwrap_or(false),
+            extend_seconds: fields.take_number("seconds", EXTEND_SECONDS)?,
         };
         fields.refuse_unknown()?;
-        if request.visitor.is_none() && request.pass.is_none() {
+        if request.named.visitor.is_none() && request.named.pass.is_none() {
             return Err(Problem::invalid_field(
                 "visitor",
                 "must be given unless the request has a pass",
             ));
         }
-        if request.use_id.is_some() && !request.consume {
+        for (is_alone, field, other) in [
+            (request.use_id.is_some() && !request.consume, "use", "consume"),
+            (
+                request.extend_seconds.is_some() && !request.extend,
+                "seconds",
+                "extend",
+            ),
+        ] {
+            if is_alone {
+                let detail = format!("must not be given without `{other}: true`");
+                return Err(Problem::invalid_field(field, detail));
+            }
+        }
+        if request.extend && request.consume {
             return Err(Problem::invalid_field(
-                "use",
-                "must not be given without `consume: true`",
+                "extend",
+                "must not be given with `consume: true`, which ends the session",
             ));
         }
         Ok(request)

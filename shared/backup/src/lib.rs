@@ -82,13 +82,14 @@ pub trait Backup: Send + Sync + 'static {
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError>;
 
-    /// The live entries of one of the [`SHARD_COUNT`](vestibule_domain::id::SHARD_COUNT), as of the
-    /// last acknowledged write. An implementation may skip a record that it cannot read, and then
-    /// logs it.
+    /// The entries of one of the [`SHARD_COUNT`](vestibule_domain::id::SHARD_COUNT) that are live, or
+    /// whose slot is still held at `now_ms` (Unix milliseconds), as of the last acknowledged write. An
+    /// implementation may skip a record that it cannot read, and then logs it.
     async fn read_live_entries(
         &self,
         partition: &EntryPartition,
         shard: u8,
+        now_ms: u64,
     ) -> Result<Vec<EntryRecord>, BackupError>;
 
     /// One queue; `None` if the backup does not have it.

@@ -80,6 +80,9 @@ pub enum Event {
         session_end_ms: u64,
         /// As in `Entered`.
         after: Option<Visit>,
+        /// When the session began, in Unix milliseconds, if the visitor took back the slot that an
+        /// earlier visit held; `None` if it began with this visit. The journal does not keep it.
+        claimed_at_ms: Option<u64>,
     },
     /// The visitor missed the first turn, entered again within the grace, and waits at the old place.
     CameBack {
@@ -199,6 +202,7 @@ impl Event {
                 place,
                 session_end_ms: fact.step_ms,
                 after: None,
+                claimed_at_ms: None,
             });
         }
         let place = place.unwrap_or_else(|| visit.place());

@@ -77,14 +77,15 @@ impl EndReason {
 
     /// Whether a visit can have ended in this way with this fact: a no-show is a turn that ran out,
     /// an expired session one that ran out, an absence a wait that did, and every other end is the
-    /// last step.
+    /// last step. The slot of a visitor who left or was evicted may still be held.
     pub fn fits(self, fact: Fact) -> bool {
         match self {
             Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
             Self::Expired => fact.is_over && fact.step == Step::Active,
             Self::Absence => fact.is_over && matches!(fact.step, Step::Waiting | Step::WaitingAgain),
-            Self::Completed | Self::Consumed(_) | Self::Left | Self::Evicted => {
-                fact == Fact::ended(fact.visit)
+            Self::Completed | Self::Consumed(_) => fact == Fact::ended(fact.visit),
+            Self::Left | Self::Evicted => {
+                fact == Fact::ended(fact.visit) || fact == Fact::held(fact.visit, fact.step_ms)
             }
         }
     }

@@ -138,6 +138,17 @@ impl Fact {
         }
     }
 
+    /// A visit whose visitor left or was evicted, and whose slot is taken until `free_at_ms`, in Unix
+    /// milliseconds.
+    pub fn held(visit: Visit, free_at_ms: u64) -> Self {
+        Self {
+            visit,
+            step: Step::Held,
+            step_ms: free_at_ms,
+            is_over: false,
+        }
+    }
+
     /// A visit that ended by being completed, left or evicted.
     pub fn ended(visit: Visit) -> Self {
         Self {
@@ -160,6 +171,17 @@ impl Fact {
     /// Whether the entry is in the line: waiting, ready or active.
     pub fn is_live(self) -> bool {
         !self.is_over && self.step <= Step::Active
+    }
+
+    /// Whether the entry has a place in line or a slot: it is live, or its slot was held. Whether a slot
+    /// is still held depends on the time: see [`Fact::is_held_at`].
+    pub fn takes_slot_or_place(self) -> bool {
+        !self.is_over && self.step <= Step::Held
+    }
+
+    /// Whether the visit ended, and its slot is still taken at this time, in Unix milliseconds.
+    pub fn is_held_at(self, now_ms: u64) -> bool {
+        self.step == Step::Held && self.step_ms > now_ms
     }
 
     /// The state of a live entry; `None` if the visit ended.

@@ -173,9 +173,14 @@ pub fn look_after_ms(waiting: u64, jitter: f64) -> u64 {
     spread_ms
 }
 
-/// Milliseconds until the holder of a pass renews it: two thirds of its lifetime.
-pub fn renew_after_ms(pass_ms: u64) -> u64 {
-    pass_ms / 3 * 2
+/// Milliseconds until the holder of a pass asks again, in a session that lasts `left_ms` more: after two
+/// thirds of the pass, to renew it, or when the session ends with it.
+pub fn renew_after_ms(pass_ms: u64, left_ms: u64) -> u64 {
+    if pass_ms < left_ms {
+        pass_ms / 3 * 2
+    } else {
+        left_ms
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! them different decides by this table.
 
 use super::{
-    fact::Fact,
+    fact::{Fact, Step},
     score::{Visit, WaitScore},
 };
 
@@ -19,10 +19,10 @@ pub enum Verdict {
 
 /// Compares what the line knows of an entry (`None`: nothing) with the fact of its record (`None`:
 /// no record). The greater fact wins. An end that only the backup has needs no action, because the
-/// line keeps ends for a short time.
+/// line keeps ends for a short time; but a slot that is held counts.
 pub fn reconcile(line: Option<Fact>, record: Option<Fact>) -> Verdict {
     match (line, record) {
-        (None, Some(record)) if record.is_live() => Verdict::Adopt,
+        (None, Some(record)) if record.is_live() || record.step == Step::Held => Verdict::Adopt,
         (None, _) => Verdict::Agree,
         (Some(line), Some(record)) if line.agrees_with(record) => Verdict::Agree,
         (Some(line), Some(record)) if line < record => Verdict::Adopt,

@@ -3,7 +3,7 @@
 use super::{
     change::{Change, EndReason, Event, Version},
     consumption::{Consumption, UseId},
-    fact::{Fact, Turn},
+    fact::{Fact, Step, Turn},
     id::EntryId,
     reconcile::{Provisional, resolve_provisional},
     score::{Visit, WaitScore},
@@ -197,10 +197,13 @@ impl EntryRecord {
             Event::CameBack { .. } => {
                 (self.promoted_at_ms, self.expires_at_ms) = (None, None);
             }
-            Event::FastTracked { place, .. } => {
+            Event::FastTracked {
+                place, claimed_at_ms, ..
+            } => {
                 // The event may be a repeated report. The visitor was admitted on entering.
                 let admitted_at_ms = Some(place.joined_at_ms());
-                (self.promoted_at_ms, self.claimed_at_ms) = (admitted_at_ms, admitted_at_ms);
+                self.promoted_at_ms = admitted_at_ms;
+                self.claimed_at_ms = claimed_at_ms.or(admitted_at_ms);
             }
             Event::Promoted { .. } => self.promoted_at_ms = Some(at_ms),
             Event::Entered { .. } | Event::StillReady { .. } | Event::Extended { .. } => {}
@@ -216,7 +219,13 @@ impl EntryRecord {
                     // it can have happened.
                     self.claimed_at_ms = self.claimed_at_ms.or(Some(at_ms));
                 }
-                self.delete_at_ms = round_up_to_second_ms(at_ms + u64::from(rules.retain_hours) * 3_600_000);
+                // A restore must find a slot that is held.
+                let kept_from_ms = match change.fact() {
+                    fact if fact.step == Step::Held => at_ms.max(fact.step_ms),
+                    _ => at_ms,
+                };
+                self.delete_at_ms =
+                    round_up_to_second_ms(kept_from_ms + u64::from(rules.retain_hours) * 3_600_000);
             }
         }
         self

@@ -204,7 +204,7 @@ fn to_journal_record(end: Change) -> JournalRecord {
     }
 }
 
-/// Reads the live entries of one shard. If the backup throttles or is slow, only this shard is read
+/// Reads the entries of one shard that have a place or a slot. If the backup throttles or is slow, only this shard is read
 /// again, not the others. The number of attempts is bounded.
 async fn read_shard(
     backup: &dyn Backup,
@@ -213,7 +213,7 @@ async fn read_shard(
 ) -> Result<Vec<EntryRecord>, BackupError> {
     let mut pause = BACKOFF_FIRST;
     for _ in 1..READ_ATTEMPTS_MAX {
-        match backup.read_live_entries(partition, shard).await {
+        match backup.read_live_entries(partition, shard, now_ms()).await {
             Err(error @ (BackupError::Throttled(_) | BackupError::Unavailable(_))) => {
                 tracing::warn!(
                     event = "backup.shard_read_failed", queue = %partition.queue, shard, %error,
@@ -226,7 +226,7 @@ async fn read_shard(
             answer => return answer,
         }
     }
-    backup.read_live_entries(partition, shard).await
+    backup.read_live_entries(partition, shard, now_ms()).await
 }
 
 /// Reads every place that the backup shows, which is what a restore puts back.

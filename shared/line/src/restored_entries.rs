@@ -2,14 +2,15 @@
 
 use vestibule_domain::{
     clock::LineTime,
-    fact::Turn,
+    end_reason::EndReason,
+    fact::{Fact, Step, Turn},
     id::{EntryId, QueueId},
     record::EntryRecord,
     score::{Visit, WaitScore},
     state::EntryState,
 };
 
-/// The entries of a restore, by their state. An entry takes 40 bytes at most, because a restore may
+/// The entries of a restore, by their state. A live entry takes 40 bytes at most, because a restore may
 /// hold a million of them.
 #[derive(Debug, Default)]
 pub struct RestoredEntries {
@@ -21,6 +22,8 @@ pub struct RestoredEntries {
     pub ready: Vec<(Visit, Turn, EntryId)>,
     /// Active entries with their visits and the ends of their sessions, in Unix milliseconds.
     pub active: Vec<(u64, Visit, EntryId)>,
+    /// Entries whose slot is held, with the ways in which their visits ended.
+    pub held: Vec<(Fact, EndReason, EntryId)>,
     /// The highest visit number of all added records. New entries continue above it.
     pub last_order: u64,
     /// The highest version of all added records: the last time that the lost line knew, if no clock
@@ -31,7 +34,8 @@ pub struct RestoredEntries {
 impl RestoredEntries {
     /// Adds the entry of a record. A waiting entry keeps its place, and an active entry keeps its
     /// session end. A ready entry gets its claim deadline later, because its visitor could not
-    /// claim while the line was unavailable. A record of an ended entry adds no entry.
+    /// claim while the line was unavailable. A record of an ended entry adds no entry, but
+    /// its slot if that is held.
     pub fn add(&mut self, record: &EntryRecord) {
         let (fact, id) = (record.fact, record.id);
         self.v = self.v.max(record.version.v);
@@ -49,6 +53,9 @@ impl RestoredEntries {
                 self.ready.push((fact.visit, turn, id));
             }
             Some(_) => self.active.push((fact.step_ms, fact.visit, id)),
+            None if fact.step == Step::Held => {
+                self.held.extend(record.end_reason().map(|how| (fact, how, id)));
+            }
             None => {}
         }
     }
@@ -77,10 +84,12 @@ impl RestoredEntries {
         self.waiting_again.retain(|&(visit, _)| visit <= latest);
         self.ready.retain(|&(visit, _, id)| is_believed(visit, id));
         self.active.retain(|&(_, visit, id)| is_believed(visit, id));
+        self.held.retain(|&(fact, _, id)| is_believed(fact.visit, id));
         let waiting = self.waiting.iter().filter(|(place, _)| place.is_after_opening());
         let visits = waiting.map(|(place, _)| place.visit());
         let visits = visits.chain(self.ready.iter().map(|&(visit, ..)| visit));
         let visits = visits.chain(self.active.iter().map(|&(_, visit, _)| visit));
+        let visits = visits.chain(self.held.iter().map(|&(fact, ..)| fact.visit));
         self.last_order = visits.map(Visit::number).max().unwrap_or(0);
     }
 

@@ -87,6 +87,11 @@ impl Queue<'_> {
             .await
     }
 
+    /// Completes the guest's visit as the protected service, which frees the slot.
+    pub async fn complete(&self, guest: &Guest) -> ApiResponse {
+        self.call_as_service("complete", guest, &json!({})).await
+    }
+
     /// Calls a route below the guest's entry as the protected service.
     pub async fn call_as_service(&self, route: &str, guest: &Guest, body: &Value) -> ApiResponse {
         let request = ApiRequest::post(self.entry_path(guest, &format!("/{route}"))).json(body);
@@ -96,7 +101,7 @@ impl Queue<'_> {
     /// Extends the session as the guest.
     pub async fn extend(&self, guest: &Guest, body: &Value) -> ApiResponse {
         let request = ApiRequest::post(self.entry_path(guest, "/extend")).visitor(&guest.id);
-        self.backend.send_as_service(request.json(body)).await
+        self.backend.send(request.json(body)).await
     }
 
     /// Runs an operator's command on this queue.

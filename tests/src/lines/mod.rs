@@ -19,7 +19,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{
-    ConfigureOutcome, EnterOutcome, LeaveOutcome, LeaveReason, Line, LineHistory, PromoteOrder,
+    ConfigureOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, LineHistory, PromoteOrder,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
@@ -139,13 +139,14 @@ pub async fn enter_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId)
     }
 }
 
-/// Leaves the line and returns the change without writing it to the backup, as if the process was killed.
-pub async fn leave_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
-    match line
-        .leave(queue, id, None, LeaveReason::Leave)
-        .await
-        .expect("leave")
-    {
+/// Ends a visit and returns the change without writing it to the backup, as if the process was killed. A visitor in
+/// line leaves, and the visit of an active one is completed.
+pub async fn end_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+    let reason = match line.status(queue, id).await.expect("status") {
+        EntryLookup::Found(EntryStatus::Active { .. }) => LeaveReason::Complete,
+        _ => LeaveReason::Leave,
+    };
+    match line.leave(queue, id, None, reason).await.expect("leave") {
         LeaveOutcome::Ended(change) => change,
         other => panic!("the visit did not end: {other:?}"),
     }

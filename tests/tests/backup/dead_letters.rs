@@ -17,7 +17,7 @@ async fn refused_change_blocks_no_other_and_is_dead_lettered() {
     let ids = scene.enter_and_write(5).await;
     scene.promote().await;
     let late = scene.enter_and_write(1).await[0];
-    let left = scene.leave_without_backup(late).await;
+    let left = scene.end_without_backup(late).await;
     scene
         .line
         .append_to_journal(&scene.queue, &left)
@@ -88,7 +88,7 @@ async fn outage_creates_no_dead_letters() {
     let ids = scene.enter_and_write(50).await;
     scene.promote().await;
     for id in &ids[..3] {
-        let left = scene.leave_without_backup(*id).await;
+        let left = scene.end_without_backup(*id).await;
         scene
             .line
             .append_to_journal(&scene.queue, &left)
@@ -194,7 +194,7 @@ async fn dead_lettered_end_prevents_restoring_the_entry() {
     let scene = FaultyScene::new(JournalLimits::default()).await;
     let id = scene.enter_and_write(1).await[0];
     let live = scene.record(id).await.expect("written");
-    let left = scene.leave_without_backup(id).await;
+    let left = scene.end_without_backup(id).await;
     scene
         .line
         .append_to_journal(&scene.queue, &left)

@@ -19,9 +19,7 @@ use vestibule_line::{JournalLimits, JournalLine, PromotionLine, QueueLine, Queue
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
-    lines::{
-        ManualClock, configuration, enter_without_backup, fresh_queue, leave_without_backup, tick_order,
-    },
+    lines::{ManualClock, configuration, end_without_backup, enter_without_backup, fresh_queue, tick_order},
 };
 
 use crate::faulty_backup::WriteBehavior;
@@ -93,8 +91,8 @@ impl FaultyScene {
         assert!(promotion.expect("an answer").promoted > 0);
     }
 
-    pub(crate) async fn leave_without_backup(&self, id: EntryId) -> Change {
-        leave_without_backup(&self.line, &self.queue, id).await
+    pub(crate) async fn end_without_backup(&self, id: EntryId) -> Change {
+        end_without_backup(&self.line, &self.queue, id).await
     }
 
     pub(crate) fn pass_seconds(&self, seconds: u64) {

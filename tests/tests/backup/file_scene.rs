@@ -25,7 +25,7 @@ use vestibule_line::{ClaimOutcome, EntryLine, PromotionLine, QueueLine, Recovery
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
-    lines::{configuration, enter_without_backup, fresh_queue, leave_without_backup, tick_order},
+    lines::{configuration, end_without_backup, enter_without_backup, fresh_queue, tick_order},
     servers,
 };
 
@@ -82,8 +82,8 @@ impl FileScene {
         }
     }
 
-    pub(crate) async fn leave_without_backup(&self, id: EntryId) -> Change {
-        leave_without_backup(&self.line, &self.queue, id).await
+    pub(crate) async fn end_without_backup(&self, id: EntryId) -> Change {
+        end_without_backup(&self.line, &self.queue, id).await
     }
 
     pub(crate) async fn promote(&self) -> u64 {

@@ -45,7 +45,7 @@ async fn end_is_settled_once_the_backup_has_it() {
     let scene = FileScene::new().await;
     let entered = scene.enter_without_backup().await;
     scene.write_through(&entered).await;
-    let left = scene.leave_without_backup(entered.id).await;
+    let left = scene.end_without_backup(entered.id).await;
     assert_eq!(scene.unsettled_counts().await, (0, 1));
     assert!(scene.write_through(&left).await.durable);
     assert_eq!(scene.unsettled_counts().await, (0, 0));
@@ -104,7 +104,7 @@ async fn flush_writes_the_journal_in_order_and_once() {
     }
     let mut left = Vec::new();
     for id in active.drain(..3) {
-        left.push(scene.leave_without_backup(id).await);
+        left.push(scene.end_without_backup(id).await);
     }
     scene.pass_seconds(20);
     assert_eq!(
@@ -186,7 +186,7 @@ async fn restore_rebuilds_a_lost_line_in_order() {
     }
     // Five visitors were admitted at once. Two of them leave, two others are promoted, and one of those claims.
     for id in &ids[..2] {
-        let left = scene.leave_without_backup(*id).await;
+        let left = scene.end_without_backup(*id).await;
         scene.write_through(&left).await;
     }
     scene.pass_seconds(20);

@@ -203,7 +203,10 @@ async fn throttling_has_its_own_error() {
         .probe_writes(&partition)
         .await
         .expect("the table accepts writes");
-    let entries = backup.read_live_entries(&partition, 0).await.expect("an answer");
+    let entries = backup
+        .read_live_entries(&partition, 0, 0)
+        .await
+        .expect("an answer");
     assert!(entries.is_empty(), "the probe wrote an entry");
     // The proxy has no token for an hour.
     *proxy.tokens.lock().expect("the mutex is not poisoned") = (-3_600.0 * WRITES_PER_SECOND, Instant::now());

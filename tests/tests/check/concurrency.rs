@@ -45,7 +45,7 @@ async fn create_differences(scene: &Scene) {
             .await;
     }
     for number in [3, 4] {
-        scene.leave_without_backup(number).await;
+        scene.end_without_backup(number).await;
         let fact = Fact::ended(scene.score(number + 2).await.visit());
         let how = EndReason::Left;
         scene

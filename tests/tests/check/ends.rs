@@ -12,14 +12,14 @@ use crate::scene::Scene;
 
 pub(crate) async fn unwritten_end_is_written(scene: Scene) {
     scene.enter_all(1..=4).await;
-    scene.leave_without_backup(1).await;
-    scene.leave_without_backup(4).await;
+    scene.end_without_backup(1).await;
+    scene.end_without_backup(4).await;
     // The function wrote this end and was killed before it told the line.
-    let unacknowledged = scene.leave_without_backup(3).await;
+    let unacknowledged = scene.end_without_backup(3).await;
     scene.write_to_backup_only(&unacknowledged).await;
     // Visitor 5 entered and left, and no change was written.
     scene.enter_without_backup(5).await;
-    scene.leave_without_backup(5).await;
+    scene.end_without_backup(5).await;
     assert_eq!(scene.view().await.unsettled_ends, 4);
     let checked = scene.check().await;
     assert_eq!(
@@ -37,7 +37,7 @@ pub(crate) async fn unwritten_end_is_written(scene: Scene) {
 
 pub(crate) async fn unwritten_end_is_settled_by_the_next_visit(scene: Scene) {
     scene.enter_all(1..=4).await;
-    scene.leave_without_backup(3).await;
+    scene.end_without_backup(3).await;
     scene.enter_without_backup(3).await;
     let place = scene.score(3).await;
     let checked = scene.check().await;
@@ -108,7 +108,7 @@ pub(crate) async fn entry_that_ended_in_the_backup_is_removed(scene: Scene) {
     // The order of the queue goes on after the visit that the line did not know.
     scene.enter_without_backup(4).await;
     assert!(scene.score(4).await > later_place);
-    scene.leave_without_backup(4).await;
+    scene.end_without_backup(4).await;
     assert_eq!(scene.check().await.ended, 1);
     assert_eq!(scene.positions([5]).await, [1], "visitor 5 is first in line");
     assert_eq!(scene.view().await.active, 1, "one slot is free again");
@@ -117,7 +117,7 @@ pub(crate) async fn entry_that_ended_in_the_backup_is_removed(scene: Scene) {
 
 pub(crate) async fn place_taken_after_a_written_end_stays(scene: Scene) {
     scene.enter_all(1..=4).await;
-    let end = scene.leave_without_backup(3).await;
+    let end = scene.end_without_backup(3).await;
     scene.write_through(&end).await;
     scene.enter_without_backup(3).await;
     let place = scene.score(3).await;

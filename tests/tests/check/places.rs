@@ -26,7 +26,7 @@ fn clean_summary(checked_line: u64, checked_table: u64) -> CheckSummary {
 
 pub(crate) async fn consistent_queue_is_not_changed(scene: Scene) {
     scene.enter_all(1..=6).await;
-    let end = scene.leave_without_backup(6).await;
+    let end = scene.end_without_backup(6).await;
     scene.write_through(&end).await;
     let (before, version) = (scene.record(3).await, scene.view().await.version);
     assert_eq!(scene.check().await, clean_summary(5, 5));
@@ -104,7 +104,7 @@ pub(crate) async fn unwritten_change_is_written(scene: Scene) {
 pub(crate) async fn journaled_change_is_no_difference(scene: Scene) {
     scene.enter_all(1..=4).await;
     for number in [1, 2] {
-        let end = scene.leave_without_backup(number).await;
+        let end = scene.end_without_backup(number).await;
         scene
             .line
             .append_to_journal(&scene.queue, &end)

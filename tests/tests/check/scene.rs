@@ -22,7 +22,7 @@ use vestibule_line::{EntryLookup, Line, NotFound, QueueView, RequeueOrder};
 use vestibule_tests::{
     entries::now_ms,
     lines::{
-        Backend, configuration, enter_without_backup, fresh_queue, leave_without_backup, tick_order, visitor,
+        Backend, configuration, end_without_backup, enter_without_backup, fresh_queue, tick_order, visitor,
     },
 };
 
@@ -139,8 +139,8 @@ impl Scene {
             .expect("requeued");
     }
 
-    pub(crate) async fn leave_without_backup(&self, number: u64) -> Change {
-        leave_without_backup(&*self.line, &self.queue, visitor(number)).await
+    pub(crate) async fn end_without_backup(&self, number: u64) -> Change {
+        end_without_backup(&*self.line, &self.queue, visitor(number)).await
     }
 
     pub(crate) async fn promote(&self) {

@@ -65,7 +65,7 @@ pub(crate) async fn a_reset_starts_empty_and_voids_all_earlier_tokens(backend: B
     assert_eq!(scene.record(&guests[2]).await.state.name(), "waiting");
     let before = scene
         .backup
-        .read_live_entries(&scene.partition(), guests[2].entry().shard())
+        .read_live_entries(&scene.partition(), guests[2].entry().shard(), 0)
         .await;
     assert!(!before.expect("an answer").is_empty());
 }
@@ -126,15 +126,15 @@ pub(crate) async fn a_pass_from_before_a_restore_reactivates_the_entry(backend: 
     let guests = scene.enter_many(3).await;
     // The visitor was let in while the backup was unavailable, and then the line was lost. The backup shows a
     // waiting entry.
+    let now_ms = scene.view().await.now_ms;
     let grant = PassGrant {
         queue: &scene.queue,
         entry: guests[2].entry(),
         visit: scene.record(&guests[2]).await.visit(),
         epoch: 1,
-        session_end_ms: u64::MAX,
-        pass_seconds: 60,
+        pass_end_ms: now_ms + 60_000,
     };
-    let pass = signer().sign(&grant, scene.view().await.now_ms).expect("signed");
+    let pass = signer().sign(&grant, now_ms).expect("signed");
     let body = json!({ "pass": pass.reveal() });
     let answer = scene.run_confirmed("restore").await;
     assert_eq!((&answer["waiting"], &answer["active"]), (&json!(1), &json!(2)));

@@ -42,7 +42,7 @@ async fn a_promotion_ends_the_hold(backend: &Backend) {
         // One round trip gives the poll time to arrive.
         let status = queue.get_status(&guest).await;
         assert_eq!(status.expect_status(200).text("state"), "waiting");
-        queue.leave(&active).await.expect_status(204);
+        queue.complete(&active).await.expect_status(204);
         queue.promote_until_ready(&guest).await;
     })
     .await;

@@ -19,6 +19,7 @@ mod body;
 mod cross_origin;
 mod enter;
 mod held_polls;
+mod held_slots;
 mod identity;
 mod in_process;
 mod leave;
@@ -95,6 +96,7 @@ fn shared_cases() -> impl Iterator<Item = SharedCase> {
         cross_origin::cases(),
         enter::cases(),
         held_polls::cases(),
+        held_slots::cases(),
         identity::cases(),
         leave::cases(),
         load::cases(),

@@ -31,7 +31,7 @@ async fn a_visitor_waits_is_promoted_claims_and_leaves(backend: &Backend) {
     let refused = queue.call_as_service("validate", &guest, &by_id).await;
     refused.expect_problem(409, "not-your-turn");
 
-    queue.leave(&active).await.expect_status(204);
+    queue.complete(&active).await.expect_status(204);
     let ready = queue.promote_until_ready(&guest).await;
     assert_eq!(ready.body["joined_at_ms"], waiting.body["joined_at_ms"]);
     assert_eq!(
@@ -74,12 +74,12 @@ async fn a_visitor_waits_is_promoted_claims_and_leaves(backend: &Backend) {
         assert!(queue.leave(&guest).await.expect_status(204).body.is_null());
     }
     let ended = queue.get_status(&guest).await;
-    assert_eq!(ended.expect_problem(410, "completed").text("state"), "completed");
+    assert_eq!(ended.expect_problem(410, "left").text("state"), "left");
     assert_eq!(ended.number("visit"), guest.visit);
     assert!(ended.number("ended_at_ms") >= claimed.number("promoted_at_ms"));
-    queue.claim(&guest).await.expect_problem(410, "completed");
+    queue.claim(&guest).await.expect_problem(410, "left");
     let refused = queue.call_as_service("validate", &guest, &by_id).await;
-    refused.expect_problem(410, "completed");
+    refused.expect_problem(410, "left");
 }
 
 /// Waits for the shortest time to claim that a queue may set, by the line's own clock.
@@ -87,7 +87,7 @@ async fn a_missed_turn_goes_to_the_next_visitor_and_may_come_back(backend: &Back
     let (queue, active) = backend.create_full_queue(json!({ "claim_seconds": 10 })).await;
     let (absent, _) = queue.enter_and_expect_created().await;
     let (next, _) = queue.enter_and_expect_created().await;
-    queue.leave(&active).await.expect_status(204);
+    queue.complete(&active).await.expect_status(204);
     let ready = queue.promote_until_ready(&absent).await;
     let promoted = queue.promote_until_ready(&next).await;
     assert!(
@@ -116,7 +116,7 @@ async fn a_missed_turn_goes_to_the_next_visitor_and_may_come_back(backend: &Back
     assert_eq!(back.body["durable"], true);
     let status = queue.get_status(&newcomer).await;
     assert_eq!(status.expect_status(200).number("position"), 2);
-    queue.leave(&next).await.expect_status(204);
+    queue.complete(&next).await.expect_status(204);
     queue.promote_until_ready(&absent).await;
     queue.claim(&absent).await.expect_status(200);
 }

@@ -27,7 +27,7 @@ async fn open_with_every_state(subject: &mut Subject) {
     subject.claim(visitor(1)).await;
 }
 
-async fn adopt(
+pub(crate) async fn adopt(
     subject: &Subject,
     number: u64,
     record: Option<EntryRecord>,
@@ -82,7 +82,7 @@ pub(crate) async fn live_record(subject: &Subject, number: u64, fact: Fact) -> E
 }
 
 /// The record of a visitor whose visit ended in this way.
-async fn ended_record(subject: &Subject, number: u64, fact: Fact, how: EndReason) -> EntryRecord {
+pub(crate) async fn ended_record(subject: &Subject, number: u64, fact: Fact, how: EndReason) -> EntryRecord {
     record_after(subject, number, Event::Ended { fact, how }).await
 }
 

@@ -123,30 +123,27 @@ pub(crate) async fn leaving_ends_the_visit_as_its_state_requires(mut subject: Su
                     assert_eq!(subject.status(visitor(1)).await, before, "{case}");
                     continue;
                 }
-                (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
+                (LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
                 (LeaveReason::Evict, _) => EndReason::Evicted,
                 _ => EndReason::Left,
             };
             let LeaveOutcome::Ended(change) = outcome else {
                 panic!("{case}: {outcome:?}")
             };
-            assert_eq!(
-                (change.id, change.event),
-                (
-                    visitor(1),
-                    Event::Ended {
-                        fact: Fact::ended(visit),
-                        how
-                    }
-                ),
-                "{case}"
-            );
+            let is_held = state == EntryState::Active && how != EndReason::Completed;
+            let fact = match before {
+                EntryStatus::Active { session_end_ms, .. } if is_held => Fact::held(visit, session_end_ms),
+                _ => Fact::ended(visit),
+            };
+            let event = Event::Ended { fact, how };
+            assert_eq!((change.id, change.event), (visitor(1), event), "{case}");
             let view = subject.view().await;
             assert_eq!(
                 (view.waiting, view.ready, view.active, view.unsettled_ends),
                 (0, 0, 0, 1),
                 "{case}"
             );
+            assert_eq!(view.held, u64::from(is_held), "{case}");
             let totals = view.totals;
             let counted = [EndReason::Completed, EndReason::Left, EndReason::Evicted]
                 .map(|counted| u64::from(how == counted));

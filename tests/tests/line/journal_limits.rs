@@ -68,8 +68,13 @@ pub(crate) async fn a_full_journal_refuses_new_entries(subject: Subject) {
     }
 
     // The fast track is refused as well, and so is a visitor who left and enters again.
-    for number in [3, 4, 1, 2] {
-        subject.leave(visitor(number), LeaveReason::Leave).await;
+    for (number, reason) in [
+        (3, LeaveReason::Leave),
+        (4, LeaveReason::Leave),
+        (1, LeaveReason::Complete),
+        (2, LeaveReason::Complete),
+    ] {
+        subject.leave(visitor(number), reason).await;
         assert_eq!(try_enter(&subject, number).await, refused, "visitor {number}");
     }
     subject.advance_seconds(1);

@@ -19,6 +19,7 @@ mod estimates;
 mod fallback_ticks;
 mod front_door;
 mod held_polls;
+mod held_slots;
 mod journal;
 mod journal_limits;
 mod journal_slots;
@@ -98,6 +99,17 @@ on_every_line! {
         positions_count_no_absent_entry
         an_absence_ends_after_its_time
         an_absence_ends_later_for_a_visitor_who_was_back
+    }
+    held_slots {
+        a_slot_is_held_until_the_session_would_have_ended
+        a_slot_is_held_until_the_last_pass_has_ended
+        a_shorter_pass_does_not_free_slots_of_earlier_passes
+        a_visitor_takes_back_the_own_slot
+        a_slot_that_is_free_is_not_taken_back
+        the_service_frees_a_held_slot
+        with_online_passes_a_slot_is_free_at_once
+        a_restore_holds_the_slots
+        a_record_with_a_held_slot_is_taken_over
     }
     front_door {
         an_outage_of_the_front_door_makes_no_visitor_absent

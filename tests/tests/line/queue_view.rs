@@ -104,7 +104,7 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
         (view.waiting, view.ready, view.active, view.now_ms),
         (7, 0, 3, start_ms)
     );
-    subject.leave(visitor(1), LeaveReason::Leave).await;
+    subject.leave(visitor(1), LeaveReason::Complete).await;
     subject.leave(visitor(2), LeaveReason::Evict).await;
     subject.leave(visitor(10), LeaveReason::Leave).await;
     for _ in 0..2 {
@@ -115,8 +115,14 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
     subject.claim(visitor(5)).await;
     let view = subject.view().await;
     assert_eq!(
-        (view.waiting, view.ready, view.active, view.unsettled_ends),
-        (0, 4, 3, 3)
+        (
+            view.waiting,
+            view.ready,
+            view.active,
+            view.held,
+            view.unsettled_ends
+        ),
+        (0, 4, 3, 1, 3)
     );
     assert_eq!(view.heartbeat_ms, start_ms + 2_000);
     let first_still_there = subject.enter(visitor(3)).await;
@@ -126,8 +132,14 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
     subject.tick().await;
     let view = subject.view().await;
     assert_eq!(
-        (view.waiting, view.ready, view.active, view.unsettled_ends),
-        (0, 0, 2, 8)
+        (
+            view.waiting,
+            view.ready,
+            view.active,
+            view.held,
+            view.unsettled_ends
+        ),
+        (0, 0, 2, 0, 8)
     );
     assert_eq!(
         view.totals,

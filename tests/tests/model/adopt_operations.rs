@@ -132,6 +132,7 @@ fn random_fact() -> impl Strategy<Value = RandomFact> {
         1 => Just(Step::WaitingAgain),
         1 => Just(Step::ReadyAgain),
         3 => Just(Step::Active),
+        3 => Just(Step::Held),
         2 => Just(Step::Ended),
     ];
     prop_oneof![
@@ -192,6 +193,8 @@ impl RandomRecord {
         let fact = self.fact.build(visit, in_line, now_ms);
         let state = fact.live_state().unwrap_or(match fact.step {
             Step::Ended => self.how.state(),
+            Step::Held if self.how == EndReason::Evicted => EntryState::Evicted,
+            Step::Held => EntryState::Left,
             _ => EntryState::Expired,
         });
         let consumption = self.how.consumption().filter(|_| state == EntryState::Completed);
@@ -233,12 +236,13 @@ impl RandomFact {
                 _,
             ) => (step, now_ms.saturating_add_signed(ms_from_now), is_over),
         };
-        // Only these steps have a deadline.
+        // Only these steps have a time, and no fact of a held slot is over.
         let has_deadline = matches!(step, Step::Ready | Step::ReadyAgain | Step::Active);
+        let has_time = has_deadline || step == Step::Held;
         Fact {
             visit,
             step,
-            step_ms: if has_deadline { step_ms } else { 0 },
+            step_ms: if has_time { step_ms } else { 0 },
             is_over: is_over && has_deadline,
         }
     }

@@ -1,7 +1,7 @@
 //! The changes of settings.
 
 use proptest::{prelude::*, strategy::Union};
-use vestibule_domain::settings::{Entrance, ReEntry, Settings};
+use vestibule_domain::settings::{Entrance, Passes, ReEntry, Settings};
 
 /// A change of settings.
 #[derive(Debug, Clone)]
@@ -11,6 +11,8 @@ pub(crate) enum Setting {
     IntervalSeconds(u32),
     ClaimSeconds(u32),
     SessionSeconds(u32),
+    PassSeconds(u32),
+    Passes(Passes),
     ReEntry(ReEntry),
     Entrance(Entrance),
     Paused(bool),
@@ -27,6 +29,8 @@ impl Setting {
             Self::IntervalSeconds(seconds) => settings.interval_seconds = *seconds,
             Self::ClaimSeconds(seconds) => settings.claim_seconds = *seconds,
             Self::SessionSeconds(seconds) => settings.session_seconds = *seconds,
+            Self::PassSeconds(seconds) => settings.pass_seconds = *seconds,
+            Self::Passes(passes) => settings.passes = *passes,
             Self::ReEntry(re_entry) => settings.re_entry = *re_entry,
             Self::Entrance(entrance) => settings.entrance = *entrance,
             Self::Paused(paused) => settings.paused = *paused,
@@ -44,6 +48,8 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => (1_u32..30).prop_map(Setting::IntervalSeconds),
         1 => (10_u32..60).prop_map(Setting::ClaimSeconds),
         1 => (1_u32..120).prop_map(Setting::SessionSeconds),
+        1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::PassSeconds),
+        1 => Union::new([Passes::Offline, Passes::Offline, Passes::Online].map(Just)).prop_map(Setting::Passes),
         1 => Union::new([ReEntry::Keep, ReEntry::Requeue].map(Just)).prop_map(Setting::ReEntry),
         1 => Union::new([Entrance::Open, Entrance::Open, Entrance::Draining, Entrance::Closed].map(Just))
             .prop_map(Setting::Entrance),

@@ -43,8 +43,8 @@ async fn two_promoters_count_each_event_once_on_redis() {
         for number in 1..=3 {
             line.claim(queue, visitor(number)).await.expect("claimed");
         }
-        for number in [1, 100] {
-            let left = line.leave(queue, visitor(number), None, LeaveReason::Leave);
+        for (number, reason) in [(1, LeaveReason::Complete), (100, LeaveReason::Leave)] {
+            let left = line.leave(queue, visitor(number), None, reason);
             left.await.expect("an answer");
         }
         wait_until(BOUND, "all events are reported", async || {

@@ -129,7 +129,11 @@ async fn request_bodies_are_limited_as_documented() {
     for (path, mut body, status) in [
         ("/queues/{queue}/load".to_owned(), json!({ "tps": 1 }), 204),
         (format!("{entry}/extend"), json!({}), 200),
-        (format!("{entry}/validate"), json!({ "visitor": visitor }), 200),
+        (
+            format!("{entry}/validate"),
+            json!({ "visitor": visitor, "extend": true }),
+            200,
+        ),
         (format!("{entry}/complete"), json!({}), 204),
     ] {
         let operation = &document["paths"][&path]["post"];

@@ -33,8 +33,8 @@ impl Simulation {
             add(after_ms, Step::Validate);
         }
         if self.front_door.is_some() {
-            let pass_ms = u64::from(self.settings.pass_seconds) * 1_000;
-            let after_ms = renew_after_ms(pass_ms) * (u64::from(session.renewals) + 1);
+            let pass_ms = self.settings.pass_ms(session_ms);
+            let after_ms = renew_after_ms(pass_ms, session_ms) * (u64::from(session.renewals) + 1);
             add(after_ms, Step::Renew);
         }
         match next {

@@ -36,11 +36,14 @@ pub fn derive_key_pem(text: &str) -> String {
     let mut attempt = 0_u32;
     new_key_pem(|| {
         attempt += 1;
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(text.as_bytes()).expect("HMAC takes a key of any length");
-        mac.update(format!("{SIGNING_LABEL} {KEY_NUMBER}.{attempt}").as_bytes());
-        mac.finalize().into_bytes().into()
+        derive_number(text, attempt)
     })
+}
+
+fn derive_number(text: &str, attempt: u32) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(text.as_bytes()).expect("HMAC takes a key of any length");
+    mac.update(format!("{SIGNING_LABEL} {KEY_NUMBER}.{attempt}").as_bytes());
+    mac.finalize().into_bytes().into()
 }
 
 /// Returns `None` if the number is 0 or not below the order of the curve, which one of 2^32 is not.

@@ -30,6 +30,7 @@ use vestibule_backup::{
 };
 use vestibule_domain::{
     change::Change,
+    fact::Step,
     id::{EntryId, QueueId, Salt},
     record::EntryRecord,
     state::EntryState,
@@ -41,6 +42,9 @@ use self::{client::to_backup_error, entry_items::attribute_names};
 /// The most journal writes that one process has in flight, however many queues it flushes. The
 /// remaining capacity of the tables is for visitors' requests.
 const JOURNAL_WRITES_IN_FLIGHT_MAX: usize = 64;
+
+/// The entry is live, or its slot is still held.
+const LIVE_OR_HELD: &str = "#status IN (:waiting, :ready, :active) OR (#step = :held AND #step_ms > :now_ms)";
 
 /// The backup in DynamoDB.
 #[derive(Debug, Clone)]
@@ -148,6 +152,7 @@ impl Backup for DynamoDbBackup {
         &self,
         partition: &EntryPartition,
         shard: u8,
+        now_ms: u64,
     ) -> Result<Vec<EntryRecord>, BackupError> {
         let mut query = client::with_long_timeouts(&self.client)
             .query()
@@ -155,8 +160,10 @@ impl Backup for DynamoDbBackup {
             .consistent_read(true)
             .key_condition_expression("#shard = :shard")
             .expression_attribute_values(":shard", entry_items::partition_key(partition, shard))
-            .filter_expression("#status IN (:waiting, :ready, :active)")
-            .set_expression_attribute_names(Some(attribute_names(&["#shard #status"])))
+            .filter_expression(LIVE_OR_HELD)
+            .expression_attribute_values(":held", entry_items::number(Step::Held.number()))
+            .expression_attribute_values(":now_ms", entry_items::number(now_ms))
+            .set_expression_attribute_names(Some(attribute_names(&["#shard", LIVE_OR_HELD])))
             .set_limit(self.page_items);
         for (name, status) in entry_items::statuses(EntryState::is_live) {
             query = query.expression_attribute_values(name, status);

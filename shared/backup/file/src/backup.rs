@@ -95,6 +95,7 @@ impl Backup for FileBackup {
         &self,
         partition: &EntryPartition,
         shard: u8,
+        now_ms: u64,
     ) -> Result<Vec<EntryRecord>, BackupError> {
         let partition = partition.clone();
         self.run_read(move |transaction| {
@@ -107,7 +108,7 @@ impl Backup for FileBackup {
                 let id = tables::decode_entry_id(key.value().3)?;
                 records.push(tables::decode_record(id, value.value())?);
             }
-            records.retain(|record| record.state.is_live());
+            records.retain(|record| record.state.is_live() || record.fact.is_held_at(now_ms));
             Ok(records)
         })
         .await

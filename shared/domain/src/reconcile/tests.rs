@@ -41,7 +41,7 @@ fn facts(visit: Visit) -> Vec<(&'static str, Fact)> {
 /// in the order of `facts`, each with "nothing" first. `=` is agree, `a` adopt, `w` write.
 const TABLE: [&str; 11] = [
     //  - w r m a R M A E H e
-    "=aa=aa=a===", // nothing
+    "=aa=aa=a=a=", // nothing
     "w=aaaaaaaaa", // waiting
     "ww=aaaaaaaa", // ready
     "www=aaaaaaa", // missed

@@ -12,7 +12,7 @@ use super::{
     error::SettingsError,
     field::{Field, FieldType},
     values::SettingValue,
-    words::{Entrance, OnOutage, ReEntry},
+    words::{Entrance, OnOutage, Passes, ReEntry},
 };
 
 /// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose
@@ -81,7 +81,7 @@ macro_rules! declare_settings {
 }
 
 declare_settings! {
-    /// The most entries that may be ready and active at once.
+    /// The most slots that may be taken at once: by entries that are ready or active, and held ones.
     capacity: u32 = 100, "entries", number(1, 10_000_000), read by scripts;
 
     /// How many entries are promoted per interval.
@@ -104,8 +104,12 @@ declare_settings! {
     /// The longest session after extensions, counted from the claim; never less than session_seconds.
     session_max_seconds: u32 = 3_600, "seconds", number(1, 7 * DAY_SECONDS);
 
-    /// How long a pass is valid before it must be renewed.
-    pass_seconds: u32 = 60, "seconds", number(5, HOUR_SECONDS);
+    /// How long a pass is valid before it must be renewed; 0 is until the session ends.
+    pass_seconds: u32 = 0, "seconds", number(0, HOUR_SECONDS), read by scripts;
+
+    /// offline: the service checks passes by itself, so the slot of a visitor who leaves is held until
+    /// the last pass has ended. online: it always asks validate, so the slot is free at once.
+    passes: Passes = Passes::Offline, "word", FieldType::Word(Passes::WORDS), read by scripts;
 
     /// How long the record of an ended entry is kept in the table.
     retain_hours: u32 = 24, "hours", number(1, 720);

@@ -1,6 +1,9 @@
 //! What follows from the settings: whether entries are promoted, the pace, and times in milliseconds.
 
-use super::{declaration::Settings, words::Entrance};
+use super::{
+    declaration::Settings,
+    words::{Entrance, Passes},
+};
 use crate::pace::Pace;
 
 impl Settings {
@@ -20,6 +23,24 @@ impl Settings {
     /// `claim_seconds` in milliseconds.
     pub fn claim_ms(&self) -> u64 {
         u64::from(self.claim_seconds) * 1_000
+    }
+
+    /// How long a new pass is valid in a session that lasts `left_ms` more, in milliseconds.
+    pub fn pass_ms(&self, left_ms: u64) -> u64 {
+        match self.pass_seconds {
+            0 => left_ms,
+            seconds => left_ms.min(u64::from(seconds) * 1_000),
+        }
+    }
+
+    /// Until when the slot of a visitor is held who leaves at `now_ms` a session that ends at
+    /// `session_end_ms`: until no pass of the session can be valid any more. `passes_until_ms` is the
+    /// end of the passes that were issued before passes became shorter. `None` if the slot is free at
+    /// once. All times are Unix milliseconds.
+    pub fn held_until_ms(&self, now_ms: u64, session_end_ms: u64, passes_until_ms: u64) -> Option<u64> {
+        let left_ms = session_end_ms.saturating_sub(now_ms);
+        let until_ms = (now_ms + self.pass_ms(left_ms)).max(passes_until_ms.min(session_end_ms));
+        (self.passes == Passes::Offline && until_ms > now_ms).then_some(until_ms)
     }
 
     /// `session_seconds` in milliseconds.

@@ -14,5 +14,5 @@ pub use self::{
     declaration::{CLAIM_SECONDS_MIN, FIELDS, GRACE_SECONDS_MAX, SWITCHES, Settings},
     error::SettingsError,
     field::{Field, FieldType},
-    words::{Entrance, OnOutage, ReEntry},
+    words::{Entrance, OnOutage, Passes, ReEntry},
 };

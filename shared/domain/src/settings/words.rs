@@ -58,6 +58,17 @@ declare_words! {
 }
 
 declare_words! {
+    /// Where the protected service checks passes.
+    pub enum Passes {
+        /// In the service itself, so a pass counts until its end. The slot of a visitor who leaves is
+        /// held as long.
+        Offline = "offline",
+        /// By `validate`, always. The slot of a visitor who leaves is free at once.
+        Online = "online",
+    }
+}
+
+declare_words! {
     /// How `validate` answers while the line is unavailable.
     pub enum OnOutage {
         /// It refuses every visitor, because no entry can be verified.

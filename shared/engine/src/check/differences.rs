@@ -24,16 +24,26 @@ pub(super) struct EntryObservation {
     pub(super) entry: Option<StoredEntry>,
     /// An end that the line remembers because the backup may not have it.
     pub(super) end: Option<Change>,
-    /// The fact of the record, if the backup shows the entry as live.
+    /// The fact of an entry whose slot the line holds.
+    held: Option<Fact>,
+    /// The fact of the record, if the backup shows the entry as live or its slot as held.
     pub(super) live_fact: Option<Fact>,
 }
 
-/// The entries of these shards that the line and the backup show differently.
+impl EntryObservation {
+    /// Whether all that was observed is a slot that the line holds.
+    fn is_slot_alone(&self) -> bool {
+        self.entry.is_none() && self.end.is_none() && self.live_fact.is_none()
+    }
+}
+
+/// The entries of these shards that the line and the backup show differently. `now_ms` is line time.
 pub(super) async fn find_differences(
     line: &dyn Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     shards: Range<u8>,
+    now_ms: u64,
     config: CheckConfig,
     summary: &mut CheckSummary,
 ) -> Result<HashMap<EntryId, EntryObservation>, CheckError> {
@@ -43,15 +53,17 @@ pub(super) async fn find_differences(
         .filter(|observation| observation.entry.is_some())
         .count() as u64;
     let reads: Vec<_> = shards
-        .map(|shard| backup.read_live_entries(partition, shard))
+        .map(|shard| backup.read_live_entries(partition, shard, now_ms))
         .collect();
     let mut reads = stream::iter(reads).buffer_unordered(SHARDS_AT_ONCE);
     while let Some(records) = reads.try_next().await? {
-        summary.checked_table += records.len() as u64;
+        summary.checked_table += records.iter().filter(|record| record.fact.is_live()).count() as u64;
         for record in records {
             discard_if_equal(&mut observations, &record);
         }
     }
+    // A slot that the line alone holds becomes free by itself.
+    observations.retain(|_, observation| !observation.is_slot_alone());
     Ok(observations)
 }
 
@@ -71,6 +83,11 @@ async fn read_line(
                 observations.entry(id).or_default().entry = Some(entry);
             }
         }
+        for (id, held) in page.held {
+            if shards.contains(&id.shard()) {
+                observations.entry(id).or_default().held = Some(held);
+            }
+        }
         for end in page.ends {
             if shards.contains(&end.id.shard()) {
                 observations.entry(end.id).or_default().end = Some(end);
@@ -87,7 +104,9 @@ async fn read_line(
 /// Drops the observation if the line and the backup agree about the entry.
 fn discard_if_equal(observations: &mut HashMap<EntryId, EntryObservation>, record: &EntryRecord) {
     let observation = observations.entry(record.id).or_default();
-    if observation.end.is_none() && observation.entry.is_some_and(|entry| entry.agrees_with(record)) {
+    let is_same = observation.entry.is_some_and(|entry| entry.agrees_with(record))
+        || observation.held == Some(record.fact);
+    if observation.end.is_none() && is_same {
         observations.remove(&record.id);
     } else {
         observation.live_fact = Some(record.fact);

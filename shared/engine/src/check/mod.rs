@@ -41,7 +41,7 @@ pub async fn check_queue(
     if view.configuration.generation != partition.generation {
         return Err(CheckError::Reset);
     }
-    let entries = view.waiting + view.ready + view.active + view.unsettled_ends;
+    let entries = view.waiting + view.taken_slots() + view.unsettled_ends;
     let end = from_shard
         .saturating_add(shards_per_pass(entries, config.entries_per_pass))
         .min(SHARD_COUNT);
@@ -51,8 +51,16 @@ pub async fn check_queue(
     };
 
     flush_before_read(line, backup, partition).await?;
-    let observations =
-        find_differences(line, backup, partition, from_shard..end, config, &mut checked).await?;
+    let observations = find_differences(
+        line,
+        backup,
+        partition,
+        from_shard..end,
+        view.now_ms,
+        config,
+        &mut checked,
+    )
+    .await?;
     let repairer = Repairer {
         line,
         backup,

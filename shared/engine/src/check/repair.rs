@@ -93,11 +93,13 @@ impl Repairer<'_> {
         let basis = match (&lookup, &record) {
             (EntryLookup::Found(status), Some(record)) if is_ahead(record, status) => AdoptBasis::Known,
             (EntryLookup::NotFound(NotFound::Ended(end)), Some(record))
-                if record.fact.is_live() && record.fact > end.fact() =>
+                if record.fact.takes_slot_or_place() && record.fact > end.fact() =>
             {
                 AdoptBasis::Known
             }
-            (EntryLookup::NotFound(NotFound::Unknown { at_ms }), Some(record)) if record.fact.is_live() => {
+            (EntryLookup::NotFound(NotFound::Unknown { at_ms }), Some(record))
+                if record.fact.takes_slot_or_place() =>
+            {
                 AdoptBasis::UnknownAt(*at_ms)
             }
             _ => return Ok(None),
@@ -105,7 +107,7 @@ impl Repairer<'_> {
         let live_fact = record
             .as_ref()
             .map(|record| record.fact)
-            .filter(|fact| fact.is_live());
+            .filter(|fact| fact.takes_slot_or_place());
         let start = Start::Compare(id, record, basis);
         let summary = self.make_agree(id, observation, lookup, live_fact, start).await?;
         Ok(summary.filter(|summary| summary.repaired_count() > 0))
@@ -135,7 +137,7 @@ impl Repairer<'_> {
         let live_fact = record
             .as_ref()
             .map(|record| record.fact)
-            .filter(|fact| fact.is_live());
+            .filter(|fact| fact.takes_slot_or_place());
         if !observation.is_unchanged(&lookup, live_fact) {
             return Ok(skipped);
         }

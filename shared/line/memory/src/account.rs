@@ -81,10 +81,8 @@ impl Queue {
     /// What the queue knows of an entry.
     pub(super) fn account(&self, now_ms: u64, id: EntryId) -> Account {
         let Some(entry) = self.stored_entry(now_ms, id) else {
-            return self
-                .ended
-                .get(id)
-                .map_or(Account::Unknown, |end| Account::Ended(*end));
+            let end = self.ended.get(id).copied();
+            return end.map_or(Account::Unknown, Account::Ended);
         };
         if entry.fact.deadline_ms().is_none_or(|at_ms| at_ms > now_ms) {
             return Account::Live(entry);

@@ -30,7 +30,7 @@ impl Queue {
         if record.is_some_and(|record| record.visit() > latest) {
             return AdoptOutcome::FromTheFuture;
         }
-        let account = self.account(now_ms, id);
+        let account = self.account_or_held(now_ms, id);
         if let AdoptBasis::Provisional { place, grace_seconds } = order.basis
             && is_provisional(&account, place)
         {
@@ -48,7 +48,12 @@ impl Queue {
 
     /// Compares what the line knows with the record. The greater fact wins.
     fn adopt_greater(&mut self, now_us: u64, account: Account, order: &AdoptOrder) -> AdoptOutcome {
+        let now_ms = self.now_ms(now_us);
+        let is_unknown = matches!(account, Account::Unknown);
+        // A slot that has become free since is nothing to take over.
+        let is_free = |fact: &Fact| is_unknown && fact.step == Step::Held && !fact.is_held_at(now_ms);
         let fact = order.record.as_ref().map(|record| record.fact);
+        let fact = fact.filter(|fact| !is_free(fact));
         match (reconcile(account.fact(), fact), &order.record) {
             (Verdict::Adopt, Some(record)) => self.take_over(now_us, account, record),
             (verdict, _) => self.keep(now_us, order.id, account, verdict),
@@ -83,6 +88,9 @@ impl Queue {
                 self.remove_entry(id);
                 self.uncount_entered();
                 self.take_next_version(now_us);
+                if let Some(record) = record.filter(|record| record.fact == known) {
+                    self.hold_slot_of(record, self.now_ms(now_us));
+                }
                 AdoptOutcome::EnterAgain
             }
             (Provisional::ComesBack(fact), _) => {
@@ -183,6 +191,8 @@ impl Queue {
             self.remove_entry(record.id);
             self.count_end(how);
         }
+        self.held.release(record.id);
+        self.hold_slot_of(record, now_ms);
         self.take_next_version(now_us);
         let end = Change {
             id: record.id,
@@ -197,6 +207,14 @@ impl Queue {
         AdoptOutcome::Ended {
             change: None,
             has_removed: matches!(account, Account::Live(_)),
+        }
+    }
+
+    /// Holds the slot of a visit that ended, if its record says so.
+    fn hold_slot_of(&mut self, record: &EntryRecord, now_ms: u64) {
+        if let Some(how) = record.end_reason().filter(|_| record.fact.is_held_at(now_ms)) {
+            self.held
+                .hold(record.id, record.visit(), how, record.fact.step_ms);
         }
     }
 

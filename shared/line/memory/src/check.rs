@@ -5,8 +5,8 @@ use vestibule_line::{CheckAssignment, CheckOrder, Cursor, PAGE_ENTRIES, Page};
 
 use super::queue::Queue;
 
-/// The number of sets: waiting, ready, active and ended, in this order.
-const SETS: usize = 4;
+/// The number of sets: waiting, ready, active, held and ended, in this order.
+const SETS: usize = 5;
 
 impl Queue {
     pub(super) fn read_page(&self, now_us: u64, from: &Cursor) -> Page {
@@ -17,6 +17,7 @@ impl Queue {
             0 => self.waiting.iter().map(|(_, id)| id).collect(),
             1 => self.ready.iter().map(|(_, id)| id).collect(),
             2 => self.active.iter().map(|(_, id)| id).collect(),
+            3 => self.held.iter().map(|(_, id)| id).collect(),
             _ => self.ended.unsettled().map(|end| end.id).collect(),
         };
         ids.retain(|id| Some(*id) > after);
@@ -25,6 +26,10 @@ impl Queue {
         for id in ids.iter().take(PAGE_ENTRIES) {
             match self.ended.get(*id) {
                 Some(end) if from.set == SETS - 1 => page.ends.push(*end),
+                _ if from.set == SETS - 2 => {
+                    let held = self.held.find(*id);
+                    page.held.extend(held.map(|(fact, _)| (*id, fact)));
+                }
                 _ => page
                     .entries
                     .extend(self.stored_entry(now_ms, *id).map(|entry| (*id, entry))),

@@ -69,6 +69,12 @@ impl DeadlineSet {
         (0..=20).filter_map(at).collect()
     }
 
+    /// The last deadline; `None` if there are no entries.
+    pub(super) fn last_ms(&self) -> Option<u64> {
+        let (_, due) = self.seconds.last_key_value()?;
+        due.last().map(|(deadline_ms, _)| *deadline_ms)
+    }
+
     /// Removes and returns the first entry if its deadline has passed.
     pub(super) fn pop_due(&mut self, now_ms: u64) -> Option<(u64, EntryId)> {
         let (_, due) = self.seconds.first_key_value()?;

@@ -4,7 +4,7 @@ use vestibule_domain::{
     change::{Change, Event},
     clock::LineTime,
     entry_status::{EntryStatus, StoredEntry},
-    fact::Turn,
+    fact::{Fact, Turn},
     id::EntryId,
     score::{Visit, WaitScore},
     settings::{Entrance, ReEntry},
@@ -27,6 +27,11 @@ impl Queue {
         let account = self.account(time.ms(), id);
         if let Account::Live(entry) = account {
             return self.re_enter(now_us, id, &entry);
+        }
+        if let Some((fact, _)) = self.held.release(id)
+            && fact.is_held_at(time.ms())
+        {
+            return self.take_back(time, id, fact);
         }
         match self.settings().entrance {
             Entrance::Open if self.is_journal_full => EnterOutcome::Refused(Refusal::JournalFull),
@@ -102,7 +107,7 @@ impl Queue {
         let place = self.next_place(now_us);
         let pace = self.settings().pace();
         let bucket = self.bucket.refill(pace, now_ms);
-        let has_capacity = self.ready.len() + self.active.len() < u64::from(self.settings().capacity);
+        let has_capacity = self.taken_slots() < u64::from(self.settings().capacity);
         let may_promote = !time.clocks.apart && self.settings().can_promote();
         if !self.is_line_empty() || !has_capacity || !may_promote || bucket.tokens(pace) == 0 {
             return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
@@ -110,15 +115,45 @@ impl Queue {
         self.bucket = bucket.spend(pace, 1);
         self.totals.fast_tracked += 1;
         let session_end_ms = now_ms + self.settings().session_ms();
+        self.admit(time, id, place, session_end_ms, after, JoinKind::NewVisit)
+    }
+
+    /// Gives a visitor the own held slot back: a new visit until the same end, whatever the pace, the
+    /// capacity and the entrance. So no visitor has two slots.
+    fn take_back(&mut self, time: LineTime, id: EntryId, held: Fact) -> EnterOutcome {
+        self.totals.entered += 1;
+        let place = self.next_place(time.us);
+        self.admit(
+            time,
+            id,
+            place,
+            held.step_ms,
+            Some(held.visit),
+            JoinKind::TookBack,
+        )
+    }
+
+    /// Begins a visit that is active at once.
+    fn admit(
+        &mut self,
+        time: LineTime,
+        id: EntryId,
+        place: WaitScore,
+        session_end_ms: u64,
+        after: Option<Visit>,
+        kind: JoinKind,
+    ) -> EnterOutcome {
+        let (now_us, now_ms) = (time.us, time.ms());
         self.put_active(id, place.visit(), session_end_ms);
         self.fast_tracked.insert(id);
         let event = Event::FastTracked {
             place,
             session_end_ms,
             after,
+            claimed_at_ms: None,
         };
         EnterOutcome::Joined {
-            kind: JoinKind::NewVisit,
+            kind,
             status: EntryStatus::Active {
                 visit: place.visit(),
                 session_end_ms,

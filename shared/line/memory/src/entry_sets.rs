@@ -31,8 +31,9 @@ impl Queue {
         self.fast_tracked.remove(&id);
     }
 
-    /// Removes an entry from the line.
+    /// Removes an entry from the line, and frees its slot if it is held.
     pub(super) fn remove_entry(&mut self, id: EntryId) {
+        self.held.release(id);
         if let Some(place) = self.waiting.remove(id) {
             self.forget_presence(place, id);
         }

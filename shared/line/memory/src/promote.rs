@@ -38,6 +38,7 @@ impl Queue {
         let (no_shows, expired) = if is_apart || is_full {
             (0, 0)
         } else {
+            self.held.free_due(now_ms, PROMOTE_CHUNK);
             self.drop_timed_out(now_ms, &mut events)
         };
         let budget = if is_apart || is_full {
@@ -141,7 +142,7 @@ impl Queue {
         PromotionBounds {
             waiting: self.waiting.len() - self.absent(),
             capacity: u64::from(self.settings().capacity),
-            taken: self.ready.len() + self.active.len(),
+            taken: self.taken_slots(),
             tokens: bucket.tokens(self.settings().pace()),
             asked,
         }
@@ -203,7 +204,7 @@ impl Queue {
             waiting_before: room.waiting,
             taken_before: room.taken,
             waiting: self.waiting.len() - self.absent(),
-            taken: self.ready.len() + self.active.len(),
+            taken: self.taken_slots(),
             entered: self.totals.entered + self.totals.returned,
             served: self.totals.fast_tracked + self.totals.promoted,
             expired: self.totals.expired,

@@ -15,11 +15,12 @@ use vestibule_domain::{
     score::Visit,
     settings::Settings,
 };
-use vestibule_line::{ConfigureOutcome, QueueTotals, QueueView, RaiseWatermarkOutcome, RestoredEntries};
+use vestibule_line::{ConfigureOutcome, QueueTotals, QueueView, RaiseWatermarkOutcome};
 
 use super::{
-    check_progress::CheckProgress, deadline_set::DeadlineSet, ended_entries::EndedEntries, journal::Journal,
-    pending_report::PendingReport, presence::Presence, waiting::WaitingEntries,
+    check_progress::CheckProgress, deadline_set::DeadlineSet, ended_entries::EndedEntries,
+    held_slots::HeldSlots, journal::Journal, pending_report::PendingReport, presence::Presence,
+    waiting::WaitingEntries,
 };
 
 /// The state of one queue.
@@ -32,6 +33,7 @@ pub(super) struct Queue {
     pub(super) ready: DeadlineSet,
     /// The deadlines are the ends of the sessions.
     pub(super) active: DeadlineSet,
+    pub(super) held: HeldSlots,
     /// The visit and the step of each entry that is ready, active or waiting again. The place of a
     /// plain waiting entry is its visit.
     pub(super) visits: HashMap<EntryId, (Visit, Step)>,
@@ -60,6 +62,9 @@ pub(super) struct Queue {
     pub(super) fallback_ticked_at_ms: u64,
     /// When the current pause began, in Unix milliseconds; 0 if the queue is not paused.
     pub(super) paused_at_ms: u64,
+    /// Until when passes may be valid that were issued before passes became shorter, in Unix
+    /// milliseconds.
+    pub(super) passes_until_ms: u64,
     /// The total length of all earlier pauses and outages of the front door, in milliseconds.
     pub(super) paused_ms: u64,
     /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`,
@@ -92,6 +97,7 @@ impl Queue {
             waiting: WaitingEntries::default(),
             ready: DeadlineSet::default(),
             active: DeadlineSet::default(),
+            held: HeldSlots::default(),
             visits: HashMap::new(),
             fast_tracked: HashSet::new(),
             ended: EndedEntries::default(),
@@ -117,6 +123,7 @@ impl Queue {
             fallback_ticked_at_ms: 0,
             paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
             paused_ms: 0,
+            passes_until_ms: 0,
             claim_floor_ms: 0,
             claim_floor_until_ms: 0,
             totals: QueueTotals::default(),
@@ -132,41 +139,6 @@ impl Queue {
             ticked_at_ms: 0,
             configuration,
         }
-    }
-
-    /// Creates a restored queue.
-    pub(super) fn from_restored_entries(
-        now_us: u64,
-        configuration: Configuration,
-        fence: u64,
-        entries: RestoredEntries,
-    ) -> Self {
-        let mut queue = Self::new(now_us, configuration);
-        queue.watermark = fence;
-        let now_ms = now_us / 1_000;
-        queue.bucket = PaceBucket {
-            credit: 0,
-            at_ms: now_ms,
-        };
-        let claim_by_ms = now_ms + queue.claim_ms(now_ms);
-        for (place, id) in entries.waiting {
-            queue.waiting.insert(place, id);
-        }
-        for (visit, id) in entries.waiting_again {
-            queue.visits.insert(id, (visit, Step::WaitingAgain));
-        }
-        for (visit, turn, id) in entries.ready {
-            queue.put_ready(id, visit, turn, claim_by_ms);
-        }
-        for (session_end_ms, visit, id) in entries.active {
-            queue.put_active(id, visit, session_end_ms);
-        }
-        queue.last_order = entries.last_order;
-        // The next tick counts whom the queue may call.
-        queue.newcomers_called = 0;
-        // No total counts the restored entries.
-        queue.check_progress.checked_imbalance = queue.compute_imbalance();
-        queue
     }
 
     /// Raises the watermark, which shows whether a line restarted with stale data.
@@ -221,6 +193,7 @@ impl Queue {
             self.claim_floor_ms = old_claim_ms;
             self.claim_floor_until_ms = now_ms + old_claim_ms;
         }
+        self.passes_until_ms = self.passes_until_after(&new.settings, now_ms);
         self.configuration = new.clone();
         ConfigureOutcome::Changed
     }
@@ -235,6 +208,7 @@ impl Queue {
             present: self.present(),
             absent: self.absent(),
             active: self.active.len(),
+            held: self.held.len(),
             unsettled_ends: self.ended.unsettled_count(),
             journal_len: self.journal.len(),
             dead_letters: self.journal.dead_letters.len() as u64,

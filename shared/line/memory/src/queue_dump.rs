@@ -24,6 +24,8 @@ pub struct QueueDump {
     /// The active entries with the ends of their sessions, in order. Entries with equal ends are
     /// ordered by id.
     pub active: Vec<(EntryId, u64)>,
+    /// The entries whose slots are held, with the times at which these become free, in order.
+    pub held: Vec<(EntryId, u64)>,
     /// The visits and steps of entries that are ready, active or waiting again, by id. `fast` follows
     /// if the entry is only known to be admitted by the fast track.
     pub visits: Vec<(EntryId, String)>,
@@ -72,12 +74,18 @@ impl Queue {
                 (*id, format!("{} {}{how}", visit.number(), step.number()))
             })
             .collect();
+        visits.extend(self.held.iter().filter_map(|(_, id)| {
+            let (fact, how) = self.held.find(id)?;
+            let text = format!("{} {} {}", fact.visit.number(), fact.step.number(), how.name());
+            Some((id, text))
+        }));
         visits.sort_unstable();
         let by_id = |(ms, id): (u64, EntryId)| (id, ms);
         QueueDump {
             waiting: self.waiting.iter().map(|(score, id)| (id, score.raw())).collect(),
             ready: self.ready.iter().map(by_id).collect(),
             active: self.active.iter().map(by_id).collect(),
+            held: self.held.iter().map(by_id).collect(),
             visits,
             ended,
             settled: self.ended.settled().map(by_id).collect(),
@@ -110,6 +118,7 @@ impl Queue {
             ("credit_at_ms", self.bucket.at_ms),
             ("paused_at_ms", self.paused_at_ms),
             ("paused_ms", self.paused_ms),
+            ("passes_until_ms", self.passes_until_ms),
             ("claim_floor_ms", self.claim_floor_ms),
             ("claim_floor_until_ms", self.claim_floor_until_ms),
             ("counted_at_ms", self.averages.last_tick_at_ms),

@@ -1,7 +1,9 @@
 //! The steps of a restore: the line drops a queue, shows its unflushed changes, and takes the queue
 //! back.
 
-use vestibule_domain::{change::VisitEnd, configuration::Configuration, id::QueueId};
+use vestibule_domain::{
+    change::VisitEnd, configuration::Configuration, fact::Step, id::QueueId, pace::PaceBucket,
+};
 use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
 
 use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue};
@@ -92,5 +94,45 @@ impl MemoryLine {
         queues.dropped.remove(queue);
         queues.live.insert(queue.clone(), new);
         ConfigureOutcome::Created
+    }
+}
+
+impl Queue {
+    /// Creates a restored queue.
+    fn from_restored_entries(
+        now_us: u64,
+        configuration: Configuration,
+        fence: u64,
+        entries: RestoredEntries,
+    ) -> Self {
+        let mut queue = Self::new(now_us, configuration);
+        queue.watermark = fence;
+        let now_ms = now_us / 1_000;
+        queue.bucket = PaceBucket {
+            credit: 0,
+            at_ms: now_ms,
+        };
+        let claim_by_ms = now_ms + queue.claim_ms(now_ms);
+        for (place, id) in entries.waiting {
+            queue.waiting.insert(place, id);
+        }
+        for (visit, id) in entries.waiting_again {
+            queue.visits.insert(id, (visit, Step::WaitingAgain));
+        }
+        for (visit, turn, id) in entries.ready {
+            queue.put_ready(id, visit, turn, claim_by_ms);
+        }
+        for (session_end_ms, visit, id) in entries.active {
+            queue.put_active(id, visit, session_end_ms);
+        }
+        for (fact, how, id) in entries.held {
+            queue.held.hold(id, fact.visit, how, fact.step_ms);
+        }
+        queue.last_order = entries.last_order;
+        // The next tick counts whom the queue may call.
+        queue.newcomers_called = 0;
+        // No total counts the restored entries.
+        queue.check_progress.checked_imbalance = queue.compute_imbalance();
+        queue
     }
 }

@@ -9,9 +9,7 @@ use vestibule_domain::{
     score::Visit,
     state::EntryState,
 };
-use vestibule_line::{
-    ClaimOutcome, ExtendOutcome, LeaveOutcome, LeaveReason, SessionExtension, ValidateOutcome, Validation,
-};
+use vestibule_line::{ClaimOutcome, ExtendOutcome, SessionExtension, ValidateOutcome, Validation};
 
 use super::queue::Queue;
 
@@ -72,41 +70,15 @@ impl Queue {
         }
     }
 
-    pub(super) fn leave(
-        &mut self,
-        now_us: u64,
-        id: EntryId,
-        visit: Option<Visit>,
-        reason: LeaveReason,
-    ) -> LeaveOutcome {
-        let now_ms = self.now_ms(now_us);
-        let status = match self.find_entry(now_ms, id) {
-            Ok(status) => status,
-            Err(not_found) => return LeaveOutcome::NotFound(not_found),
-        };
-        if visit.is_some_and(|visit| visit != status.visit()) {
-            return LeaveOutcome::OtherVisit;
-        }
-        let how = match (reason, status.state()) {
-            (LeaveReason::Evict, _) => EndReason::Evicted,
-            (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
-            (LeaveReason::Complete, _) => return LeaveOutcome::NotActive(status),
-            (LeaveReason::Leave, _) => EndReason::Left,
-        };
-        let version = self.take_next_version(now_us);
-        LeaveOutcome::Ended(self.end_visit(version, now_ms, id, status.visit(), how))
-    }
-
     /// Ends a live visit.
-    fn end_visit(
+    pub(super) fn end_visit(
         &mut self,
         version: Version,
         at_ms: u64,
         id: EntryId,
-        visit: Visit,
+        fact: Fact,
         how: EndReason,
     ) -> Change {
-        let fact = Fact::ended(visit);
         let end = Change {
             id,
             version,
@@ -161,7 +133,7 @@ impl Queue {
         if validation.consumes {
             let version = self.take_next_version(now_us);
             let how = build_end_reason(&status, validation.use_id);
-            change = Some(self.end_visit(version, now_ms, id, visit, how));
+            change = Some(self.end_visit(version, now_ms, id, Fact::ended(visit), how));
         }
         ValidateOutcome::Active { status, change }
     }

@@ -5,10 +5,11 @@
 -- See docs/adr/0016-one-order-of-truth.md.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: line line_table clock scores claim_clock visits end facts queue lanes presence
--- KEYS: waiting ready active visits ended settled present seen config state
+-- KEYS: waiting ready active held visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
@@ -43,8 +44,8 @@
 --         {'end-to-write', removed, epoch, v, visit, step, step_ms, how, at_ms}: the backup lacks that the entry ended
 --         {'stands', after}: the provisional place stands; after is the latest visit that is over, 0 for none
 --         {'enter-again'}: the provisional place is removed, because a later visit of the entry is over
-local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id, generation, basis = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local unknown_at_ms, within_ms = tonumber(ARGV[6]), tonumber(ARGV[7])
 local given_place, grace_seconds = tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -67,7 +68,7 @@ end
 if visit and math.floor(visit / ARRIVALS_PER_MS) + ERA_MS > queue.latest_ms + FUTURE_MAX_MS then
   return { 'future' }
 end
-local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled,
+local keys = { waiting = waiting, ready = ready, active = active, held = held, visits = visits, ended = ended, settled = settled,
   present = present, seen = seen, state = state }
 local entry = find_entry(queue, keys, id)
 local record = visit and { visit = visit, step = step, step_ms = step_ms, is_over = over == '1', place = place,
@@ -80,6 +81,16 @@ end
 -- Whether the session of an active entry ran out, although the backup does not have its end yet.
 local function has_run_out(fact)
   return is_live(fact) and fact.step == 4 and fact.step_ms <= queue.now_ms
+end
+
+-- Whether the visit ended and its slot is still held.
+local function is_held(fact)
+  return fact.step == 5 and fact.step_ms > queue.now_ms
+end
+
+-- Whether the entry counts in the totals as not ended: one whose slot is held was counted when its visitor left.
+local function is_in_line()
+  return entry.set and entry.set ~= 'held'
 end
 
 -- The number of the next visit must be above that of every known one. Each caller takes a version after this, which
@@ -173,6 +184,9 @@ local function resolve_provisional(known)
     remove_from_set()
     uncount_entered()
     take_version(queue, state)
+    if record and record.visit == known.visit and record.step == known.step and is_held(record) then
+      hold_slot(keys, id, record.visit, record.how, record.step_ms)
+    end
     return { 'enter-again' }
   end
   local grace_until_ms = known.step_ms + grace_seconds * 1000
@@ -212,7 +226,7 @@ if entry.state == 'unknown' then
   if basis ~= 'unknown' or queue.now_ms - unknown_at_ms > within_ms then
     return { 'rejected' }
   end
-  if not record or not is_live(record) then
+  if not record or not (is_live(record) or is_held(record)) then
     return { 'ended', 0 }
   end
   record_wins = true
@@ -232,7 +246,7 @@ if not record_wins then
     return build_live(agrees and 0 or take_version(queue, state), 0, entry)
   elseif agrees then
     return { 'ended', 0 }
-  elseif entry.set then
+  elseif is_in_line() then
     -- The entry timed out, and `promote` did not remove it yet.
     entry.v = take_version(queue, state)
   end
@@ -241,7 +255,7 @@ end
 
 raise_last_order(record.visit)
 local removed = entry.is_live and 1 or 0
-if not entry.set and is_live(record) then
+if not is_in_line() and is_live(record) then
   -- The totals count each visit when it begins and when it ends. They lack a visit that Redis lost, and they have as
   -- ended a visit that goes on. Every path below stores the line fields.
   if entry.visit == record.visit then
@@ -260,10 +274,13 @@ elseif is_live(record) then
   return put_entry(record, record.place, false)
 end
 remove_from_set()
-if entry.set then
+if is_in_line() then
   redis.call('HINCRBY', state, TOTALS[record.how] or 'completed', 1)
 end
 take_version(queue, state)
 store_end(keys, id, record)
 redis.call('ZADD', settled, string.format('%.0f', queue.now_ms), id)
+if is_held(record) then
+  hold_slot(keys, id, record.visit, record.how, record.step_ms)
+end
 return { 'ended', removed }

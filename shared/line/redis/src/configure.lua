@@ -3,7 +3,8 @@
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
 -- include: line line_table clock pace scores lanes new_state fields
--- KEYS: config state lost view
+-- KEYS: active config state lost view
+--   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
@@ -19,13 +20,15 @@
 --         {'same'}: the configuration was in force already
 --         {'older'}: a later configuration is in force
 --         {'behind'}: the queue is of an earlier epoch than the configuration
-local config, state, lost, view = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local active, config, state, lost, view = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local given_us, witness_ms, create = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+
+local SETTINGS_SPREAD_MS = 2000 -- in line/memory held_slots.rs, too: how long a process may go on with earlier settings
 
 local new, new_fields = read_configuration(4)
 local old_epoch, old_revision, old_settings, old_paused, old_batch, old_interval_ms, old_claim_ms, old_settings_order,
-  old_capacity = unpack(redis.call('HMGET', config, 'epoch', 'revision', 'settings', 'paused', 'batch', 'interval_ms',
-    'claim_ms', 'settings_order', 'capacity'))
+  old_capacity, old_pass_ms, old_session_ms = unpack(redis.call('HMGET', config, 'epoch', 'revision', 'settings', 'paused', 'batch', 'interval_ms',
+    'claim_ms', 'settings_order', 'capacity', 'pass_ms', 'session_ms'))
 
 if not old_epoch then
   -- The caller may have been suspended while another one began to restore the queue, which `lost` shows.
@@ -95,6 +98,17 @@ if now_ms < stored.claim_floor_until_ms then
 end
 if tonumber(new.claim_ms) < old_claim_ms then
   redis.call('HSET', state, 'claim_floor_ms', old_claim_ms, 'claim_floor_until_ms', now_ms + old_claim_ms)
+end
+
+-- Until when passes may be valid that were issued before they became shorter. No pass outlasts its session.
+if old_pass_ms and old_pass_ms ~= new.pass_ms then
+  local pass_ms = tonumber(old_pass_ms)
+  if pass_ms == 0 then
+    local last_session_end_ms = tonumber(redis.call('ZREVRANGE', active, 0, 0, 'WITHSCORES')[2] or 0)
+    pass_ms = math.max(last_session_end_ms - now_ms, tonumber(old_session_ms))
+  end
+  local passes_until_ms = tonumber(redis.call('HGET', state, 'passes_until_ms') or 0)
+  redis.call('HSET', state, 'passes_until_ms', math.max(passes_until_ms, now_ms + pass_ms + SETTINGS_SPREAD_MS))
 end
 write_entrance_fields(state, line, new)
 redis.call('HSET', config, unpack(new_fields))

@@ -4,10 +4,11 @@
 -- `deferred`, `dead_letters`, `ended` and `settled` stay, because the backup may lack what they hold, and `lost` keeps
 -- their generation.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: waiting ready active visits present seen load view config state lost
+-- KEYS: waiting ready active held visits present seen load view config state lost
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   present: sorted set, called entry that checked in lately -> place
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
@@ -21,8 +22,8 @@
 -- Output: {'dropped'}: the queue is dropped
 --         {'later'}: nothing changed: the queue is of this epoch or a later one, or a restore of a later epoch is
 --           under way
-local waiting, ready, active, visits, present = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local seen, load, view, config, state, lost = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local waiting, ready, active, held, visits, present = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local seen, load, view, config, state, lost = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local epoch = tonumber(ARGV[1])
 
 local old_epoch, old_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
@@ -33,5 +34,5 @@ if old_generation then
   redis.call('HSET', lost, 'generation', old_generation)
 end
 redis.call('HSET', lost, 'epoch', ARGV[1])
-redis.call('UNLINK', waiting, ready, active, visits, present, seen, load, view, config, state)
+redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, load, view, config, state)
 return { 'dropped' }

@@ -4,10 +4,11 @@
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
 -- include: line line_table clock claim_clock scores arrivals visits pace end lanes presence
--- KEYS: waiting ready active visits ended settled present seen config state
+-- KEYS: waiting ready active held visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
@@ -21,14 +22,15 @@
 --   id: the entry
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'refused', 'draining' | 'closed' | 'journal-full'}: the visitor got no place; the word is the reason
---         {'joined', 'new' | 'kept' | 'moved', epoch, v, state, place or visit, position or deadline_ms, now_ms, step,
+--         {'joined', 'new' | 'kept' | 'moved' | 'back', epoch, v, state, place or visit, position or deadline_ms, now_ms, step,
 --          fast or after, place}:
---           the entry has a new place, keeps the one it had, or moved to the back; v is 0 if nothing changed; step is
+--           the entry has a new place, keeps the one it had, moved to the back, or took back its slot, which was held; v is
+--           0 if nothing changed; step is
 --           the step of its visit. For an entry that keeps its place, `fast` is 1 if it is only known to be admitted by
---           the fast track, else 0. The reply for an entry that is new or moved has `after`, its latest visit that
---           is known to be over (0: none), and only for one that is new and active it ends with `place`.
-local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+--           the fast track, else 0. Any other reply has `after`, its latest visit that
+--           is known to be over (0: none), and only if the entry is active it ends with `place`.
+local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local line = read_line_fields(state)
@@ -59,8 +61,12 @@ end
 
 -- A ready or active entry stays as it is until its deadline. If the deadline has passed, a new visit ends the old one.
 local visit, step, set, is_fast_tracked = parse_visit(redis.call('HGET', visits, id))
-local timed_out
-if set == 'active' then
+local timed_out, held_until_ms
+if set == 'held' then
+  held_until_ms = tonumber(redis.call('ZSCORE', held, id))
+  redis.call('ZREM', held, id)
+  redis.call('HDEL', visits, id)
+elseif set == 'active' then
   local session_end_ms = tonumber(redis.call('ZSCORE', active, id))
   if session_end_ms > now_ms then
     write_line_fields(state, line)
@@ -89,6 +95,21 @@ local absent = in_line > 0 and count_absent(read_lanes(state)) or 0
 local old_place = in_line > 0 and tonumber(redis.call('ZSCORE', waiting, id)) or nil
 local is_line_empty = in_line == absent and in_line <= line.absent and not old_place
 
+-- Makes the entry active at once, and returns the reply.
+local function admit(way, session_end_ms, after)
+  write_line_fields(state, line)
+  redis.call('ZADD', active, string.format('%.0f', session_end_ms), id)
+  redis.call('HSET', visits, id, string.format('%.0f 4 fast', order))
+  return { 'joined', way, epoch, line.v, 'active', order, session_end_ms, now_ms, 4, after, place }
+end
+
+-- A visitor who enters while the own slot is held takes it back until the same end, whatever the pace, the capacity and
+-- the entrance. So no visitor has two slots.
+if held_until_ms and held_until_ms > now_ms then
+  line.last_order, line.entered = order, line.entered + 1
+  return admit('back', held_until_ms, visit)
+end
+
 -- The fast track: no entry waits but absent ones, the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the
 -- pace bucket holds a token.
 if is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart then
@@ -97,7 +118,8 @@ if is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart then
   local credit, credit_at_ms = unpack(redis.call('HMGET', state, 'credit', 'credit_at_ms'))
   interval_ms, credit_at_ms = tonumber(interval_ms), tonumber(credit_at_ms)
   -- The slot of this entry's old visit is free: that visit timed out, although `promote` did not remove it yet.
-  local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active) - (timed_out and 1 or 0)
+  local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active) + redis.call('ZCARD', held)
+    - (timed_out and 1 or 0)
   credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, tonumber(batch), interval_ms)
   if taken < tonumber(capacity) and credit >= interval_ms then
     session_end_ms = now_ms + tonumber(session_ms)
@@ -166,10 +188,8 @@ line.last_order, line.entered = order, line.entered + 1
 if not session_end_ms then
   call_newcomer()
 end
-write_line_fields(state, line)
 if session_end_ms then
-  redis.call('ZADD', active, session_end_ms, id)
-  redis.call('HSET', visits, id, string.format('%.0f 4 fast', order))
-  return { 'joined', 'new', epoch, line.v, 'active', order, session_end_ms, now_ms, 4, after, place }
+  return admit('new', session_end_ms, after)
 end
+write_line_fields(state, line)
 return { 'joined', 'new', epoch, line.v, 'waiting', place, math.max(in_line + 1 - line.absent, 1), now_ms, 0, after }

@@ -36,6 +36,7 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         "new" => JoinKind::NewVisit,
         "kept" => JoinKind::Kept,
         "moved" => JoinKind::Requeued,
+        "back" => JoinKind::TookBack,
         _ => return Err(reply.protocol_error("a known way of joining")),
     };
     let version = reply.read_version()?;
@@ -69,6 +70,7 @@ fn read_event(
             place: reply.read_score()?,
             session_end_ms,
             after,
+            claimed_at_ms: None,
         })),
         EntryStatus::Ready { .. } => Err(reply.protocol_error("an entry that waits or is active")),
     }

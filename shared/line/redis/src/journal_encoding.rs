@@ -207,6 +207,7 @@ fn decode_change(fields: &Fields) -> Result<Change, LineError> {
             place: place()?,
             session_end_ms: step_ms,
             after,
+            claimed_at_ms: None,
         },
         "came-back" => Event::CameBack { place: place()? },
         "promoted" => Event::Promoted {

@@ -31,7 +31,7 @@ impl<'a> Keys<'a> {
     ///
     /// | type | names |
     /// | --- | --- |
-    /// | sorted set | `waiting`, `ready`, `active`, `present`, `seen`, `settled`, `deferred` |
+    /// | sorted set | `waiting`, `ready`, `active`, `held`, `present`, `seen`, `settled`, `deferred` |
     /// | hash | `visits`, `ended`, `journaled`, `config`, `state`, `load`, `lost` |
     /// | string | `view` |
     /// | stream | `journal`, `dead_letters` |
@@ -44,6 +44,7 @@ impl<'a> Keys<'a> {
     /// | `seen` | its last check-in by the presence clock, negative if it is not present any more |
     /// | `ready` | its claim deadline by the claim clock, in Unix milliseconds |
     /// | `active` | the end of its session, in Unix milliseconds |
+    /// | `held` | when its slot becomes free, in Unix milliseconds, if its visitor left or was evicted |
     /// | `visits` | `visit step` if it is ready, active or waiting again; or its place alone if it has its first turn |
     /// | `ended` | its end: see `end.rs` |
     /// | `settled` | the line time, in Unix milliseconds, since which the backup has the end in `ended` |

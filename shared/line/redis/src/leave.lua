@@ -2,10 +2,11 @@
 -- Ends a visit: the visitor leaves, the protected service completes it, or an operator evicts the visitor.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: line line_table clock scores claim_clock visits end queue lanes presence
--- KEYS: waiting ready active visits ended settled present seen config state
+-- KEYS: waiting ready active held visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
@@ -20,44 +21,60 @@
 --   expected_visit: the visit to end; empty for any
 --   reason: 'leave', 'complete' or 'evict'
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'ended', epoch, v, 'completed' | 'left' | 'evicted', visit, now_ms}: the visit ended in this way, with this
---           version
+--         {'ended', epoch, v, 'completed' | 'left' | 'evicted', visit, now_ms, free_at_ms}: the visit ended in this way,
+--           with this version; free_at_ms is when its slot becomes free, or 0 if it is free now
 --         {'other-visit'}: the entry has another visit than expected, so nothing changed
 --         {'not-active', state, place or visit, position or deadline_ms, now_ms}: only an active entry can be completed
 --         {'gone', 'ended', epoch, v, visit, step, step_ms, how, at_ms}: the entry ended before, in this way
 --         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
-local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id, expected_visit, reason = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end
-local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled,
+local keys = { waiting = waiting, ready = ready, active = active, held = held, visits = visits, ended = ended, settled = settled,
   present = present, seen = seen, state = state }
 local entry = find_entry(queue, keys, id)
-if not entry.is_live then
+local is_held = entry.set == 'held'
+if not entry.is_live and not (is_held and reason == 'complete') then
   return build_gone(queue, entry)
 end
 if is_other_visit(expected_visit, entry) then
   return { 'other-visit' }
 end
-if reason == 'complete' and entry.state ~= 'active' then
+if reason == 'complete' and entry.state ~= 'active' and not is_held then
   return { 'not-active', unpack(build_status(queue, keys, id, entry)) }
 end
-local how = 'left'
-if reason == 'evict' then
-  how = 'evicted'
-elseif entry.state == 'active' then
-  how = 'completed'
+
+-- Until when a pass of this session may be valid, by line time; nil if that does not count. See Settings::held_until_ms.
+local function compute_free_at_ms(session_end_ms)
+  local passes, pass_ms = unpack(redis.call('HMGET', config, 'passes', 'pass_ms'))
+  local passes_until_ms = tonumber(redis.call('HGET', state, 'passes_until_ms') or 0)
+  if passes ~= 'offline' then
+    return nil
+  end
+  pass_ms = tonumber(pass_ms)
+  local pass_end_ms = pass_ms > 0 and queue.now_ms + pass_ms or session_end_ms
+  return math.min(session_end_ms, math.max(pass_end_ms, passes_until_ms))
 end
+
+local how = is_held and entry.how or reason == 'evict' and 'evicted' or reason == 'leave' and 'left' or 'completed'
+local free_at_ms = entry.state == 'active' and how ~= 'completed' and compute_free_at_ms(entry.step_ms) or nil
 redis.call('ZREM', keys[entry.set], id)
 if entry.set == 'waiting' then
   forget_presence(keys, id, entry.place)
 end
-redis.call('HINCRBY', state, how, 1)
+if not is_held then
+  -- A visit whose slot is held was counted when its visitor left.
+  redis.call('HINCRBY', state, how, 1)
+end
 local v = take_version(queue, state)
-store_end(keys, id,
-  { epoch = queue.epoch, v = v, visit = entry.visit, step = 6, step_ms = 0, how = how, at_ms = queue.now_ms })
-return { 'ended', queue.epoch, v, how, entry.visit, queue.now_ms }
+store_end(keys, id, { epoch = queue.epoch, v = v, visit = entry.visit, step = free_at_ms and 5 or 6,
+  step_ms = free_at_ms or 0, how = how, at_ms = queue.now_ms })
+if free_at_ms then
+  hold_slot(keys, id, entry.visit, how, free_at_ms)
+end
+return { 'ended', queue.epoch, v, how, entry.visit, queue.now_ms, free_at_ms or 0 }

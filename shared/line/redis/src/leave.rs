@@ -44,7 +44,10 @@ pub(super) async fn leave(
     let how = EndReason::from_name(&reply.read_text()?)
         .ok_or_else(|| reply.protocol_error("a known kind of end"))?;
     let (visit, at_ms) = (reply.read_visit()?, reply.read_number()?);
-    let fact = Fact::ended(visit);
+    let fact = match reply.read_number()? {
+        0 => Fact::ended(visit),
+        free_at_ms => Fact::held(visit, free_at_ms),
+    };
     Ok(LeaveOutcome::Ended(Change {
         id,
         version,

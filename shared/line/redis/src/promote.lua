@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Removes the entries that timed out, and promotes as many present entries as min(waiting, capacity - ready - active,
+-- Removes the entries that timed out, and promotes as many present entries as min(waiting, capacity - ready - active - held,
 -- tokens). One call removes and promotes `chunk` entries at most, so that it does not block Redis for long. One journal
 -- record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not trusted.
 -- Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait are promoted
@@ -8,10 +8,11 @@
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick call_visitors
--- KEYS: waiting ready active visits ended settled present seen config state journal deferred changes
+-- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
@@ -54,9 +55,9 @@
 --           epoch, ticks: the mark of this call, whose time is now_ms
 --           loss_sign: what shows that Redis has lost changes: 'lost-tick', 'changed-server' or 'imbalance'; else ''
 --           is_check_due: 1 if a consistency check is due because this call or an earlier one noticed a loss; else 0
-local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local present, seen, config, state, journal = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local deferred, changes = KEYS[12], KEYS[13]
+local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local journal, deferred, changes = KEYS[12], KEYS[13], KEYS[14]
 local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, newcomers_max, journal_max = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -105,7 +106,7 @@ local due_count = redis.call('XLEN', journal)
 line.journal_full = due_count >= newcomers_max and 1 or 0
 local is_journal_full = due_count + redis.call('ZCARD', deferred) >= journal_max
 local remove_limit = (is_journal_full or clocks_apart) and 0 or chunk
-local keys = { waiting = waiting, visits = visits, ended = ended, settled = settled, present = present, seen = seen,
+local keys = { waiting = waiting, held = held, visits = visits, ended = ended, settled = settled, present = present, seen = seen,
   state = state }
 -- All ends of this call have the same version and time.
 local tick = { epoch = epoch, v = change_v, now_ms = now_ms }
@@ -129,6 +130,7 @@ if door_down_ms > 0 then
 end
 local no_shows, no_show_list = remove_timed_out(keys, tick, ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
 local expired, expired_list = remove_timed_out(keys, tick, active, now_ms, remove_limit - no_shows, 'expired', 'expired')
+free_held_slots(keys, now_ms, remove_limit)
 if clock then
   silent = drop_silent(keys, lanes, clock, presence_ms, remove_limit - no_shows - expired)
   calls = read_calls(keys, lanes, clock, call_ms)
@@ -136,7 +138,7 @@ end
 
 -- How many entries to promote, and which limit keeps it from being more.
 local in_line, ready_count = redis.call('ZCARD', waiting) - count_absent(lanes), redis.call('ZCARD', ready)
-local taken = ready_count + redis.call('ZCARD', active)
+local taken = ready_count + redis.call('ZCARD', active) + redis.call('ZCARD', held)
 batch, interval_ms = tonumber(batch), tonumber(interval_ms)
 credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, batch, interval_ms)
 local promoted, limited_by = in_line, 'line'

@@ -3,10 +3,11 @@
 -- stores it for the others. The fields of `line` and the clocks are always current.
 -- allow-oom: the stored snapshot has some kilobytes, and a full server must still tell visitors what it knows.
 -- include: line line_table clock scores lanes
--- KEYS: waiting ready active ended settled present config state journal deferred dead_letters load view
+-- KEYS: waiting ready active held ended settled present config state journal deferred dead_letters load view
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   present: sorted set, called entry that checked in lately -> place
@@ -26,17 +27,17 @@
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
 --             server's is ahead, in milliseconds
 --           line: the fields that line.lua describes and their values, as one list
---           snapshot: a JSON list of waiting, ready, active, unsettled ends, journal records, dead letters, config,
+--           snapshot: a JSON list of waiting, ready, active, held, unsettled ends, journal records, dead letters, config,
 --             state, load, session_ends_in_ms, called and present:
---             waiting, ready, active: how many entries are in each state
+--             waiting, ready, active, held: how many entries are in each state, and how many slots are held
 --             unsettled ends: how many ends the backup may lack
 --             config, state, load: the fields and values of these hashes, each as one list
 --             session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one
 --               at each twentieth of all sessions by their end, and the last one; empty if no entry is active
 --             called, present: how many waiting entries are called and not absent, and how many are present
-local waiting, ready, active, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local present, config, state, journal, deferred = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local dead_letters, load, view = KEYS[11], KEYS[12], KEYS[13]
+local waiting, ready, active, held, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local settled, present, config, state, journal = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local deferred, dead_letters, load, view = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local given_us, witness_ms, age_max_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local SESSION_QUANTILES = 20
@@ -78,7 +79,7 @@ end
 local function take_snapshot(config_fields, now_ms)
   local active_count = redis.call('ZCARD', active)
   return cjson.encode({ redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
-    redis.call('HLEN', ended) - redis.call('ZCARD', settled),
+    redis.call('ZCARD', held), redis.call('HLEN', ended) - redis.call('ZCARD', settled),
     redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
     list_state_fields(), redis.call('HGETALL', load), sample_session_ends(active_count, now_ms),
     count_called(waiting, read_lanes(state)), redis.call('ZCARD', present) })

@@ -32,6 +32,7 @@ pub(super) async fn queue_view(
     let line_fields = reply.read_fields()?;
     let mut reply = reply.read_json_values()?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let held = reply.read_number()?;
     let (unsettled_ends, journal, dead_letters) =
         (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let configuration = read_configuration(&reply.read_fields()?)?;
@@ -50,6 +51,7 @@ pub(super) async fn queue_view(
         waiting,
         ready,
         active,
+        held,
         unsettled_ends,
         journal_len: journal,
         dead_letters,

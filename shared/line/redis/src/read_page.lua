@@ -2,10 +2,11 @@
 -- Returns one page of the entries of a queue, or of the ends that the backup may lack. Redis guarantees that a scan
 -- returns every entry that stays in its set during the scan. The page is bounded, so it does not block Redis for long.
 -- include: line line_table clock scores claim_clock visits end queue
--- KEYS: waiting ready active visits ended settled config state
+-- KEYS: waiting ready active held visits ended settled config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
@@ -14,7 +15,7 @@
 -- ARGV: given_us witness_ms set cursor count
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
---   set: 'waiting', 'ready', 'active' or 'ended'
+--   set: 'waiting', 'ready', 'active', 'held' or 'ended'
 --   cursor: 0 to begin, then the one that the page before returned
 --   count: about how many entries a page has
 -- Output: {'no-queue'}: Redis does not have the queue
@@ -24,8 +25,8 @@
 --           marks: for each entry what `visits` has of it, or for each end what `settled` has of it, or nil; empty if
 --             there is nothing for any of them
 --           claim_delay_ms: how far the claim clock is behind line time, in milliseconds
-local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local config, state = KEYS[7], KEYS[8]
+local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local settled, config, state = KEYS[7], KEYS[8], KEYS[9]
 local given_us, witness_ms, set, cursor, count = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 local IDS_PER_COMMAND = 1000 -- `unpack` is bounded, and a scan may return more than `count` entries
@@ -34,13 +35,13 @@ local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end
-local keys = { waiting = waiting, ready = ready, active = active, ended = ended }
+local keys = { waiting = waiting, ready = ready, active = active, held = held, ended = ended }
 local scan = redis.call(set == 'ended' and 'HSCAN' or 'ZSCAN', keys[set], cursor, 'COUNT', count)
 local next_cursor, pairs_found = unpack(scan)
 
 -- Of the waiting entries only those that wait again are in `visits`. Nearly always there are none.
 local marks = {}
-local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active)
+local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active) + redis.call('ZCARD', held)
 if set ~= 'waiting' or redis.call('HLEN', visits) > taken then
   local ids = {}
   for i = 1, #pairs_found, 2 do

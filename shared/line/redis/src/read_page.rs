@@ -17,7 +17,7 @@ pub(super) static READ_PAGE: LazyLock<LuaScript> =
 
 /// What a scan goes through, in the order in which a visit does. An entry that moves on during the
 /// scan is therefore on two pages, and never missing.
-const SCANNED_SETS: [&str; 4] = ["waiting", "ready", "active", "ended"];
+const SCANNED_SETS: [&str; 5] = ["waiting", "ready", "active", "held", "ended"];
 
 pub(super) async fn read_page(line: &RedisLine, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
     let Some(set) = SCANNED_SETS.get(from.set) else {
@@ -48,7 +48,11 @@ pub(super) async fn read_page(line: &RedisLine, queue: &QueueId, from: &Cursor) 
         if *set != "ended" {
             let entry = parse_entry(set, value, mark.as_deref(), claim_delay_ms);
             let entry = entry.ok_or_else(|| unreadable_entry(set, id, value))?;
-            page.entries.push((id, entry));
+            if *set == "held" {
+                page.held.push((id, entry.fact));
+            } else {
+                page.entries.push((id, entry));
+            }
         } else if mark.is_none() {
             page.ends.push(parse_end(id, value)?);
         }

@@ -5,10 +5,11 @@
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another generation.
 -- include: line line_table new_state fields imbalance
--- KEYS: waiting ready active visits ended settled present seen journal journaled deferred dead_letters load view config state lost staged_waiting staged_ready staged_active staged_visits
+-- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters load view config state lost staged_waiting staged_ready staged_active staged_held staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
 --   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
@@ -23,7 +24,8 @@
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
---   staged_waiting, staged_ready, staged_active: the sorted sets that the caller prepared, as waiting, ready and active
+--   staged_waiting, staged_ready, staged_active, staged_held: the sorted sets that the caller prepared, as waiting,
+--     ready, active and held
 --   staged_visits: the hash that the caller prepared, as visits
 -- ARGV: now_us last_order fence staged_count ...
 --   now_us: line time, in Unix microseconds; the queue's version begins with it
@@ -35,10 +37,11 @@
 --         {'same'}: Redis already has the queue with this epoch
 --         {'older'}: Redis has the queue with a later epoch, or a restore of a later epoch is under way
 --         {'incomplete'}: a staged key expired because the server's clock jumped forward; nothing changed
-local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local present, seen, journal, journaled, deferred = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local dead_letters, load, view, config, state, lost = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
-local staged_waiting, staged_ready, staged_active, staged_visits = KEYS[18], KEYS[19], KEYS[20], KEYS[21]
+local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local settled, present, seen, journal, journaled = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local deferred, dead_letters, load, view, config = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local state, lost, staged_waiting, staged_ready, staged_active = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21]
+local staged_held, staged_visits = KEYS[22], KEYS[23]
 local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 local new, new_fields = read_configuration(5)
@@ -47,17 +50,18 @@ local queue_epoch, queue_generation = unpack(redis.call('HMGET', config, 'epoch'
 local restore_epoch, lost_generation = unpack(redis.call('HMGET', lost, 'epoch', 'generation'))
 queue_epoch = tonumber(queue_epoch or 0)
 if queue_epoch >= new_epoch or tonumber(restore_epoch or 0) > new_epoch then
-  redis.call('UNLINK', staged_waiting, staged_ready, staged_active, staged_visits)
+  redis.call('UNLINK', staged_waiting, staged_ready, staged_active, staged_held, staged_visits)
   return { queue_epoch == new_epoch and 'same' or 'older' }
 end
 local moves = {
   { from = staged_waiting, to = waiting },
   { from = staged_ready, to = ready },
   { from = staged_active, to = active },
+  { from = staged_held, to = held },
   { from = staged_visits, to = visits },
 }
 local found_count = redis.call('ZCARD', staged_waiting) + redis.call('ZCARD', staged_ready)
-  + redis.call('ZCARD', staged_active) + redis.call('HLEN', staged_visits)
+  + redis.call('ZCARD', staged_active) + redis.call('ZCARD', staged_held) + redis.call('HLEN', staged_visits)
 if found_count ~= staged_count then
   return { 'incomplete' }
 end
@@ -65,7 +69,7 @@ local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
   redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
-redis.call('UNLINK', waiting, ready, active, visits, present, seen, load, view, config, lost)
+redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, load, view, config, lost)
 for _, move in ipairs(moves) do
   if redis.call('EXISTS', move.from) == 1 then
     redis.call('RENAME', move.from, move.to)

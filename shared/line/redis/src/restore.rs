@@ -9,7 +9,6 @@ use vestibule_domain::{
     configuration::Configuration,
     fact::{Step, Turn},
     id::{EntryId, QueueId},
-    score::Visit,
 };
 use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries};
 
@@ -18,17 +17,18 @@ use super::{
     configure::config_fields,
     keys::Keys,
     script::LuaScript,
-    stage::{stage_entries, stage_visits},
+    stage::{StagedVisit, stage_entries, stage_visits},
 };
 
 pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 17] = [
+const LIVE_KEYS: [&str; 18] = [
     "waiting",
     "ready",
     "active",
+    "held",
     "visits",
     "ended",
     "settled",
@@ -57,12 +57,13 @@ pub(super) async fn restore(
     let now_us = time.with_last_version(places.v);
     let claim_by_ms = now_us / 1_000 + configuration.settings.claim_ms();
     let (keys, restorer) = (Keys::new(queue), Uuid::new_v4().to_string());
-    let staged = ["waiting", "ready", "active", "visits"].map(|name| keys.staged_key(&restorer, name));
-    let [waiting, ready, active, visits] = &staged;
+    let staged =
+        ["waiting", "ready", "active", "held", "visits"].map(|name| keys.staged_key(&restorer, name));
+    let [waiting, ready, active, held, visits] = &staged;
     let last_order = places.last_order;
     let (entries_by_set, entry_visits) = split_entries(places, claim_by_ms);
     let staged_count = entries_by_set.iter().map(Vec::len).sum::<usize>() + entry_visits.len();
-    for (set, entries) in [waiting, ready, active].into_iter().zip(entries_by_set) {
+    for (set, entries) in [waiting, ready, active, held].into_iter().zip(entries_by_set) {
         stage_entries(line, set, entries).await?;
     }
     stage_visits(line, visits, &entry_visits).await?;
@@ -88,19 +89,18 @@ pub(super) async fn restore(
 /// The members of a sorted set with their scores.
 type ScoredEntries = Vec<(u64, EntryId)>;
 
-/// Splits the entries into what the sets `waiting`, `ready` and `active` and the hash `visits` are
-/// to hold.
-fn split_entries(
-    places: RestoredEntries,
-    claim_by_ms: u64,
-) -> ([ScoredEntries; 3], Vec<(Visit, Step, EntryId)>) {
+/// Splits the entries into what the sets `waiting`, `ready`, `active` and `held` and the hash `visits`
+/// are to hold.
+fn split_entries(places: RestoredEntries, claim_by_ms: u64) -> ([ScoredEntries; 4], Vec<StagedVisit>) {
     let again = places.waiting_again.iter();
-    let again = again.map(|&(visit, id)| (visit, Step::waiting_for(Turn::Second), id));
+    let again = again.map(|&(visit, id)| (visit, Step::waiting_for(Turn::Second), None, id));
     let ready = places.ready.iter();
-    let ready = ready.map(|&(visit, turn, id)| (visit, Step::ready_for(turn), id));
+    let ready = ready.map(|&(visit, turn, id)| (visit, Step::ready_for(turn), None, id));
     let active = places.active.iter();
-    let active = active.map(|&(_, visit, id)| (visit, Step::Active, id));
-    let visits = again.chain(ready).chain(active).collect();
+    let active = active.map(|&(_, visit, id)| (visit, Step::Active, None, id));
+    let held = places.held.iter();
+    let held = held.map(|&(fact, how, id)| (fact.visit, fact.step, Some(how), id));
+    let visits = again.chain(ready).chain(active).chain(held).collect();
     let waiting = places.waiting.into_iter();
     let waiting = waiting.map(|(place, id)| (place.raw(), id)).collect();
     let ready = places
@@ -110,7 +110,9 @@ fn split_entries(
         .collect();
     let active = places.active.into_iter();
     let active = active.map(|(end_ms, _, id)| (end_ms, id)).collect();
-    ([waiting, ready, active], visits)
+    let held = places.held.into_iter();
+    let held = held.map(|(fact, _, id)| (fact.step_ms, id)).collect();
+    ([waiting, ready, active, held], visits)
 }
 
 /// The line time of a queue that is not in Redis yet. It is computed here and not in a script,

@@ -3,7 +3,7 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use redis::{Cmd, Pipeline, cmd};
-use vestibule_domain::{fact::Step, id::EntryId, score::Visit};
+use vestibule_domain::{end_reason::EndReason, fact::Step, id::EntryId, score::Visit};
 use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request};
@@ -17,6 +17,9 @@ const COMMANDS_PER_MESSAGE: usize = 4;
 const MESSAGES_IN_FLIGHT: usize = 2;
 /// The time to live of a staged key. Redis deletes the key if its restore dies.
 const STAGED_TTL_SECONDS: u64 = 600;
+
+/// The visit of an entry, its step, and how it ended if its slot is held.
+pub(super) type StagedVisit = (Visit, Step, Option<EndReason>, EntryId);
 
 /// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted
 /// entries fastest.
@@ -36,10 +39,11 @@ pub(super) async fn stage_entries(
 pub(super) async fn stage_visits(
     line: &RedisLine,
     staged: &str,
-    visits: &[(Visit, Step, EntryId)],
+    visits: &[StagedVisit],
 ) -> Result<(), LineError> {
-    stage(line, "HSET", staged, visits, |set, (visit, step, id)| {
-        let text = format!("{} {}", visit.number(), step.number());
+    stage(line, "HSET", staged, visits, |set, (visit, step, how, id)| {
+        let how = how.map(|how| format!(" {}", how.name())).unwrap_or_default();
+        let text = format!("{} {}{how}", visit.number(), step.number());
         set.arg(id.to_member()).arg(text);
     })
     .await

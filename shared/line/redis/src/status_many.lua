@@ -45,8 +45,8 @@ local function append(values)
 end
 for i, id in ipairs(ids) do
   local visit, step, set, is_fast_tracked = parse_visit(visit_texts[i])
-  local entry = describe_entry(queue, visit, step, set, is_fast_tracked, scores[set][i])
-    or describe_missing(end_texts[i])
+  local score = scores[set] and scores[set][i] -- none if a slot is held
+  local entry = describe_entry(queue, visit, step, set, is_fast_tracked, score) or describe_missing(end_texts[i])
   if entry.is_live then
     append({ 'here' })
     append(build_status(queue, keys, id, entry))

@@ -1,6 +1,6 @@
 //! Inputs and results of the consistency check, which compares the line with the backup.
 
-use vestibule_domain::{change::Change, entry_status::StoredEntry, id::EntryId};
+use vestibule_domain::{change::Change, entry_status::StoredEntry, fact::Fact, id::EntryId};
 
 /// The approximate maximum number of entries on one page. A longer page would delay every other
 /// caller, because the line runs one call at a time.
@@ -25,6 +25,8 @@ pub struct Page {
     /// The entries of this page as the line stores them. They include entries whose deadline has
     /// passed and that no promotion has dropped yet.
     pub entries: Vec<(EntryId, StoredEntry)>,
+    /// Entries whose slot is held. A promotion frees those whose time has passed.
+    pub held: Vec<(EntryId, Fact)>,
     /// Ends that the backup may not have yet.
     pub ends: Vec<Change>,
     /// Where the next page begins; `None` after the last one.

@@ -31,6 +31,8 @@ pub enum JoinKind {
     /// current state, because the request that created the place may have died before it wrote the
     /// change. For a ready entry there is no change, because its promotion is in the journal.
     Kept,
+    /// The visitor took back the own slot, which was held: a new visit, active until the same end.
+    TookBack,
     /// The visitor gave up the existing place for one at the back (`re_entry: requeue`).
     Requeued,
 }
@@ -113,11 +115,13 @@ pub enum ClaimOutcome {
 /// The reason why a visit is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaveReason {
-    /// The visitor leaves. An active entry becomes completed. Any other entry becomes left.
+    /// The visitor leaves. The slot of an active entry is held while a pass can still be shown.
     Leave,
-    /// The protected service has finished with an active entry.
+    /// The protected service has finished with an active entry, or with one whose slot is held. That
+    /// frees the slot.
     Complete,
-    /// An operator removes the entry, in whatever state it is. It becomes evicted.
+    /// An operator removes the entry, in whatever state it is. The slot of an active one is held as
+    /// after leaving.
     Evict,
 }
 

@@ -18,7 +18,7 @@ impl QueueView {
     /// Forecasts the turns from the present counts and the moving averages.
     pub fn forecast(&self) -> Forecast {
         let (settings, totals) = (&self.configuration.settings, &self.totals);
-        let taken = self.ready + self.active;
+        let taken = self.taken_slots();
         let now = self.averages.current_counts(TickCounts {
             now_ms: self.now_ms,
             waiting_before: self.in_line(),
@@ -48,7 +48,8 @@ impl QueueView {
             capacity: settings.capacity.into(),
             waiting: self.in_line(),
             taken: taken + taken_since,
-            active: self.active,
+            // A held slot becomes free when its session would have ended, or sooner.
+            active: self.active + self.held,
             session_ends_in_ms: self.session_ends_in_ms.clone(),
             claim_ms: settings.claim_ms(),
             session_ms: settings.session_ms(),

@@ -167,6 +167,8 @@ pub struct QueueView {
     pub ready: u64,
     /// The number of active entries.
     pub active: u64,
+    /// The number of held slots: of visitors who left or were evicted while a pass can still be shown.
+    pub held: u64,
     /// The number of ends that the backup may not have yet. They include ends of entries that have
     /// entered again since.
     pub unsettled_ends: u64,
@@ -239,6 +241,11 @@ pub struct QueueTotals {
 }
 
 impl QueueView {
+    /// The number of slots taken: of entries that are ready or active, and held ones.
+    pub fn taken_slots(&self) -> u64 {
+        self.ready + self.active + self.held
+    }
+
     /// The number of waiting entries without the absent ones: the length of the line that a visitor
     /// sees.
     pub fn in_line(&self) -> u64 {

@@ -25,7 +25,7 @@ use super::{decided_outcome, hour_ago_ms, no_show};
 const ENTERED_MS: [u64; 4] = [0, 1, 1_000, 650_000];
 /// The deadlines, in milliseconds after the beginning of the first visit.
 const DEADLINES_MS: [u64; 3] = [30_000, 60_000, 660_000];
-const KIND_COUNT: u8 = 13;
+const KIND_COUNT: u8 = 14;
 
 /// A change, before the times and the entry of its test are known.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +79,7 @@ impl DrawnChange {
                 place,
                 session_end_ms: until_ms,
                 after,
+                claimed_at_ms: self.has_second_turn.then_some(began_ms),
             },
             2 => Event::CameBack { place },
             3 | 4 => Event::Promoted {
@@ -102,6 +103,7 @@ impl DrawnChange {
             8 | 9 => no_show(Fact::ready(visit, turn, until_ms)),
             10 => ended(Fact::active(visit, until_ms).timed_out(), EndReason::Expired),
             11 => ended(Fact::ended(visit), EndReason::Completed),
+            12 => ended(Fact::held(visit, until_ms), EndReason::Left),
             _ => ended(Fact::ended(visit), EndReason::Evicted),
         };
         Change {

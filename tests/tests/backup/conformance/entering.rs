@@ -64,6 +64,7 @@ impl<'a> EnteringAgain<'a> {
                 place,
                 session_end_ms: place.joined_at_ms() + 300_000,
                 after,
+                claimed_at_ms: None,
             },
         ]
     }

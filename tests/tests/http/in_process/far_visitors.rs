@@ -89,9 +89,12 @@ async fn deadlines_are_also_durations() {
     let (active, entered) = enter_and_expect_created(&api).await;
     assert_eq!(entered.body["expires_in_ms"], 100_000);
     let (next, _) = enter_and_expect_created(&api).await;
-    api.send(ApiRequest::delete(super::entry_path(&active.token)).visitor(&active.id))
-        .await
-        .expect_status(204);
+    api.send(ApiRequest::post(format!(
+        "{}/complete",
+        super::entry_path(&active.token)
+    )))
+    .await
+    .expect_status(204);
     api.advance_seconds(30);
     api.promote().await;
     api.advance_seconds(5);

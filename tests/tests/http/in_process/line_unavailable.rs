@@ -154,7 +154,7 @@ async fn an_ended_or_unknown_entry_is_reported_by_the_line_only() {
     let response = api
         .send_until(|| status_request(&guest), |response| response.status != 503)
         .await;
-    response.expect_problem(410, "completed").number("ended_at_ms");
+    response.expect_problem(410, "left").number("ended_at_ms");
     api.send(unknown()).await.expect_problem(404, "unknown-entry");
 }
 

@@ -11,6 +11,7 @@ mod http_api_events;
 mod killed_process;
 mod line_unavailable;
 mod no_herd;
+mod pass_holders;
 mod passes;
 mod passes_without_line;
 mod rest_events;
@@ -58,6 +59,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         standstill::trials(),
         line_unavailable::trials(),
         no_herd::trials(),
+        pass_holders::trials(),
         passes::trials(),
         passes_without_line::trials(),
         rest_events::trials(),

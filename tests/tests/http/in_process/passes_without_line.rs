@@ -32,15 +32,15 @@ fn settings_with_outage_grace(grace_seconds: u32) -> Value {
 /// Signs a pass of this entry that was issued `seconds_ago` and is valid for a minute.
 fn sign_pass(api: &InProcessApi, guest: &Guest, epoch: u32, seconds_ago: u64) -> String {
     let queue = queue_id();
+    let issued_at_ms = api.now_ms() - seconds_ago * 1_000;
     let grant = PassGrant {
         queue: &queue,
         entry: guest.token.parse().expect("a token"),
         visit: Visit::new(guest.visit).expect("a visit"),
         epoch,
-        session_end_ms: u64::MAX,
-        pass_seconds: 60,
+        pass_end_ms: issued_at_ms + 60_000,
     };
-    let pass = signer().sign(&grant, api.now_ms() - seconds_ago * 1_000);
+    let pass = signer().sign(&grant, issued_at_ms);
     pass.expect("signs").reveal().to_owned()
 }
 
@@ -137,7 +137,7 @@ async fn a_pass_of_an_ended_visit_is_refused() {
     api.faults.fail_all(Fault::Unavailable);
     api.send(validate_request(&guest, &body))
         .await
-        .expect_problem(410, "completed");
+        .expect_problem(410, "left");
 }
 
 async fn a_pass_survives_a_restore_and_not_a_reset() {

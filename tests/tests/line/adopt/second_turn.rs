@@ -83,7 +83,12 @@ pub(crate) async fn a_returned_visitor_may_claim_or_leave(subject: Subject) {
             assert_eq!((status.state(), status.visit()), (EntryState::Active, visit));
             assert_eq!(change.event.visit(), visit);
         }
-        let end = subject.leave(visitor(2), LeaveReason::Leave).await;
+        let reason = if has_turn {
+            LeaveReason::Complete
+        } else {
+            LeaveReason::Leave
+        };
+        let end = subject.leave(visitor(2), reason).await;
         assert_eq!(end.fact(), Fact::ended(visit));
         // The next visit begins with its first turn.
         subject.line_up([2]).await;

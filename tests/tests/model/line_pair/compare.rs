@@ -107,7 +107,7 @@ impl LinePair {
         type Fields = BTreeMap<String, String>;
         let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
         let (mut sets, mut hashes) = (redis::pipe(), redis::pipe());
-        for name in ["waiting", "ready", "active", "settled", "present", "seen"] {
+        for name in ["waiting", "ready", "active", "held", "settled", "present", "seen"] {
             sets.zrange_withscores(key(name), 0, -1);
         }
         for name in ["visits", "ended", "state"] {
@@ -118,8 +118,8 @@ impl LinePair {
             sets.query_async::<Vec<Scored>>(&mut one_link),
             hashes.query_async::<(Fields, Fields, BTreeMap<String, Vec<u8>>)>(&mut other_link)
         );
-        let sets: [Scored; 6] = sets.expect("Redis answers").try_into().expect("six sets");
-        let [waiting, ready, active, settled, present, seen] = sets;
+        let sets: [Scored; 7] = sets.expect("Redis answers").try_into().expect("seven sets");
+        let [waiting, ready, active, held, settled, present, seen] = sets;
         let (visits, ended, state) = hashes.expect("Redis answers");
         let by_id = |fields: Fields| {
             let fields = fields.into_iter();
@@ -140,6 +140,7 @@ impl LinePair {
             waiting: scored(waiting),
             ready: scored(ready),
             active: scored(active),
+            held: scored(held),
             visits: by_id(visits)
                 .into_iter()
                 .map(|(id, text)| (id, normalize_visit(text)))

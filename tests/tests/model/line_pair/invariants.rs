@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use vestibule_domain::id::EntryId;
 use vestibule_line_memory::QueueDump;
 
-/// `visits` holds exactly the entries that are ready, active or waiting again, with a step that fits their sets.
+/// `visits` holds exactly the entries that are ready, active or waiting again and those whose slot is held, with a step
+/// that fits their sets.
 pub(super) fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), String> {
     let ids = |set: &[(EntryId, u64)]| set.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>();
     let with_steps = |steps: &[&str]| {
@@ -15,10 +16,12 @@ pub(super) fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), Stri
         fitting.map(|(id, _)| *id).collect::<BTreeSet<_>>()
     };
     let (ready, active, again) = (with_steps(&["1", "3"]), with_steps(&["4"]), with_steps(&["2"]));
+    let held = with_steps(&["5"]);
     let is_consistent = ready == ids(&snapshot.ready)
         && active == ids(&snapshot.active)
+        && held == ids(&snapshot.held)
         && again.is_subset(&ids(&snapshot.waiting))
-        && ready.len() + active.len() + again.len() == snapshot.visits.len();
+        && ready.len() + active.len() + held.len() + again.len() == snapshot.visits.len();
     if is_consistent {
         Ok(())
     } else {

@@ -12,7 +12,7 @@ use super::LinePair;
 use crate::operations::{EndOrder, Operation, VISITORS, VisitSelector};
 
 /// The number of kinds of changes.
-pub(crate) const CHANGE_KINDS: usize = 15;
+pub(crate) const CHANGE_KINDS: usize = 16;
 
 impl LinePair {
     pub(super) async fn record_known_visits(&mut self) {
@@ -136,6 +136,7 @@ fn change_kinds(visit: Visit, now_ms: u64) -> [Event; CHANGE_KINDS] {
             place,
             session_end_ms,
             after,
+            claimed_at_ms: None,
         },
         Event::CameBack { place },
         promoted(Turn::First),
@@ -156,6 +157,10 @@ fn change_kinds(visit: Visit, now_ms: u64) -> [Event; CHANGE_KINDS] {
         ended(EndReason::Completed),
         ended(EndReason::Left),
         ended(EndReason::Evicted),
+        Event::Ended {
+            fact: Fact::held(visit, session_end_ms),
+            how: EndReason::Left,
+        },
         missed(Turn::First),
         missed(Turn::Second),
         Event::Ended {

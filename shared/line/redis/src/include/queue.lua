@@ -2,7 +2,8 @@
 --   is_live: whether the entry is in the line
 --   state: 'waiting', 'ready' or 'active' if it is live, else 'ended' or 'unknown'
 --   visit, step, step_ms, is_over: what is known of it, as in domain/fact.rs; nil if it is unknown
---   set: the name of the sorted set that holds it. An entry that timed out has one until `promote` removes it.
+--   set: the name of the sorted set that holds it. An entry that timed out has one until `promote` removes it, and so has
+--     one whose slot is held.
 --   place: its place, if it waits
 --   is_fast_tracked: whether it is only known to be admitted by the fast track: see visits.lua
 --   epoch, v, how, at_ms: if it ended, the version, the way and the time of its end
@@ -63,8 +64,23 @@ local function describe_missing(end_text)
   return end_text and parse_end(end_text) or { state = 'unknown' }
 end
 
+-- Describes an entry whose slot is held. A script without the key `held` learns only what `ended` has of it.
+local function describe_held(queue, keys, id, visit, how, end_text)
+  local entry = describe_missing(end_text)
+  local free_at_ms = keys.held and tonumber(redis.call('ZSCORE', keys.held, id))
+  if free_at_ms and entry.state == 'unknown' then
+    entry = { state = 'ended', visit = visit, step = 5, step_ms = free_at_ms, is_over = false, epoch = queue.epoch,
+      v = queue.line.v, how = how, at_ms = queue.now_ms }
+  end
+  entry.set = free_at_ms and 'held' or nil
+  return entry
+end
+
 local function find_entry(queue, keys, id)
-  local visit, step, set, is_fast_tracked = parse_visit(redis.call('HGET', keys.visits, id))
+  local visit, step, set, is_fast_tracked, how = parse_visit(redis.call('HGET', keys.visits, id))
+  if set == 'held' then
+    return describe_held(queue, keys, id, visit, how, redis.call('HGET', keys.ended, id))
+  end
   return describe_entry(queue, visit, step, set, is_fast_tracked, redis.call('ZSCORE', keys[set], id))
     or describe_missing(redis.call('HGET', keys.ended, id))
 end
@@ -97,4 +113,10 @@ local function put_active(keys, id, entry, end_ms)
   entry.is_live, entry.state, entry.set, entry.step, entry.step_ms = true, 'active', 'active', 4, end_ms
   redis.call('ZADD', keys.active, string.format('%.0f', end_ms), id)
   redis.call('HSET', keys.visits, id, string.format('%.0f 4', entry.visit))
+end
+
+-- Holds the slot of a visit that ended, until `free_at_ms` by line time. The caller has stored the end.
+local function hold_slot(keys, id, visit, how, free_at_ms)
+  redis.call('ZADD', keys.held, string.format('%.0f', free_at_ms), id)
+  redis.call('HSET', keys.visits, id, string.format('%.0f 5 %s', visit, how))
 end

@@ -38,6 +38,7 @@ fn every_change_decodes_as_it_was_encoded() {
             place,
             session_end_ms: deadline_ms,
             after,
+            claimed_at_ms: None,
         });
     }
     for turn in [Turn::First, Turn::Second] {
@@ -54,6 +55,10 @@ fn every_change_decodes_as_it_was_encoded() {
         });
         let fact = Fact::ready(visit, turn, claim_by_ms).timed_out();
         let how = EndReason::NoShow;
+        events.push(Event::Ended { fact, how });
+    }
+    for how in [EndReason::Left, EndReason::Evicted] {
+        let fact = Fact::held(visit, deadline_ms);
         events.push(Event::Ended { fact, how });
     }
     let session_end_ms = deadline_ms;

@@ -73,10 +73,8 @@ async fn two_promoters_count_each_event_once() {
             .await
             .expect("claimed");
     }
-    for visitor in ["0", "99"] {
-        let left = line
-            .leave(&queue, entry_id(&queue, visitor), None, LeaveReason::Leave)
-            .await;
+    for (visitor, reason) in [("0", LeaveReason::Complete), ("99", LeaveReason::Leave)] {
+        let left = line.leave(&queue, entry_id(&queue, visitor), None, reason).await;
         left.expect("gone");
     }
     run(15).await;
