@@ -58,7 +58,44 @@ impl Runner {
     /// # Panics
     /// As [`Runner::start`].
     pub fn start_on(dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, FailedStart> {
-        let mut child = Command::new(binary_path())
+        Self::spawn(Command::new(binary_path()), dir, port, arguments)
+    }
+
+    /// Starts a runner that survives [`limit_files`](Self::limit_files).
+    ///
+    /// # Errors
+    /// As [`Runner::start`].
+    ///
+    /// # Panics
+    /// As [`Runner::start`].
+    pub fn start_for_full_disk(dir: &Path, arguments: &[&str]) -> Result<Self, FailedStart> {
+        // Without the trap, the signal of the limit would end the process.
+        let mut shell = Command::new("bash");
+        shell
+            .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+            .arg(binary_path());
+        Self::spawn(shell, dir, 0, arguments)
+    }
+
+    /// Lets no file of the process grow beyond this many bytes, as on a full disk; `None` removes the limit.
+    ///
+    /// # Panics
+    /// Panics if the process has exited already.
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        let set = Command::new("prlimit")
+            .args([
+                "--pid",
+                &self.child.id().to_string(),
+                &format!("--fsize={limit}:unlimited"),
+            ])
+            .status()
+            .expect("prlimit can be started");
+        assert!(set.success(), "the limit could not be set");
+    }
+
+    fn spawn(mut program: Command, dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, FailedStart> {
+        let mut child = program
             .args(["--dir", &dir.display().to_string(), "--port", &port.to_string()])
             .args(arguments)
             .env_remove("RUST_LOG")

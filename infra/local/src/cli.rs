@@ -1,6 +1,6 @@
 //! The options of the command line.
 
-use std::{num::ParseIntError, path::PathBuf};
+use std::path::PathBuf;
 
 use axum::http::Uri;
 use clap::Parser;
@@ -66,12 +66,16 @@ impl Cli {
 }
 
 /// Parses the port. An empty environment variable counts as not set.
-fn parse_port(text: &str) -> Result<u16, ParseIntError> {
+fn parse_port(text: &str) -> Result<u16, String> {
     if text.is_empty() {
-        Ok(DEFAULT_PORT)
-    } else {
-        text.parse()
+        return Ok(DEFAULT_PORT);
     }
+    text.parse().map_err(|_| {
+        format!(
+            "a port (PORT or --port) is a whole number from 0 to {}; 0 selects a free one",
+            u16::MAX
+        )
+    })
 }
 
 fn is_http_url(url: &str) -> bool {
@@ -88,7 +92,10 @@ mod tests {
         let parsed = |port: &str| Cli::try_parse_from(["vestibule-local", "--port", port]);
         assert_eq!(parsed("").expect("the port is valid").port, DEFAULT_PORT);
         assert_eq!(parsed("1234").expect("the port is valid").port, 1234);
-        assert!(parsed("x").is_err() && parsed("65536").is_err());
+        for invalid in ["x", "65536", "99999"] {
+            let error = parsed(invalid).expect_err("no port").to_string();
+            assert!(error.contains("from 0 to 65535"), "{error}");
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ use vestibule_api::{
 };
 use vestibule_domain::id::RootKey;
 
+/// The name of the store file in the folder.
+pub(crate) const STORE_FILE: &str = "backup.redb";
 /// The issuer in the passes.
 const ISSUER: &str = "vestibule-local";
 
@@ -25,11 +27,21 @@ pub(crate) enum KeyError {
     TooShort(PathBuf, usize),
     #[error("the key {0} is invalid: {1}")]
     Invalid(PathBuf, PassError),
+    #[error(
+        "the store {0} has no root key beside it: put back the file root.key, from which the tokens of all its places \
+         are derived, or move the store away to start with an empty one"
+    )]
+    NoRootKey(PathBuf),
 }
 
-/// Reads the keys of the folder and creates the missing ones.
+/// Reads the keys of the folder and creates the missing ones. Refuses the folder of a store that has lost its root key:
+/// with another one, its visitors would not get their places back.
 pub(crate) fn load_or_create_keys(dir: &Path) -> Result<Keys, KeyError> {
     let root_path = dir.join("root.key");
+    let store_path = dir.join(STORE_FILE);
+    if store_path.exists() && !root_path.exists() {
+        return Err(KeyError::NoRootKey(store_path));
+    }
     let root = load_or_create_key(&root_path, || rand::random::<[u8; 32]>().to_vec())?;
     let pass_path = dir.join("pass-es256.pem");
     let pem = load_or_create_key(&pass_path, || new_key_pem(rand::random).into_bytes())?;
@@ -84,6 +96,17 @@ mod tests {
             1,
             "a temporary file is left"
         );
+    }
+
+    #[test]
+    fn a_store_without_its_root_key_is_refused() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        fs::write(dir.path().join(STORE_FILE), "").expect("the store is written");
+        let error = load_or_create_keys(dir.path()).expect_err("the key is lost");
+        assert!(error.to_string().contains("root.key"), "{error}");
+        assert!(!dir.path().join("root.key").exists(), "no other key is created");
+        fs::remove_file(dir.path().join(STORE_FILE)).expect("the store is moved away");
+        load_or_create_keys(dir.path()).expect("an empty folder gets its keys");
     }
 
     #[test]

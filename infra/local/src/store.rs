@@ -10,7 +10,7 @@ use vestibule_line::{Line, QueueLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
-use crate::{cli::Cli, error::StartError};
+use crate::{cli::Cli, error::StartError, keys::STORE_FILE};
 
 /// A server that does not answer within this time counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ pub(crate) async fn open_line(cli: &Cli) -> Result<Arc<dyn Line>, StartError> {
 /// Opens the backup that the command line selects, and verifies that it answers.
 pub(crate) async fn open_backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
     let Some(endpoint) = &cli.dynamodb else {
-        return Ok(Arc::new(FileBackup::open(cli.dir.join("backup.redb"))?));
+        return Ok(Arc::new(FileBackup::open(cli.dir.join(STORE_FILE))?));
     };
     let connection = Connection {
         endpoint_url: Some(endpoint.clone()),

@@ -48,7 +48,7 @@ test("joining again in one element revives the other one", async ({ tabs, server
   }
   const [, front] = pages;
   await front.getByRole("button", { name: "Leave the line" }).click();
-  for (const page of pages) await expect(part(page, "headline")).toHaveText("You left the line");
+  for (const page of pages) await expect(part(page, "headline")).toHaveText("You have left");
   await queue.enter();
   await front.getByRole("button", { name: "Join the line" }).click();
   for (const page of pages) await expect(part(page, "number")).toHaveText("2");

@@ -108,7 +108,7 @@ test("visitor who leaves may join again at the back", async ({ page, servers, qu
   expect(next.entry["position"]).toBe(2);
 
   await waiting.part("leave").click();
-  await waiting.expectHeadline("You left the line");
+  await waiting.expectHeadline("You have left");
   await waiting.expectHidden("position");
   await waiting.expectHidden("leave");
   expect(await queue.readStatus(traffic.token)).toMatchObject({ state: "left" });

@@ -86,7 +86,7 @@ test("joining again in one tab of the page revives the other one", async ({ tabs
   const second = await WaitingPage.open(await tabs.newPage(), servers.base, queue.id);
   await second.expectPosition(1);
   await second.part("leave").click();
-  await Promise.all([first, second].map((tab) => tab.expectHeadline("You left the line")));
+  await Promise.all([first, second].map((tab) => tab.expectHeadline("You have left")));
 
   await queue.enter();
   await second.part("join").click();

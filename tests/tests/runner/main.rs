@@ -1,5 +1,8 @@
 //! Tests of the one-process runner as a process: failed starts, restarts, what it serves, and how it ends.
 
+// The limit of a process's files is changed by a program of Linux.
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod requests;
 mod restart;
 mod shutdown;

@@ -5,6 +5,7 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     os::unix::fs::PermissionsExt,
+    time::Duration,
 };
 
 use vestibule_tests::runner::{FailedStart, Runner, reserve_port};
@@ -75,11 +76,37 @@ fn corrupt_store_is_named_and_left_unchanged() {
     let store = dir.path().join("backup.redb");
     let content = "no store at all".repeat(1_000);
     fs::write(&store, &content).expect("written");
+    fs::write(dir.path().join("root.key"), [1; 32]).expect("written");
     assert_fails_with_one_line(Runner::start(dir.path(), &[]), "backup.redb");
     assert_eq!(
         fs::read_to_string(&store).expect("the store file exists"),
         content
     );
+}
+
+#[tokio::test]
+async fn store_with_corrupt_pages_is_named_without_a_panic() {
+    let dir = temporary_folder();
+    let mut runner = start_runner(&dir);
+    runner.signal("TERM");
+    runner.wait_for_exit(Duration::from_secs(30)).await;
+    let store = dir.path().join("backup.redb");
+    let mut bytes = fs::read(&store).expect("the store file exists");
+    // The pages behind the header of the file.
+    for byte in &mut bytes[4_096..] {
+        *byte = 0xa5;
+    }
+    fs::write(&store, bytes).expect("written");
+    assert_fails_with_one_line(Runner::start(dir.path(), &[]), "backup.redb");
+}
+
+#[test]
+fn store_without_its_root_key_is_refused() {
+    let dir = temporary_folder();
+    drop(start_runner(&dir));
+    fs::remove_file(dir.path().join("root.key")).expect("the key exists");
+    assert_fails_with_one_line(Runner::start(dir.path(), &[]), "root.key");
+    assert!(!dir.path().join("root.key").exists(), "no other key is created");
 }
 
 #[tokio::test]

@@ -97,7 +97,7 @@ export class Follower {
   receive({ kind, isOk, ...answer }: Answer, nowMs: number): void {
     if (!isOk) this.#receiveFailure(kind, new ProblemError(answer), nowMs);
     else if (kind === "document") this.#receiveDocument(answer.body as unknown as PublicDocument, nowMs);
-    else if (kind === "leave") this.#endEntry(this.entry?.state === "active" ? "completed" : "left", nowMs);
+    else if (kind === "leave") this.#endEntry("left", nowMs);
     else this.#receiveEntry(kind, answer.body as unknown as EntryAnswer, nowMs);
   }
 

@@ -153,7 +153,7 @@ test("claim() and leave() in one tab change all tabs", async () => {
   assert.equal(first.place.state.status, "active");
   await second.place.leave();
   await settle();
-  assert.deepEqual([first.place.state.status, second.place.state.status], ["completed", "completed"]);
+  assert.deepEqual([first.place.state.status, second.place.state.status], ["left", "left"]);
   assert.equal(locks.holders, 0);
 });
 

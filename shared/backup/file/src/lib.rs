@@ -2,28 +2,23 @@
 //! and also a kill.
 
 mod backup;
+mod open;
 mod queues;
+mod store;
 mod tables;
 mod writer;
 
 use std::{
     io,
-    panic::catch_unwind,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use redb::{Database, ReadTransaction, ReadableDatabase};
+use redb::{ReadTransaction, ReadableDatabase};
 use vestibule_backup::{BackupError, QueueMetadata};
 use vestibule_domain::id::QueueId;
 
-use self::{
-    tables::{Tables, to_backup_error},
-    writer::Writer,
-};
-
-/// The memory that redb uses as a cache of the file, in bytes.
-const CACHE_BYTES: usize = 64 << 20;
+use self::{store::Store, tables::to_backup_error, writer::Writer};
 
 /// Why a store file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -57,9 +52,9 @@ pub enum FileError {
 /// The backup in one file. Dropping it commits everything that it accepted, and closes the file.
 #[derive(Debug)]
 pub struct FileBackup {
-    // Declared before the database, because fields drop in order and the writer has to end first.
+    // Declared before the store, because fields drop in order and the writer has to end first.
     writer: Writer,
-    database: Arc<Database>,
+    store: Arc<Store>,
 }
 
 impl FileBackup {
@@ -70,19 +65,12 @@ impl FileBackup {
     /// [`FileError`], with one variant for each failure that the caller can do something about.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        // redb panics on some corrupt pages that its checksums do not cover.
-        let opened = catch_unwind(|| open_and_sweep(path)).unwrap_or_else(|_| {
-            let reason = "its pages are corrupt".to_owned();
-            Err(redb::Error::Corrupted(reason))
-        });
-        let database = opened.map_err(|error| to_file_error(path, error))?;
-
-        let database = Arc::new(database);
-        let writer = Writer::start(Arc::clone(&database)).map_err(|source| FileError::Inaccessible {
+        let store = Arc::new(Store::open(path).map_err(|error| to_file_error(path, error))?);
+        let writer = Writer::start(Arc::clone(&store)).map_err(|source| FileError::Inaccessible {
             path: path.to_owned(),
             source,
         })?;
-        Ok(Self { writer, database })
+        Ok(Self { writer, store })
     }
 
     async fn update_metadata(
@@ -102,22 +90,14 @@ impl FileBackup {
         &self,
         query: impl FnOnce(&ReadTransaction) -> Result<T, BackupError> + Send + 'static,
     ) -> Result<T, BackupError> {
-        let database = Arc::clone(&self.database);
+        let store = Arc::clone(&self.store);
         let reading = tokio::task::spawn_blocking(move || {
+            let database = store.database()?;
             let transaction = database.begin_read().map_err(|e| to_backup_error(&e))?;
             query(&transaction)
         });
         reading.await.map_err(|e| to_backup_error(&e))?
     }
-}
-
-/// Opens the file and reads every record in it, so that corruption is found here and not later.
-fn open_and_sweep(path: &Path) -> Result<Database, redb::Error> {
-    let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
-    let transaction = database.begin_write()?;
-    Tables::open(&transaction)?.sweep_all(vestibule_clock::now_ms())?;
-    transaction.commit()?;
-    Ok(database)
 }
 
 fn to_file_error(path: &Path, error: redb::Error) -> FileError {

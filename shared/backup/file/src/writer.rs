@@ -13,7 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 use vestibule_backup::BackupError;
 use vestibule_clock::now_ms;
 
-use super::tables::{SweepCursor, Tables, to_backup_error};
+use super::{
+    store::{Store, is_disk_error},
+    tables::{SweepCursor, Tables, to_backup_error},
+};
 
 /// The most requests in one transaction.
 const REQUESTS_PER_COMMIT_MAX: usize = 1_024;
@@ -23,7 +26,7 @@ const QUEUED_REQUESTS_MAX: usize = 4_096;
 /// Applies its writes in a transaction, and returns the function that answers the caller after the
 /// commit or its failure.
 type Request = Box<dyn FnOnce(&mut Tables<'_>) -> Answer + Send>;
-type Answer = Box<dyn FnOnce(Result<(), &redb::Error>) + Send>;
+type Answer = Box<dyn FnOnce(Result<(), BackupError>) + Send>;
 
 /// The writer thread. Dropping it commits every request that was sent, and waits for that.
 #[derive(Debug)]
@@ -34,11 +37,11 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the thread.
-    pub(super) fn start(database: Arc<Database>) -> io::Result<Self> {
+    pub(super) fn start(store: Arc<Store>) -> io::Result<Self> {
         let (requests, inbox) = mpsc::channel(QUEUED_REQUESTS_MAX);
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || run_writer(&database, inbox))?;
+            .spawn(move || run_writer(&store, inbox))?;
         Ok(Self {
             requests: Some(requests),
             thread: Some(thread),
@@ -57,7 +60,7 @@ impl Writer {
             Box::new(move |committed| {
                 let outcome = match committed {
                     Ok(()) => outcome,
-                    Err(error) => Err(to_backup_error(error)),
+                    Err(error) => Err(error),
                 };
                 // The caller may have stopped waiting.
                 let _ = reply.send(outcome);
@@ -96,8 +99,9 @@ impl Drop for Writer {
     }
 }
 
-fn run_writer(database: &Database, mut inbox: mpsc::Receiver<Request>) {
+fn run_writer(store: &Store, mut inbox: mpsc::Receiver<Request>) {
     let mut cursor = SweepCursor::default();
+    let mut has_failed = false;
     while let Some(first) = inbox.blocking_recv() {
         let mut group = vec![first];
         while group.len() < REQUESTS_PER_COMMIT_MAX
@@ -106,14 +110,45 @@ fn run_writer(database: &Database, mut inbox: mpsc::Receiver<Request>) {
             group.push(request);
         }
         let mut answers = Vec::with_capacity(group.len());
-        let committed = commit_group(database, group, &mut answers, &mut cursor);
+        // A request whose group never began is dropped with its reply channel, so its caller gets an error.
+        let committed = commit_group(store, group, &mut answers, &mut cursor);
+        if committed.is_ok() && has_failed {
+            tracing::warn!(event = "store.recovered", "the store file accepts writes again");
+        } else if let Err(error) = &committed
+            && !has_failed
+        {
+            tracing::error!(
+                event = "store.failed", %error,
+                "the store file cannot be written; until it can, changes stay in memory and are lost with this process"
+            );
+        }
+        has_failed = committed.is_err();
         for answer in answers {
-            answer(committed.as_ref().copied());
+            answer(committed.clone());
         }
     }
 }
 
+/// Commits the requests in one transaction. If the disk fails, the store file is closed, and the next group opens it
+/// anew.
 fn commit_group(
+    store: &Store,
+    group: Vec<Request>,
+    answers: &mut Vec<Answer>,
+    cursor: &mut SweepCursor,
+) -> Result<(), BackupError> {
+    let database = store.database_or_reopen()?;
+    let committed = commit(&database, group, answers, cursor);
+    drop(database);
+    committed.map_err(|error| {
+        if is_disk_error(&error) {
+            store.close_failed();
+        }
+        to_backup_error(&error)
+    })
+}
+
+fn commit(
     database: &Database,
     group: Vec<Request>,
     answers: &mut Vec<Answer>,
@@ -146,8 +181,8 @@ mod tests {
     #[tokio::test]
     async fn concurrent_writes_share_one_transaction() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let database = Database::create(directory.path().join("store")).expect("a new store file");
-        let writer = Writer::start(Arc::new(database)).expect("the writer thread starts");
+        let store = Store::open(&directory.path().join("store")).expect("a new store file");
+        let writer = Writer::start(Arc::new(store)).expect("the writer thread starts");
         let done = Arc::new(AtomicUsize::new(0));
         let (has_begun, begun) = oneshot::channel();
         let (go_on, wait) = blocking::channel::<()>();
