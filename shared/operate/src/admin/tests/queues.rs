@@ -160,7 +160,7 @@ async fn describe_with_help_lists_settings_and_commands() {
         fields[0],
         json!({
             "name": "capacity", "unit": "entries", "takes": { "min": 1, "max": 10_000_000 }, "default": "100",
-            "meaning": "The most entries that may be ready and active at once.",
+            "meaning": "The most slots that may be taken at once: by entries that are ready or active, and held ones.",
         })
     );
     let commands = with["commands"].as_array().expect("a list");
