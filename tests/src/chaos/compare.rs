@@ -227,7 +227,7 @@ async fn read_table(world: &World) -> Option<BTreeMap<EntryId, EntryRecord>> {
         let records = world
             .deployment
             .backup
-            .read_live_entries(&partition(world), shard, 0)
+            .read_live_entries(&partition(world), shard, u64::MAX)
             .await
             .ok()?;
         entries.extend(records.into_iter().map(|record| (record.id, record)));

@@ -29,14 +29,16 @@ pub struct Sample {
     pub ready: u64,
     /// Active entries.
     pub active: u64,
+    /// Held slots.
+    pub held: u64,
     /// Entries that were promoted or fast-tracked since the line was created or restored.
     pub admitted: u64,
 }
 
 impl Sample {
-    /// Ready and active entries.
+    /// The slots of ready and active entries, and the held ones.
     pub fn slots_taken(&self) -> u64 {
-        self.ready + self.active
+        self.ready + self.active + self.held
     }
 }
 
@@ -86,21 +88,24 @@ async fn take_sample(
     // Entries past their deadline do not count, even if the line has not ended them yet. No run pauses its
     // queue, so the clock of the deadlines is the wall clock.
     let not_due = at_ms.to_string();
-    let answer: redis::RedisResult<(u64, u64, Option<u64>, Option<u64>)> = redis::pipe()
+    type Counts = (u64, u64, u64, Option<u64>, Option<u64>);
+    let answer: redis::RedisResult<Counts> = redis::pipe()
         .atomic()
         .zcount(key("ready"), &not_due, "+inf")
         .zcount(key("active"), &not_due, "+inf")
+        .zcount(key("held"), &not_due, "+inf")
         .hget(key("state"), "promoted")
         .hget(key("state"), "fast_tracked")
         .query_async(connection)
         .await;
-    let (ready, active, promoted, fast_tracked) = answer.ok()?;
+    let (ready, active, held, promoted, fast_tracked) = answer.ok()?;
     Some(Sample {
         at_ms,
         read_ms: now_ms(),
         server: server.port(),
         ready,
         active,
+        held,
         admitted: promoted? + fast_tracked?,
     })
 }

@@ -78,7 +78,10 @@ fn over_pace_by_record(findings: &Findings) -> Option<Violation> {
     let of_records = findings.records.iter().filter_map(|((visitor, _), record)| {
         Some((record.promoted_at_ms?, *visitor, record.visit().number()))
     });
-    let promoted: BTreeSet<(u64, usize, u64)> = of_answers.chain(of_records).collect();
+    let promoted: BTreeSet<(u64, usize, u64)> = of_answers
+        .chain(of_records)
+        .filter(|(_, visitor, visit)| !findings.has_taken_back(*visitor, *visit))
+        .collect();
     let promoted: Vec<_> = promoted.into_iter().collect();
     for (n, (from_ms, ..)) in promoted.iter().enumerate() {
         for (count, (to_ms, ..)) in (1..).zip(&promoted[n..]) {

@@ -125,6 +125,22 @@ impl Findings {
             .last()
     }
 
+    /// Whether the visit began with a slot that the visitor had left and that was still held. It then has the session end
+    /// of an earlier visit, overtakes no visitor, and takes nothing of the pace.
+    fn has_taken_back(&self, visitor: usize, visit: u64) -> bool {
+        let session_ends = || {
+            let calls = self.calls_of(visitor);
+            let told = calls.filter_map(|call| Some((call.number("visit")?, call.number("expires_at_ms")?)));
+            let records = self.records.range((visitor, 0)..=(visitor, usize::MAX));
+            told.chain(
+                records.filter_map(|(_, record)| Some((record.visit().number(), record.expires_at_ms?))),
+            )
+        };
+        session_ends()
+            .filter(|(of, _)| *of == visit)
+            .any(|(_, end_ms)| session_ends().any(|(of, earlier_ms)| of < visit && earlier_ms == end_ms))
+    }
+
     fn safe_places(&self) -> Vec<SafePlace<'_>> {
         let mut stays: Vec<(usize, usize)> =
             self.calls.iter().map(|call| (call.visitor, call.stay)).collect();

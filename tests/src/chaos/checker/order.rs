@@ -12,6 +12,7 @@ pub(super) fn find_overtaken(findings: &Findings, places: &[SafePlace<'_>]) -> V
     let recorded: Vec<_> = places
         .iter()
         .filter(|place| !continues_earlier_visit(findings, place))
+        .filter(|place| !findings.has_taken_back(place.visitor, place.visit))
         .filter_map(|place| Some((place, last_record(findings, place)?)))
         .collect();
     let mut violations = Vec::new();
