@@ -77,6 +77,9 @@ async fn connect(server: SocketAddr) -> Option<MultiplexedConnection> {
     connection.ok()?.ok()
 }
 
+/// Ready and active entries, held slots, and the two totals of admissions.
+type Counts = (u64, u64, u64, Option<u64>, Option<u64>);
+
 /// Takes a sample. `None` if the server does not answer or has no such queue.
 async fn take_sample(
     connection: &mut MultiplexedConnection,
@@ -88,7 +91,6 @@ async fn take_sample(
     // Entries past their deadline do not count, even if the line has not ended them yet. No run pauses its
     // queue, so the clock of the deadlines is the wall clock.
     let not_due = at_ms.to_string();
-    type Counts = (u64, u64, u64, Option<u64>, Option<u64>);
     let answer: redis::RedisResult<Counts> = redis::pipe()
         .atomic()
         .zcount(key("ready"), &not_due, "+inf")
