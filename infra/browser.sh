@@ -19,6 +19,7 @@ VESTIBULE_CHROMIUM=${VESTIBULE_CHROMIUM:-$(need_chromium)}
 VESTIBULE_NGINX=${VESTIBULE_NGINX:-$(need_nginx)}
 export VESTIBULE_CHROMIUM VESTIBULE_NGINX
 install_packages "$folder"
+install_packages examples/node
 if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then
   cargo build --locked --package vestibule-local
   export VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local

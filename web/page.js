@@ -5,11 +5,19 @@ import { joinQueue } from "./vestibule.js";
 // The shortest time between two announcements of the position to a screen reader.
 const ANNOUNCE_INTERVAL_MS = 30_000;
 
-const queue = new URLSearchParams(location.search).get("queue") || "demo:1";
+// So many automatic redirects to the shop within this time are no loop.
+const REDIRECTS_MAX = 2;
+const LOOP_MS = 60_000;
+
+const parameters = new URLSearchParams(location.search);
+const queue = parameters.get("queue") || "demo:1";
+// The path of the shop from which the visitor came.
+const returnTo = parameters.get("return") ?? "";
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
 let place;
 let isLeaving = false;
 let isRedirected = false;
+let isLooping;
 let announcedAtMs = -Infinity;
 // The other tabs of the visitor. A place that has ended stays so, and to join again in one tab is for all of them.
 const tabs = globalThis.BroadcastChannel ? new BroadcastChannel(`vestibule-page:${queue}`) : undefined;
@@ -134,18 +142,36 @@ function troubleText({ status, connection, problem }) {
   return connection === "online" ? "" : `No answer at the moment. Trying again${isKept}.`;
 }
 
-// Sends an admitted visitor to the page behind the line, if the queue has its address. The pass is in the fragment,
-// which no server logs. The address replaces this page in the history, so that going back does not redirect again.
-function redirectToTarget({ status, targetUrl, pass }) {
-  if (isRedirected || status !== "active" || !targetUrl || !pass) return;
+// Whether the shop has sent the visitor back twice within a minute: then it does not accept the pass, and another
+// redirect would not help.
+function isSentBack() {
+  const key = `vestibule:redirects:${queue}`;
+  const nowMs = Date.now();
+  let times = [];
+  try {
+    times = JSON.parse(sessionStorage.getItem(key) ?? "[]").filter((ms) => ms <= nowMs && ms > nowMs - LOOP_MS);
+    if (times.length < REDIRECTS_MAX) sessionStorage.setItem(key, JSON.stringify([...times, nowMs]));
+  } catch {
+    // Without a storage no loop is noticed.
+  }
+  return times.length >= REDIRECTS_MAX;
+}
+
+// Sends an admitted visitor to the shop, if the queue has its address. The address replaces this page in the history, so
+// that going back does not redirect again.
+function redirectToTarget({ status, targetUrl }) {
+  part("target").hidden = true;
+  if (status !== "active" || !targetUrl) return;
+  part("target").href = targetUrl;
+  isLooping ??= isSentBack();
+  part("target").hidden = !isLooping;
+  if (isLooping) setText("trouble", "The shop sends you back here. Your session goes on. You can open the shop yourself.");
+  else if (!isRedirected) location.replace(targetUrl);
   isRedirected = true;
-  const target = new URL(targetUrl);
-  target.hash = new URLSearchParams({ pass });
-  location.replace(target);
 }
 
 function join() {
-  place = joinQueue({ queue });
+  place = joinQueue({ queue, returnTo });
   place.subscribe((state) => {
     render();
     redirectToTarget(state);

@@ -71,6 +71,9 @@ pub(super) struct EntryBody {
     expires_in_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pass: Option<Pass>,
+    /// The template of the address to which the visitor goes. Only who gets a pass learns it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_url: Option<String>,
     /// Whether the change by this request survives the loss of the line. Left out if the request changed
     /// nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,6 +145,7 @@ impl ApiState {
             claim_by_ms: None,
             expires_at_ms: None,
             pass: None,
+            target_url: None,
             durable: input.durable,
             degraded: false,
             visitor: None,
@@ -177,6 +181,7 @@ impl ApiState {
                 body.retry_after_ms = renew_after_ms(snapshot.settings().pass_ms(left_ms), left_ms);
                 if input.is_owner_proven {
                     body.pass = self.sign_pass(snapshot, input.id, status)?;
+                    body.target_url.clone_from(&snapshot.settings().target_url);
                 }
             }
         }
@@ -271,6 +276,7 @@ impl EntryBody {
             promoted_at_ms: record.promoted_at_ms,
             claim_by_ms: deadline_of(EntryState::Ready),
             expires_at_ms,
+            target_url: known.settings.target_url.clone().filter(|_| pass.is_some()),
             pass,
             durable: None,
             degraded: true,

@@ -49,8 +49,6 @@ struct PublicDocument<'a> {
     min_epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target_url: Option<&'a str>,
 }
 
 /// The expected wait at a position, in seconds.
@@ -133,7 +131,6 @@ pub(super) async fn handle(
         },
         min_epoch: snapshot.view.configuration.min_epoch,
         message: settings.message.as_deref(),
-        target_url: settings.target_url.as_deref(),
     };
     let mut response = json(StatusCode::OK, &view);
     response.headers_mut().insert(

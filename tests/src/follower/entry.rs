@@ -35,8 +35,6 @@ pub struct EntryAnswer {
     pub estimated_wait_seconds: Option<WaitRange>,
     /// Until when a ready entry can be claimed, in Unix milliseconds.
     pub claim_by_ms: Option<u64>,
-    pub(super) pass: Option<String>,
-    pub(super) target_url: Option<String>,
 }
 
 /// A range of expected waits, in seconds.

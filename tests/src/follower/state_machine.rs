@@ -65,7 +65,6 @@ pub struct Follower {
     failures: u32,
     retry_at_ms: f64,
     is_claim_refused: bool,
-    active_since_ms: f64,
 }
 
 impl Follower {
@@ -83,7 +82,6 @@ impl Follower {
             failures: 0,
             retry_at_ms: now_ms,
             is_claim_refused: false,
-            active_since_ms: f64::INFINITY,
         }
     }
 
@@ -105,18 +103,12 @@ impl Follower {
     /// The server has answered a request about the entry.
     pub fn receive_entry(&mut self, entry: EntryAnswer, now_ms: f64) {
         let was_far = self.is_far();
-        let was_active = self.entry.as_ref().is_some_and(|entry| entry.state == "active");
         let is_same_visit = self
             .entry
             .as_ref()
             .is_some_and(|before| before.visit == entry.visit);
         let lowest = self.lowest_position.filter(|_| is_same_visit);
         self.lowest_position = lowest.into_iter().chain(entry.position).min();
-        if entry.state != "active" {
-            self.active_since_ms = f64::INFINITY;
-        } else if !was_active {
-            (self.active_since_ms, self.reader.due_ms) = (now_ms, now_ms);
-        }
         self.entry = Some(entry);
         (self.entry_at_ms, self.asked_at_ms, self.retry_at_ms) = (now_ms, now_ms, now_ms);
         (self.failures, self.is_joining, self.is_claim_refused) = (0, false, false);
@@ -181,12 +173,7 @@ impl Follower {
             return self.at_retry(RequestKind::Claim);
         }
         if !self.is_far() {
-            let poll_at_ms = self.poll_at_ms(entry);
-            return if self.needs_target(entry) && self.reader.due_ms < poll_at_ms {
-                self.document_request()
-            } else {
-                self.status_request(entry, poll_at_ms)
-            };
+            return self.status_request(entry, self.poll_at_ms(entry));
         }
         let look_at_ms = self.look_at_ms(entry).max(self.retry_at_ms);
         if look_at_ms <= self.reader.due_ms {
@@ -289,13 +276,5 @@ impl Follower {
         self.entry.as_ref().map_or(far_ms, |entry| {
             refresh_ms(entry, now_ms - self.entry_at_ms, self.shown_position(), newest)
         })
-    }
-
-    /// Only a document that came after the turn has the address to which the page sends an active visitor.
-    fn needs_target(&self, entry: &EntryAnswer) -> bool {
-        self.reads_documents
-            && entry.pass.is_some()
-            && entry.target_url.is_none()
-            && self.reader.received_at_ms < self.active_since_ms
     }
 }

@@ -8,7 +8,19 @@ crate::cases![
     a_pass_verifies_with_the_published_keys,
     every_route_that_returns_a_pass_returns_a_valid_one,
     a_pass_is_valid_for_one_entry_of_one_queue,
+    only_a_visitor_with_a_pass_learns_the_target,
 ];
+
+async fn only_a_visitor_with_a_pass_learns_the_target(backend: &Backend) {
+    let target = "https://shop.example/enter?pass={pass}&to={return}";
+    let (queue, active) = backend.create_full_queue(json!({ "target_url": target })).await;
+    assert_eq!(queue.get_status(&active).await.text("target_url"), target);
+    let (_, waiting) = queue.enter_and_expect_created().await;
+    waiting.expect_absent(&["target_url"]);
+    // The token alone proves nothing.
+    let anyone = backend.send(ApiRequest::get(queue.entry_path(&active, ""))).await;
+    anyone.expect_status(200).expect_absent(&["pass", "target_url"]);
+}
 
 async fn published_keys(backend: &Backend) -> JwkSet {
     let published = backend.send(ApiRequest::get("/.well-known/jwks.json")).await;

@@ -29,6 +29,7 @@ export interface EntryAnswer {
   readonly grace_until_ms?: number | undefined;
   readonly grace_in_ms?: number | undefined;
   readonly pass?: string | undefined;
+  /** The template of the address for admitted visitors: see `fillTarget`. */
   readonly target_url?: string;
   readonly visitor?: string;
 }
@@ -62,5 +63,4 @@ export interface PublicDocument {
   readonly state: string;
   readonly limited_by?: string;
   readonly message?: string;
-  readonly target_url?: string;
 }

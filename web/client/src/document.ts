@@ -14,8 +14,6 @@ export interface QueueSummary {
   readonly message: string;
   /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
   readonly limitedBy: string;
-  /** Where to send a visitor with a pass. */
-  readonly targetUrl: string;
 }
 
 /** The shortest and the longest interval of reading the document, if the server sets none. */
@@ -49,8 +47,8 @@ export function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean {
 
 /** What the page shows about the queue, from a document. */
 export function summarizeQueue(document: PublicDocument): QueueSummary {
-  const { state, message = "", limited_by: limitedBy = "", target_url: targetUrl = "" } = document;
-  return { state, message, limitedBy, targetUrl };
+  const { state, message = "", limited_by: limitedBy = "" } = document;
+  return { state, message, limitedBy };
 }
 
 /** Whether the document calls the entry to check in. */

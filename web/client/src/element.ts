@@ -45,9 +45,9 @@ function addPart(parent: Node, tag: string, part: string, text = ""): HTMLElemen
 
 const COUNTDOWN_MS = 250;
 
-/** `<vestibule-line queue base confirm>`. */
+/** `<vestibule-line queue base confirm return>`. */
 export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
-  static observedAttributes = ["queue", "base", "confirm"];
+  static observedAttributes = ["queue", "base", "confirm", "return"];
   /** Options in addition to the attributes, such as `headers`. Set them before the element is in the page. */
   options: Partial<QueueOptions> = {};
   /** The place, while the element is in the page. */
@@ -108,8 +108,9 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
       queue = "",
       base = "",
       confirm = "auto",
-    } = Object.fromEntries([...this.attributes].map(({ name, value }) => [name, value])) as Partial<QueueOptions>;
-    const place = (this.place = joinQueue({ queue, base, confirm, ...this.options }));
+      return: returnTo = "",
+    } = Object.fromEntries([...this.attributes].map(({ name, value }) => [name, value])) as Partial<QueueOptions & { return: string }>;
+    const place = (this.place = joinQueue({ queue, base, confirm, returnTo, ...this.options }));
     place.subscribe((state) => place === this.place && this.#show(state));
     this.#show(place.state);
   }
@@ -131,12 +132,10 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
       composed: true,
       cancelable: true,
     });
-    if (this.dispatchEvent(event) && status === "active" && state.pass && state.targetUrl) {
+    if (this.dispatchEvent(event) && status === "active" && state.targetUrl) {
       this.#end();
-      // The pass is in the fragment, which no server logs. Going back does not lead here again.
-      const target = new URL(state.targetUrl);
-      target.hash = `pass=${state.pass}`;
-      location.replace(target);
+      // Going back does not lead here again.
+      location.replace(state.targetUrl);
     }
   }
 

@@ -60,8 +60,8 @@ export function stateLeftMs(entry: EntryAnswer | null): number {
   return { ready, active, expired }[state as string] ?? Number.NaN;
 }
 
-/** What the page shows about the queue, by this answer. It does not tell where to send visitors. */
-export function summarizeQueue(entry: EntryAnswer, { targetUrl }: QueueSummary): QueueSummary {
+/** What the page shows about the queue, by this answer. */
+export function summarizeQueue(entry: EntryAnswer): QueueSummary {
   const { queue_state: state = "", message = "" } = entry;
-  return { state, message, limitedBy: "", targetUrl };
+  return { state, message, limitedBy: "" };
 }

@@ -21,6 +21,7 @@ import { Resync } from "./resync.js";
 import { NO_POSITION, lowerPosition, shownPosition, type LowestPosition } from "./shown_position.js";
 import type { Answer, FollowerRequest, RequestKind } from "./request.js";
 import { NO_PLACE, type StoredPlace } from "./storage.js";
+import { fillTarget } from "./target.js";
 import type { PlaceState } from "./types.js";
 
 // What the visitor sees again after an answer so recent is not asked for again, in milliseconds.
@@ -53,12 +54,13 @@ export class Follower {
   #retryAtMs = Infinity;
   #isClaimRefused = false;
   #problem: ProblemError | null = null;
-  #activeSinceMs = Infinity;
-  #queue: documents.QueueSummary = { state: "", message: "", limitedBy: "", targetUrl: "" };
+  #queue: documents.QueueSummary = { state: "", message: "", limitedBy: "" };
+  #returnTo: string;
 
-  /** `random` is in [0, 1). `isAutomatic`: input of the visitor confirms a turn. */
-  constructor(random: () => number, isAutomatic = true) {
+  /** `random` is in [0, 1). `isAutomatic`: input of the visitor confirms a turn. `returnTo`: see `QueueOptions`. */
+  constructor(random: () => number, isAutomatic = true, returnTo = "") {
     this.#random = random;
+    this.#returnTo = returnTo;
     this.#reader = new DocumentReader(random);
     this.attendance = new Attendance(isAutomatic);
   }
@@ -104,7 +106,7 @@ export class Follower {
   #receiveEntry(kind: RequestKind, entry: EntryAnswer, nowMs: number): void {
     const before = this.entry;
     this.#setEntry(entry, nowMs);
-    this.#queue = entries.summarizeQueue(entry, this.#queue);
+    this.#queue = entries.summarizeQueue(entry);
     if (END_CODES.includes(entry.state)) return this.#endEntry(entry.state, nowMs, entry.grace_in_ms);
     this.#phase = "joined";
     if (entry.token !== this.token) this.lowest = NO_POSITION; // The queue was reset.
@@ -114,8 +116,6 @@ export class Follower {
       // A claim that changes nothing is not repeated at once.
       if (kind === "claim") this.#retryAtMs = nowMs + entries.POLL_MS_DEFAULT;
     }
-    if (entry.state !== "active") this.#activeSinceMs = Infinity;
-    else if (before?.state !== "active") this.#activeSinceMs = this.#reader.dueMs = nowMs;
     this.lowest = lowerPosition(this.lowest, entry, entry.position ?? null);
     if (!entries.isFarFromHead(entry)) return;
     if (!entries.isFarFromHead(before)) this.#reader.start(nowMs);
@@ -146,11 +146,7 @@ export class Follower {
       return { kind: "claim", atMs: this.#retryAtMs };
     }
     const { dueMs } = this.#reader;
-    if (!entries.isFarFromHead(entry)) {
-      const pollAtMs = this.#pollAtMs(entry);
-      const isDocumentNext = this.#needsTarget() && dueMs < pollAtMs;
-      return isDocumentNext ? { kind: "document", atMs: dueMs } : this.#statusRequest(entry, pollAtMs);
-    }
+    if (!entries.isFarFromHead(entry)) return this.#statusRequest(entry, this.#pollAtMs(entry));
     const lookAtMs = Math.max(this.#lookAtMs(entry), this.#retryAtMs);
     // Both would tell the same, so one request is enough.
     return lookAtMs <= dueMs ? this.#statusRequest(entry, lookAtMs) : { kind: "document", atMs: dueMs };
@@ -167,7 +163,7 @@ export class Follower {
    */
   stateAt(nowMs: number): PlaceState {
     const { entry } = this;
-    const { state = "joining", token = "", pass = null, target_url: targetUrl } = entry ?? {};
+    const { state = "joining", token = "", pass = null, target_url: template } = entry ?? {};
     const isFollowing = this.#phase === "joined" && entries.isFarFromHead(entry);
     const staleAtMs = Math.max(this.#reader.staleAtMs, this.entryAtMs + this.#reader.staleAfterMs);
     const isStale = isFollowing && nowMs >= staleAtMs;
@@ -180,7 +176,7 @@ export class Follower {
       needsInput: !this.attendance.isConfirmed,
       endsAtMs: this.entryAtMs + entries.stateLeftMs(entry),
       pass,
-      targetUrl: pass && !this.#needsTarget() ? (targetUrl ?? this.#queue.targetUrl) : "",
+      targetUrl: pass && template ? fillTarget(template, pass, this.#returnTo) : "",
       // An entry that expired without a session was never let in.
       isMissedTurn: !entry?.expires_at_ms,
       queue: Object.freeze(this.#queue),
@@ -289,12 +285,5 @@ export class Follower {
 
   #position(): number | null {
     return shownPosition(this.lowest, this.entry);
-  }
-
-  // Only a document that came after the turn has the address to which the page sends an active visitor: the address may
-  // have changed while the visitor waited.
-  #needsTarget(): boolean {
-    const { pass, target_url: targetUrl } = this.entry ?? {};
-    return pass !== undefined && targetUrl === undefined && this.#reader.receivedAtMs < this.#activeSinceMs;
   }
 }

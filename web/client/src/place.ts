@@ -37,12 +37,12 @@ class FollowedPlace implements Place {
   #resume = () => {};
 
   constructor(options: QueueOptions, { now, random }: Runtime) {
-    const { queue, base = "", confirm, signal, storage = defaultStorage(), presence } = options;
+    const { queue, base = "", confirm, returnTo, signal, storage = defaultStorage(), presence } = options;
     const isAlways = presence ? presence === "always" : !globalThis.document;
     this.#now = now;
     this.#name = `${base}/queues/${queue}`;
     this.#send = createSend(options);
-    this.#follower = new Follower(random, confirm !== "manual");
+    this.#follower = new Follower(random, confirm !== "manual", returnTo);
     this.#records = new PlaceRecords(storage, this.#name);
     this.#presence = typeof presence === "object" ? presence : isAlways ? ALWAYS_PRESENT : BROWSER_PRESENCE;
     if (isAlways) this.#follower.attendance.addInput(Infinity);

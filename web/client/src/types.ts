@@ -38,6 +38,8 @@ export interface QueueOptions {
    * next input. `manual`: only by `claim()`. A hidden page claims only by `claim()`.
    */
   confirm?: "auto" | "manual";
+  /** A path of the shop, such as `/item/7?size=m`, which the address gets in place of `{return}`. */
+  returnTo?: string;
   /** Ends following the place, as `close()` does. */
   signal?: AbortSignal | undefined;
   /** Headers of each request about the entry, such as `Authorization`. Called before each, so a token can be new. */
@@ -99,7 +101,7 @@ export interface ActiveState extends EntryFields {
   readonly endsAtMs: number;
   /** The pass for the protected service. `null` while the server cannot sign one. */
   readonly pass: string | null;
-  /** Where to send the visitor with the pass, or an empty string. */
+  /** The address to which the visitor goes, with the pass in it. Empty without a pass or a target of the queue. */
   readonly targetUrl: string;
 }
 

@@ -91,6 +91,11 @@ export function assertNext(follower: Follower, kind: RequestKind, atMs: number):
 }
 
 /** The state, which must have this status. */
+/** The answer about an admitted visitor. */
+export function activeEntry(changes?: Partial<EntryAnswer>): EntryAnswer {
+  return nearEntry({ state: "active", pass: "p", retry_after_ms: 90_000, expires_in_ms: 60_000, ...changes });
+}
+
 export function stateWith<S extends PlaceState["status"]>(
   status: S,
   follower: Follower,

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { EntryAnswer } from "../src/answers.js";
 import { Follower } from "../src/follower.js";
 import {
+  activeEntry,
   assertNext,
   bareEntry,
   farEntry,
@@ -13,8 +14,6 @@ import {
   joinedFollower,
   nearEntry,
   noAnswer,
-  publicDocument,
-  receiveDocument,
   receiveEntry,
   receiveFailure,
   refusal,
@@ -24,9 +23,6 @@ import {
 const readyEntry = (changes?: Partial<EntryAnswer>) =>
   nearEntry({ state: "ready", retry_after_ms: 1_000, claim_in_ms: 30_000, ...changes });
 
-function activeEntry(changes?: Partial<EntryAnswer>) {
-  return nearEntry({ state: "active", pass: "p", retry_after_ms: 90_000, expires_in_ms: 60_000, ...changes });
-}
 
 test("a visible page claims at once, and a hidden one polls", () => {
   const follower = joinedFollower();
@@ -67,26 +63,8 @@ test("the time left counts down by the monotonic clock", () => {
   assert.ok(Number.isNaN(stateWith("ready", joinedFollower(bareEntry({ state: "ready" })), 0).endsAtMs));
 });
 
-test("an active visitor gets the target from a document after the turn", () => {
-  const follower = joinedFollower(nearEntry());
-  receiveDocument(follower, publicDocument({ target_url: "https://old.example/" }), 1_000);
-  receiveEntry(follower, activeEntry(), 5_000);
-  assert.equal(stateWith("active", follower, 5_000).targetUrl, "");
-  assertNext(follower, "document", 5_000);
-  receiveFailure(follower, "document", noAnswer(), 5_100);
-  assertNext(follower, "document", 8_600);
-  receiveDocument(follower, publicDocument({ now_ms: 2_000, target_url: "https://shop.example/" }), 8_700);
-  assert.equal(stateWith("active", follower, 8_700).targetUrl, "https://shop.example/");
-  // No other document is needed.
-  assertNext(follower, "status", 95_000);
-  receiveEntry(follower, activeEntry(), 95_000);
-  assertNext(follower, "status", 185_000);
-});
-
-test("an answer with the target needs no document", () => {
-  const follower = joinedFollower(activeEntry({ target_url: "https://shop.example/" }));
-  assert.equal(stateWith("active", follower, 0).targetUrl, "https://shop.example/");
-  assertNext(follower, "status", 90_000);
+test("an active visitor needs no document", () => {
+  assertNext(joinedFollower(activeEntry()), "status", 90_000);
 });
 
 test("answers about the entry tell about the queue", () => {

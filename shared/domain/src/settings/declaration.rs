@@ -154,7 +154,8 @@ declare_settings! {
     /// A message for waiting visitors.
     message: Option<String> = None, "text", FieldType::Text { max: 500 };
 
-    /// Where the waiting page sends an admitted visitor, with the pass in the fragment: #pass=...
+    /// The address to which an admitted visitor goes. {pass} stands for the pass, and {return} for the path
+    /// of the shop from which the visitor came. Without {pass}, the pass is in the fragment: #pass=...
     target_url: Option<String> = None, "address", FieldType::Url;
 }
 

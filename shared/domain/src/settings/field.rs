@@ -56,7 +56,8 @@ impl Field {
             FieldType::Flag => "must be true or false".to_owned(),
             FieldType::Text { max } => format!("must be a text of at most {max} characters"),
             FieldType::Url => format!(
-                "must be an https URL of at most {URL_CHARACTERS_MAX} characters, or an http URL of localhost"
+                "must be an https URL of at most {URL_CHARACTERS_MAX} characters, or an http URL of localhost, without a \
+                 login; {{pass}} and {{return}} may stand in its path, query or fragment"
             ),
         };
         setting_error(self.name, reason)

@@ -87,6 +87,9 @@ fn a_target_url_is_https_or_loopback() {
         "https://shop.example/x",
         "http://localhost:3000/",
         "http://127.0.0.1",
+        "http://[::1]:3000/",
+        "https://shop.example/enter?pass={pass}&to={return}",
+        "https://shop.example/#pass={pass}",
     ] {
         assert!(parse_settings(&json!({ "target_url": good })).is_ok(), "{good}");
     }
@@ -96,6 +99,12 @@ fn a_target_url_is_https_or_loopback() {
         "http://localhost.example",
         "https://",
         "https:///x",
+        "http://localhost:1@evil.example",
+        "https://shop.example@evil.example/",
+        "https://{return}.example/",
+        "https://shop.example:{pass}/",
+        "https://shop.example/{token}",
+        "https://shop.example\\@evil.example",
     ] {
         assert_eq!(
             parse_settings(&json!({ "target_url": bad }))

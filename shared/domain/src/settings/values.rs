@@ -1,14 +1,12 @@
 //! Parses the value of one setting as an operator may have written it.
 
 use serde_json::Value;
+use url::{Host, Url};
 
 use super::{
     error::SettingsError,
     field::{Field, FieldType, URL_CHARACTERS_MAX},
 };
-
-/// The loopback host, the only one to which a URL may lead without TLS.
-const LOOPBACK: [&str; 3] = ["http://localhost", "http://127.0.0.1", "http://[::1]"];
 
 /// A type that a setting can have. Numbers and flags may be strings, because the AWS console often
 /// stores them as such.
@@ -52,7 +50,7 @@ impl SettingValue for Option<String> {
     fn parse(field: &Field, value: &Value) -> Result<Self, SettingsError> {
         let is_valid = |text: &str| match field.field_type {
             FieldType::Text { max } => text.chars().count() <= max,
-            FieldType::Url => is_valid_url(text),
+            FieldType::Url => is_valid_target(text),
             _ => unreachable!("{} takes a text or a URL", field.name),
         };
         match value {
@@ -64,17 +62,31 @@ impl SettingValue for Option<String> {
     }
 }
 
-fn is_valid_url(text: &str) -> bool {
-    if text.len() > URL_CHARACTERS_MAX || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+/// Whether the text is the template of an address: an https URL, or an http URL of this machine, in whose
+/// path, query or fragment `{pass}` and `{return}` may stand.
+fn is_valid_target(text: &str) -> bool {
+    let is_too_long = text.len() > URL_CHARACTERS_MAX;
+    if is_too_long || text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
         return false;
     }
-    // The host must end here: "http://localhost.example.com" belongs to another owner.
-    let is_local = LOOPBACK.iter().any(|host| {
-        text.strip_prefix(host)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':', '?']))
-    });
-    let is_secure = text
-        .strip_prefix("https://")
-        .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
-    is_local || is_secure
+    // The parser skips further slashes.
+    let has_host = text
+        .split_once("://")
+        .is_some_and(|(_, rest)| !rest.starts_with('/'));
+    let fill = |value: &str| {
+        let filled = text.replace("{pass}", value).replace("{return}", value);
+        Url::parse(&filled).ok().filter(|_| !filled.contains(['{', '}']))
+    };
+    let (Some(one), Some(other)) = (fill("a"), fill("b")) else {
+        return false;
+    };
+    let is_local = match one.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    let is_secure = one.scheme() == "https" || (one.scheme() == "http" && is_local);
+    let has_login = !one.username().is_empty() || one.password().is_some();
+    has_host && is_secure && !has_login && one.origin() == other.origin()
 }
