@@ -60,7 +60,7 @@ test("forged, stolen, used and foreign passes open no session", async ({ page, s
     await waiting.expectPosition(1);
     await waiting.movePointer();
     await queue.completeActive();
-    await expect(page).toHaveTitle("Checkout");
+    await expect(page).toHaveTitle("Shop");
     const [pass = ""] = passes;
     const [header = "", claims = "", signature = ""] = pass.split(".");
     const other = new TestQueue(servers.runner, `${queue.id}-other`);
