@@ -66,7 +66,11 @@ impl SettingValue for Option<String> {
 /// path, query or fragment `{pass}` and `{return}` may stand.
 fn is_valid_target(text: &str) -> bool {
     let is_too_long = text.len() > URL_CHARACTERS_MAX;
-    if is_too_long || text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
+    if is_too_long
+        || text
+            .chars()
+            .any(|c| c.is_control() || c.is_whitespace() || c == '\\')
+    {
         return false;
     }
     // The parser skips further slashes.
