@@ -71,7 +71,7 @@ pub(super) struct EntryBody {
     expires_in_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pass: Option<Pass>,
-    /// The template of the address to which the visitor goes. Only who gets a pass learns it.
+    /// The template of the address to which the visitor goes. Only a visitor who gets a pass learns it.
     #[serde(skip_serializing_if = "Option::is_none")]
     target_url: Option<String>,
     /// Whether the change by this request survives the loss of the line. Left out if the request changed

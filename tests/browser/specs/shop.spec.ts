@@ -77,7 +77,7 @@ test("forged, stolen, used and foreign passes open no session", async ({ page, s
     for (const wrong of forged) {
       expect((await fetch(`${shop}/enter?pass=${wrong}`)).status, wrong).toBe(403);
     }
-    // Whoever finds the pass in a log has no session by it.
+    // A reader of a log gets no session by a pass found there.
     const stolen = await fetch(`${shop}/enter?pass=${pass}`);
     expect([stolen.status, await stolen.text()]).toEqual([403, "This pass is in use."]);
     // The visitor may reload.

@@ -58,12 +58,8 @@ impl Writer {
         let request: Request = Box::new(move |tables| {
             let outcome = act(tables);
             Box::new(move |committed| {
-                let outcome = match committed {
-                    Ok(()) => outcome,
-                    Err(error) => Err(error),
-                };
                 // The caller may have stopped waiting.
-                let _ = reply.send(outcome);
+                let _ = reply.send(committed.and(outcome));
             })
         });
         if let Some(requests) = &self.requests {

@@ -1,7 +1,7 @@
 //! What one queue in memory knows of an entry.
 
 use vestibule_domain::{
-    change::{Change, EndReason, Event, Version},
+    change::{Change, EndReason},
     entry_status::{EntryStatus, StoredEntry},
     fact::{Fact, Step, Turn},
     id::EntryId,
@@ -93,15 +93,7 @@ impl Queue {
             EndReason::NoShow
         };
         let fact = entry.fact.timed_out();
-        let end = Change {
-            id,
-            version: Version {
-                epoch: self.configuration.epoch,
-                v: self.v,
-            },
-            at_ms: now_ms,
-            event: Event::Ended { fact, how },
-        };
+        let end = self.build_end(now_ms, id, (fact, how));
         Account::TimedOut { end, how }
     }
 

@@ -27,7 +27,8 @@ impl Queue {
         }
     }
 
-    fn build_end(&self, now_ms: u64, id: EntryId, (fact, how): (Fact, EndReason)) -> Change {
+    /// The end of an entry, at the current version and time.
+    pub(super) fn build_end(&self, now_ms: u64, id: EntryId, (fact, how): (Fact, EndReason)) -> Change {
         Change {
             id,
             version: Version {

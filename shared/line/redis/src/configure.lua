@@ -23,7 +23,7 @@
 local active, config, state, lost, view = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local given_us, witness_ms, create = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
-local SETTINGS_SPREAD_MS = 2000 -- in line/memory held_slots.rs, too: how long a process may go on with earlier settings
+local SETTINGS_SPREAD_MS = 2000 -- in line/memory departures.rs, too: how long a process may go on with earlier settings
 
 local new, new_fields = read_configuration(4)
 local old_epoch, old_revision, old_settings, old_paused, old_batch, old_interval_ms, old_claim_ms, old_settings_order,
