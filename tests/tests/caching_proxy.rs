@@ -102,6 +102,13 @@ fn entries_path() -> String {
     format!("/queues/{QUEUE}/entries")
 }
 
+/// How often the cache may read the document since then: twice, and on a slow machine once more for each time that the
+/// document ended meanwhile.
+fn count_renewals_max(since: Instant) -> usize {
+    let ended = since.elapsed().as_secs() / MAX_AGE.as_secs();
+    2 + usize::try_from(ended).expect("a few")
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_of_readers_causes_few_origin_requests() {
     let scene = Scene::start().await;
@@ -118,14 +125,13 @@ async fn a_crowd_of_readers_causes_few_origin_requests() {
         }
     });
     let documents = join_all(readers).await;
-    let took = started.elapsed();
-    assert!(took < MAX_AGE, "{READERS} readers took {took:?}");
+    let origin_requests_max = count_renewals_max(started);
     for document in &documents {
         assert_eq!(document["queue"], QUEUE);
     }
     let reached_origin = scene.requests.count("GET", &document_path());
     assert!(
-        (1..=2).contains(&reached_origin),
+        (1..=origin_requests_max).contains(&reached_origin),
         "{READERS} readers caused {reached_origin} requests to the origin"
     );
 }
@@ -135,7 +141,9 @@ async fn a_crowd_of_readers_causes_few_origin_requests() {
 async fn readers_of_an_absent_queue_cause_few_origin_requests() {
     let scene = Scene::start().await;
     let path = "/queues/TIMEDEAL:404";
+    let started = Instant::now();
     let answers = join_all((0..READERS).map(|_| scene.read(path))).await;
+    let origin_requests_max = count_renewals_max(started);
     for answer in answers {
         assert_eq!(answer.status(), 404);
         let problem: Value = answer.json().await.expect("JSON");
@@ -143,7 +151,7 @@ async fn readers_of_an_absent_queue_cause_few_origin_requests() {
     }
     let reached_origin = scene.requests.count("GET", path);
     assert!(
-        (1..=2).contains(&reached_origin),
+        (1..=origin_requests_max).contains(&reached_origin),
         "{READERS} readers caused {reached_origin} requests to the origin"
     );
 }

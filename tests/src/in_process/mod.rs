@@ -41,7 +41,7 @@ pub(crate) const QUEUE_SALT: [u8; 32] = [1; 32];
 /// The issuer that passes name.
 pub const ISSUER: &str = "https://wait.example";
 /// The longest time that a request or a change may take.
-pub const BOUND: Duration = Duration::from_secs(15);
+pub const BOUND: Duration = Duration::from_mins(1);
 
 impl ApiRequest {
     /// A request to enter [`QUEUE`].

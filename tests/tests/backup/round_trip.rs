@@ -73,7 +73,7 @@ async fn change_is_journaled_while_the_backup_is_unavailable() {
         }
     );
     assert!(
-        since.elapsed() < WRITE_DEADLINE + Duration::from_secs(1),
+        since.elapsed() < WRITE_DEADLINE + Duration::from_secs(10),
         "{:?}",
         since.elapsed()
     );

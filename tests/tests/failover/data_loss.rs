@@ -1,5 +1,9 @@
 //! Takes data out of Redis by hand, as a failure would.
 
+use std::sync::LazyLock;
+
+use ::redis::Script;
+
 use crate::scene::{Guest, Scene};
 
 /// The keys of a queue.
@@ -7,6 +11,21 @@ const KEYS: [&str; 13] = [
     "waiting", "ready", "active", "visits", "ended", "settled", "present", "seen", "config", "state", "load",
     "journal", "lost",
 ];
+
+/// Replaces keys by their dumped values, and keeps the watermark. One script, so that no promoter runs in between. Its first
+/// key is the state; the others are the keys to replace, by one dump each.
+static FAIL_OVER: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local watermark = redis.call('HMGET', KEYS[1], 'fence', 'fence_v')
+        for i = 2, #KEYS do
+          redis.call('DEL', KEYS[i])
+          if ARGV[i - 1] ~= '' then
+            redis.call('RESTORE', KEYS[i], 0, ARGV[i - 1])
+          end
+        end
+        redis.call('HSET', KEYS[1], 'fence', watermark[1] or '', 'fence_v', watermark[2] or '')",
+    )
+});
 
 /// The serialized values of keys, as Redis dumps them.
 pub(crate) type Snapshot = Vec<(&'static str, Vec<u8>)>;
@@ -40,40 +59,28 @@ impl Scene {
 
     /// Dumps all keys of the queue.
     pub(crate) async fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Vec::new();
+        let mut pipe = ::redis::pipe();
+        pipe.atomic();
         for key in KEYS {
-            let dump = ::redis::cmd("DUMP").arg(self.key(key)).clone();
-            let dumped: Result<Option<Vec<u8>>, _> = dump.query_async(&mut self.connection.clone()).await;
-            let dumped = dumped.expect("Redis answers");
-            snapshot.extend(dumped.map(|dumped| (key, dumped)));
+            pipe.cmd("DUMP").arg(self.key(key));
         }
-        snapshot
+        let dumped: Result<Vec<Option<Vec<u8>>>, _> = pipe.query_async(&mut self.connection.clone()).await;
+        let dumped = dumped.expect("Redis answers");
+        let present = KEYS.into_iter().zip(dumped);
+        present.filter_map(|(key, dumped)| Some((key, dumped?))).collect()
     }
 
     /// Replaces the queue in Redis by the snapshot in one step, as a failover to a replica that missed the changes
     /// since. The watermark stays, as if it was raised before the snapshot: else the queue would be restored as a whole.
     pub(crate) async fn fail_over_to(&self, snapshot: &Snapshot) {
-        let connection = &mut self.connection.clone();
-        let state = self.key("state");
-        let watermark: Result<Vec<Option<String>>, _> = ::redis::cmd("HMGET")
-            .arg(&state)
-            .arg(&["fence", "fence_v"])
-            .query_async(connection)
-            .await;
-        let watermark = watermark.expect("Redis answers");
-        let mut pipe = ::redis::pipe();
-        pipe.atomic();
+        let mut call = FAIL_OVER.prepare_invoke();
+        call.key(self.key("state"));
         for key in KEYS {
-            pipe.del(self.key(key)).ignore();
+            let dumped = snapshot.iter().find(|(dumped_key, _)| *dumped_key == key);
+            call.key(self.key(key))
+                .arg(dumped.map_or(&[][..], |(_, dumped)| dumped));
         }
-        for (key, dumped) in snapshot {
-            let restore = pipe.cmd("RESTORE").arg(self.key(key));
-            restore.arg(0).arg(dumped).ignore();
-        }
-        for (field, value) in ["fence", "fence_v"].into_iter().zip(watermark) {
-            pipe.hset(&state, field, value.unwrap_or_default()).ignore();
-        }
-        let done: Result<(), _> = pipe.query_async(connection).await;
+        let done: Result<(), _> = call.invoke_async(&mut self.connection.clone()).await;
         done.expect("Redis answers");
     }
 

@@ -33,6 +33,9 @@ super::cases![
     the_tail_of_one_line_leaves_room_for_another_head,
 ];
 
+/// A poll that is answered by then was not held, because a hold takes 20 s.
+const UNHELD_MAX: Duration = Duration::from_secs(10);
+
 /// Promotes one visitor every second, and none before the first tick.
 fn fast_settings() -> Value {
     json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": 5 })
@@ -82,7 +85,7 @@ async fn wait_for_held_polls(api: &InProcessApi, config: &ApiConfig, polls: u64)
 }
 
 async fn expect_immediate_response(routes: &Router, guest: &Guest) {
-    let response = timeout(Duration::from_secs(1), send_to(routes, poll_request(guest))).await;
+    let response = timeout(UNHELD_MAX, send_to(routes, poll_request(guest))).await;
     let response = response.expect("answered at once");
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     assert!(response.number("retry_after_ms") >= 2_000);
@@ -226,7 +229,7 @@ async fn tokens_alone_use_up_no_budget() {
     let (other, _) = enter_and_expect_created(&api).await;
     let by_token = || ApiRequest::get(format!("{}?wait=20", entry_path(&other.token)));
     for _ in 0..3 {
-        let response = timeout(Duration::from_secs(1), api.send(by_token())).await;
+        let response = timeout(UNHELD_MAX, api.send(by_token())).await;
         response.expect("answered at once").expect_status(200);
     }
     assert_eq!(api.faults.calls("take_hold"), 0);

@@ -26,6 +26,9 @@ super::cases![
     many_held_polls_together_call_the_line_once_a_second,
 ];
 
+/// A poll that is answered by then was not held until its end, after 20 s.
+const UNHELD_MAX: Duration = Duration::from_secs(10);
+
 /// Promotes one visitor every second, so that the head of the line is held.
 fn fast_settings() -> Value {
     json!({ "session_seconds": 5, "interval_seconds": 1 })
@@ -67,7 +70,7 @@ async fn a_promotion_ends_the_hold_which_a_metric_counts() {
     })
     .await;
     assert_eq!(response.expect_status(200).text("state"), "ready");
-    assert!(after < Duration::from_secs(3), "{after:?}");
+    assert!(after < UNHELD_MAX, "{after:?}");
     let lines = api.written.lines();
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(
@@ -93,7 +96,7 @@ async fn moving_to_the_back_ends_the_hold() {
     .await;
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     assert_ne!(response.number("visit"), first.number("visit"));
-    assert!(after < Duration::from_secs(3), "{after:?}");
+    assert!(after < UNHELD_MAX, "{after:?}");
 }
 
 async fn an_eviction_ends_the_hold_of_that_entry_only() {
@@ -109,7 +112,7 @@ async fn an_eviction_ends_the_hold_of_that_entry_only() {
     });
     let (others, (response, after)) = join(async { (others.await, since.elapsed()) }, own).await;
     response.expect_status(410);
-    assert!(after < Duration::from_secs(3), "{after:?}");
+    assert!(after < UNHELD_MAX, "{after:?}");
     let (others, held) = others;
     assert_eq!(others.expect_status(200).number("position"), 1);
     assert!(held >= Duration::from_secs(4), "{held:?}");
@@ -135,7 +138,7 @@ async fn changed_settings_end_the_hold() {
         })
         .await;
         assert_eq!(response.expect_status(200).text("state"), "waiting");
-        assert!(after < Duration::from_secs(3), "{changed}: {after:?}");
+        assert!(after < UNHELD_MAX, "{changed}: {after:?}");
     }
 }
 
@@ -149,11 +152,11 @@ async fn a_shutdown_ends_the_hold_with_the_current_status() {
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     assert_eq!(response.number("position"), 1);
     assert_eq!(response.header("preference-applied"), "wait=20");
-    assert!(after < Duration::from_millis(500), "{after:?}");
+    assert!(after < UNHELD_MAX, "{after:?}");
     // After the shutdown no poll is held.
     let since = Instant::now();
     api.send(poll_request(&guest)).await.expect_status(200);
-    assert!(since.elapsed() < Duration::from_secs(1));
+    assert!(since.elapsed() < UNHELD_MAX);
 }
 
 async fn a_hold_ends_before_the_function_does() {
