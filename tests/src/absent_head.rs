@@ -43,7 +43,9 @@ impl AbsentHead {
     pub async fn open(url: &str, absent: u64) -> Self {
         let clock = ManualClock::new();
         clock.set_ms(now_ms());
-        let line = RedisLine::connect(url).await.expect("the server answers");
+        let line = RedisLine::connect_patiently(url)
+            .await
+            .expect("the server answers");
         let line = line
             .with_given_time(clock.as_server_clock())
             .with_witness(clock.as_clock());

@@ -162,19 +162,22 @@ impl Runner {
         }
     }
 
-    /// Runs a command of an operator and returns its result.
+    /// Runs a command of an operator and returns its result. Sends it again while the line does not answer in time, as an
+    /// operator does: on a busy machine, Redis may not.
     ///
     /// # Panics
-    /// Panics if the runner refuses the command.
+    /// Panics if the runner refuses the command, or if the line does not answer for a minute.
     pub async fn run_command(&self, command: Value) -> Value {
-        let answer = self
-            .http
-            .post(self.url("/_admin"))
-            .json(&command)
-            .send()
-            .await
-            .expect("answered");
-        let mut answer: Value = answer.json().await.expect("JSON");
+        let until = Instant::now() + Duration::from_mins(1);
+        let mut answer = loop {
+            let request = self.http.post(self.url("/_admin")).json(&command);
+            let answer = request.send().await.expect("answered");
+            let answer: Value = answer.json().await.expect("JSON");
+            if answer["problem"]["code"] != "line-unavailable" || Instant::now() > until {
+                break answer;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
         assert_eq!(answer["ok"], json!(true), "{command}: {answer}");
         answer["result"].take()
     }

@@ -55,7 +55,7 @@ impl Scene {
         let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1 });
         let settings = settings.as_object().expect("an object");
         let configuration = configuration(&Settings::from_map(settings).expect("settings"));
-        let line = RedisLine::connect(&url).await.expect("it answers");
+        let line = RedisLine::connect_patiently(&url).await.expect("it answers");
         line.configure(&queue, &configuration, true)
             .await
             .expect("configured");
@@ -72,7 +72,7 @@ impl Scene {
         let (stop, stopped) = watch::channel(false);
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
-            let own = RedisLine::connect(&url).await.expect("it answers");
+            let own = RedisLine::connect_patiently(&url).await.expect("it answers");
             let backup = Arc::new(connect_backup(&tables).await);
             processes.push(build_router(Arc::new(own), backup, local_config(), &stopped));
         }

@@ -53,7 +53,9 @@ impl Backend {
         if self == Self::Memory {
             return Arc::new(clock.map_or_else(MemoryLine::new, MemoryLine::with_clock));
         }
-        let line = RedisLine::connect(&self.url()).await.expect("the server answers");
+        let line = RedisLine::connect_patiently(&self.url())
+            .await
+            .expect("the server answers");
         match clock {
             Some(clock) => Arc::new(line.with_given_time(clock)),
             None => Arc::new(line),

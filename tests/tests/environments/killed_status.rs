@@ -8,6 +8,7 @@ use vestibule_line::QueueView;
 use vestibule_tests::{
     functions::{DeploymentConfig, redis_url},
     in_process::ApiRequest,
+    servers::connect_redis,
     waiting::wait_until,
 };
 
@@ -27,10 +28,7 @@ async fn full_stage(config: DeploymentConfig) -> (Stage, Visitor) {
 /// Dumps all keys of the queue in Redis.
 async fn dump_keys(stage: &Stage) -> Vec<(String, Vec<u8>)> {
     let client = redis::Client::open(redis_url()).expect("an address");
-    let mut connection = client
-        .get_multiplexed_async_connection()
-        .await
-        .expect("Redis answers");
+    let mut connection = connect_redis(client).await;
     let mut keys: Vec<String> = redis::cmd("KEYS")
         .arg(format!("vestibule:{{{}}}:*", stage.queue))
         .query_async(&mut connection)
@@ -52,10 +50,7 @@ async fn dump_keys(stage: &Stage) -> Vec<(String, Vec<u8>)> {
 /// The entries whose polls Redis counts as held.
 async fn read_held_entries(stage: &Stage) -> Vec<String> {
     let client = redis::Client::open(redis_url()).expect("an address");
-    let mut connection = client
-        .get_multiplexed_async_connection()
-        .await
-        .expect("Redis answers");
+    let mut connection = connect_redis(client).await;
     redis::cmd("ZRANGE")
         .arg(format!("vestibule:holds:{}", stage.deployment.name))
         .arg(0)

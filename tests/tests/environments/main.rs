@@ -44,7 +44,9 @@ impl Stage {
         assert_eq!(created["ok"], true, "{created}");
         Self {
             deployment,
-            line: RedisLine::connect(&redis_url()).await.expect("Redis answers"),
+            line: RedisLine::connect_patiently(&redis_url())
+                .await
+                .expect("Redis answers"),
             queue: queue.parse().expect("an id"),
             http: reqwest::Client::new(),
         }

@@ -232,7 +232,7 @@ pub(crate) async fn a_pause_during_a_clock_error_keeps_the_claim_time(mut subjec
 /// Uses the server's own `TIME`, and callers whose clock is wrong by an hour.
 #[tokio::test]
 async fn a_real_server_is_checked_against_its_callers_clocks() {
-    let line = RedisLine::connect(&Backend::Redis.url())
+    let line = RedisLine::connect_patiently(&Backend::Redis.url())
         .await
         .expect("the server answers");
     let queue = fresh_queue();

@@ -4,7 +4,10 @@ use futures_util::StreamExt;
 use redis::Client;
 use vestibule_domain::settings::Settings;
 use vestibule_line::{PROMOTE_CHUNK, STATUS_CHUNK};
-use vestibule_tests::lines::{Backend, Subject, configuration, visitor};
+use vestibule_tests::{
+    lines::{Backend, Subject, configuration, visitor},
+    servers::connect_redis,
+};
 
 use crate::{
     restore::restored_entries,
@@ -97,10 +100,7 @@ async fn no_command_has_too_many_arguments() {
         .await;
     restored.expect("restored");
 
-    let mut operator = client
-        .get_multiplexed_async_connection()
-        .await
-        .expect("it answers");
+    let mut operator = connect_redis(client).await;
     let mut end = redis::cmd("ECHO");
     let _: String = end
         .arg("end-of-the-test")

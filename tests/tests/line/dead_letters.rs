@@ -5,7 +5,10 @@ use vestibule_domain::{change::Change, id::EntryId};
 use vestibule_line::{
     DeadLetterOutcome, JournalLimits, JournalRecord, LeaveReason, ReportOutcome, RequeueOrder,
 };
-use vestibule_tests::lines::{Backend, Subject, visitor};
+use vestibule_tests::{
+    lines::{Backend, Subject, visitor},
+    servers::connect_redis,
+};
 
 use crate::settings::three_a_second;
 
@@ -220,10 +223,7 @@ async fn an_unreadable_record_does_not_block_the_journal() {
     let mut subject = Subject::new(Backend::Redis).await;
     let record = record_of_three_promotions(&mut subject).await;
     let client = redis::Client::open(Backend::Redis.url()).expect("an address");
-    let mut link = client
-        .get_multiplexed_async_connection()
-        .await
-        .expect("the server answers");
+    let mut link = connect_redis(client).await;
     let key = |name: &str| format!("vestibule:{{{}}}:{name}", subject.queue);
     let nonsense = [("event", "tick"), ("promoted", "none"), ("v", "-1")];
     let written: Result<String, _> = redis::cmd("XADD")

@@ -8,7 +8,10 @@ use vestibule_domain::{
     settings::{ReEntry, Settings},
 };
 use vestibule_line::{JournalRecord, LeaveReason, RequeueOrder};
-use vestibule_tests::lines::{Backend, Subject, visitor};
+use vestibule_tests::{
+    lines::{Backend, Subject, visitor},
+    servers::connect_redis,
+};
 
 use crate::settings::three_a_second;
 
@@ -263,10 +266,7 @@ async fn a_read_of_large_records_is_bounded_in_bytes() {
     let mut subject = Subject::new(Backend::Redis).await;
     subject.open(three_a_second()).await;
     let client = redis::Client::open(Backend::Redis.url()).expect("an address");
-    let mut link = client
-        .get_multiplexed_async_connection()
-        .await
-        .expect("the server answers");
+    let mut link = connect_redis(client).await;
     let journal = format!("vestibule:{{{}}}:journal", subject.queue);
     let mut pipe = redis::pipe();
     for _ in 0..60 {

@@ -5,7 +5,10 @@ use uuid::Uuid;
 use vestibule_domain::state::EntryState;
 use vestibule_line::{EntryLine, EntryLookup, PromotionLine, QueueLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::lines::{Backend, configuration, fresh_queue, tick_order, visitor};
+use vestibule_tests::{
+    lines::{Backend, configuration, fresh_queue, tick_order, visitor},
+    servers::connect_redis,
+};
 
 use crate::settings::bounded;
 
@@ -23,14 +26,14 @@ async fn url_without_time(backend: Backend) -> String {
 async fn a_queue_works_without_the_server_time(backend: Backend) {
     let url = url_without_time(backend).await;
     let client = redis::Client::open(url.as_str()).expect("an address");
-    let mut connection = client
-        .get_multiplexed_async_connection()
-        .await
-        .expect("it answers");
+    let mut connection = connect_redis(client).await;
     let refused: Result<(u64, u64), _> = Cmd::new().arg("TIME").query_async(&mut connection).await;
     assert!(refused.is_err(), "the user may not ask for the time");
 
-    let (line, queue) = (RedisLine::connect(&url).await.expect("it answers"), fresh_queue());
+    let (line, queue) = (
+        RedisLine::connect_patiently(&url).await.expect("it answers"),
+        fresh_queue(),
+    );
     let created = line
         .configure(&queue, &configuration(&bounded(30, 100, 1)), true)
         .await;
@@ -63,7 +66,9 @@ async fn a_queue_works_without_the_server_time(backend: Backend) {
     );
 
     // A process that may ask for the time uses the same queue.
-    let other = RedisLine::connect(&backend.url()).await.expect("it answers");
+    let other = RedisLine::connect_patiently(&backend.url())
+        .await
+        .expect("it answers");
     other.enter(&queue, visitor(500)).await.expect("entered");
     let view = other.queue_view(&queue).await.expect("a view");
     assert!(!view.clocks.apart && view.now_ms >= before.now_ms);

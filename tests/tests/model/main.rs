@@ -45,7 +45,7 @@ fn compare_with_memory(backend: Backend) {
         .enable_all()
         .build()
         .expect("the runtime starts");
-    let line = runtime.block_on(RedisLine::connect(&backend.url()));
+    let line = runtime.block_on(RedisLine::connect_patiently(&backend.url()));
     let line = line.expect("the server answers");
     let operations = AtomicUsize::new(0);
     let mut runner = TestRunner::new(proptest_config());

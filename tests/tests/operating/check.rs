@@ -9,7 +9,10 @@ use vestibule_domain::{
 use vestibule_engine::write_through::write_through;
 use vestibule_line::{EnterOutcome, EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine};
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::lines::{Backend, visitor};
+use vestibule_tests::{
+    lines::{Backend, visitor},
+    servers::connect_redis,
+};
 
 use crate::deployment::{Deployment, run_command};
 
@@ -58,10 +61,7 @@ async fn check_command_repairs_after_a_crash_and_a_failover() {
     }
     // After the failover, Redis still has visitor 2 and has lost visitors 10 to 19.
     let client = redis::Client::open(Backend::Redis.url()).expect("an address");
-    let mut connection = client
-        .get_multiplexed_async_connection()
-        .await
-        .expect("Redis answers");
+    let mut connection = connect_redis(client).await;
     let key = format!("vestibule:{{{queue}}}:waiting");
     let mut pipe = redis::pipe();
     pipe.zadd(&key, visitor(2).to_member(), places_before[0].1)

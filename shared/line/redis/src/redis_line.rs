@@ -10,7 +10,7 @@ use vestibule_line::{JournalLimits, LineError};
 use vestibule_telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::DurationSamples};
 
 use super::{
-    connect::{Connection, IamLogin},
+    connect::{Connection, IamLogin, Timeouts},
     time_source::TimeSources,
 };
 
@@ -62,6 +62,18 @@ impl RedisLine {
         Self::open(url, Some(login)).await
     }
 
+    /// Connects as [`connect`](Self::connect) does, and waits much longer for the server. For tests of anything else
+    /// than the time limits, on a busy machine.
+    ///
+    /// # Errors
+    /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
+    #[cfg(feature = "given-time")]
+    pub async fn connect_patiently(url: &str) -> Result<Self, LineError> {
+        Ok(Self::from_connection(
+            Connection::open(url, None, Timeouts::PATIENT).await?,
+        ))
+    }
+
     /// Connects as [`connect_with_login`](Self::connect_with_login) does, but also without TLS. For
     /// tests that start their own server.
     ///
@@ -83,11 +95,17 @@ impl RedisLine {
         if login.is_some() {
             require_tls(url)?;
         }
-        Ok(Self::from_connection(Connection::new(url, login)?))
+        Ok(Self::from_connection(Connection::new(
+            url,
+            login,
+            Timeouts::PRODUCTION,
+        )?))
     }
 
     async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
-        Ok(Self::from_connection(Connection::open(url, login).await?))
+        Ok(Self::from_connection(
+            Connection::open(url, login, Timeouts::PRODUCTION).await?,
+        ))
     }
 
     fn from_connection(connection: Connection) -> Self {

@@ -24,7 +24,7 @@ use super::{
     cluster_nodes::{ClusterNodes, cluster_slots, find_slot_owner},
     iam::IamLogin,
     line_error::to_line_error,
-    timeouts::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT},
+    timeouts::Timeouts,
 };
 
 const RETRIES: u32 = 4;
@@ -36,6 +36,7 @@ const RENEWAL_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Cluster {
     address: Address,
     login: Option<IamLogin>,
+    timeouts: Timeouts,
     /// The current client. `None` until a node answers for the first time.
     current: RwLock<Option<ClusterConnection>>,
     /// Locked while a task makes the first client, so that only one task does (single-flight).
@@ -47,10 +48,15 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    pub(super) fn new(address: Address, login: Option<IamLogin>) -> Result<Self, LineError> {
+    pub(super) fn new(
+        address: Address,
+        login: Option<IamLogin>,
+        timeouts: Timeouts,
+    ) -> Result<Self, LineError> {
         let cluster = Self {
             address,
             login,
+            timeouts,
             current: RwLock::default(),
             connect_lock: Arc::default(),
             is_renewing: AtomicBool::default(),
@@ -181,8 +187,8 @@ impl Cluster {
         let mut builder = self
             .address
             .cluster_client_builder(nodes)
-            .connection_timeout(CONNECT_TIMEOUT)
-            .response_timeout(RESPONSE_TIMEOUT)
+            .connection_timeout(self.timeouts.connect)
+            .response_timeout(self.timeouts.response)
             // The retries must fit into the time of a call. The client's defaults are longer, and
             // there are 16 of them, so it would retry for callers that gave up.
             .retries(RETRIES)

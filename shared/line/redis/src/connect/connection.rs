@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use redis::FromRedisValue;
@@ -22,18 +22,15 @@ use super::{
     request::Request,
     server::Server,
     subscriber::{SubscriberPool, SubscriptionServer},
-    timeouts::PING_AFTER_IDLE_MS,
+    timeouts::{PING_AFTER_IDLE_MS, Timeouts},
 };
-
-/// The limit of one call with all of its steps: the test of an old link, a new link, and the script. A
-/// visitor's request waits for at most two calls and one read of the backup, and must end within 2 s.
-const CALL_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// The connection that all clones of a [`RedisLine`](crate::RedisLine) share.
 #[derive(Clone)]
 pub(crate) struct Connection {
     topology: Topology,
     login: Option<IamLogin>,
+    timeouts: Timeouts,
     opened_at: Instant,
     last_used_ms: Arc<AtomicU64>,
     /// Whether the last call failed. The link may then be dead, or the server may be back and need a new
@@ -52,21 +49,22 @@ impl Connection {
     /// Prepares a connection to `url` (see [`Address::parse`]), which opens with the first call. It
     /// logs in with the tokens of `login`, or, without one, with the user and password of the
     /// address.
-    pub(crate) fn new(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
+    pub(crate) fn new(url: &str, login: Option<IamLogin>, timeouts: Timeouts) -> Result<Self, LineError> {
         // Two crates of the dependency tree bring a crypto provider each, so rustls needs an
         // explicit choice. A second call has no effect.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let address = Address::parse(url)
             .map_err(|error| LineError::Unavailable(format!("the address of the line {error}")))?;
         let topology = if address.is_cluster {
-            Topology::Cluster(Arc::new(Cluster::new(address, login.clone())?))
+            Topology::Cluster(Arc::new(Cluster::new(address, login.clone(), timeouts)?))
         } else {
-            let server = Server::new(&address, login.as_ref()).map_err(to_line_error)?;
+            let server = Server::new(&address, login.as_ref(), timeouts).map_err(to_line_error)?;
             Topology::Server(Arc::new(server))
         };
         Ok(Self {
             topology,
             login,
+            timeouts,
             opened_at: Instant::now(),
             last_used_ms: Arc::default(),
             is_suspect: Arc::default(),
@@ -75,8 +73,12 @@ impl Connection {
     }
 
     /// Prepares a connection to `url` as [`new`](Self::new) does, and opens it.
-    pub(crate) async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
-        let connection = Self::new(url, login)?;
+    pub(crate) async fn open(
+        url: &str,
+        login: Option<IamLogin>,
+        timeouts: Timeouts,
+    ) -> Result<Self, LineError> {
+        let connection = Self::new(url, login, timeouts)?;
         match &connection.topology {
             Topology::Cluster(cluster) => drop(cluster.acquire_link(false).await?),
             Topology::Server(server) => server.open().await?,
@@ -84,11 +86,11 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Sends a request and gives up after [`CALL_TIMEOUT`]. Redis may have carried out a request
+    /// Sends a request and gives up after the time of a call. Redis may have carried out a request
     /// that timed out. If the server is a replica or loads its data, the request is sent a second
     /// time (see [`Server`]).
     pub(crate) async fn send<T: FromRedisValue>(&self, request: Request<'_>) -> Result<T, LineError> {
-        let outcome = timeout(CALL_TIMEOUT, self.send_without_limit(request))
+        let outcome = timeout(self.timeouts.call, self.send_without_limit(request))
             .await
             .unwrap_or_else(|_| Err(LineError::Unavailable("Redis did not answer in time".to_owned())));
         if let Err(LineError::Unavailable(_)) = &outcome {
@@ -119,7 +121,7 @@ impl Connection {
                 departures: Some(server.watch_departures()),
             },
             Topology::Cluster(cluster) => {
-                let owner = timeout(CALL_TIMEOUT, cluster.find_owner(&channel)).await;
+                let owner = timeout(self.timeouts.call, cluster.find_owner(&channel)).await;
                 let owner = owner.unwrap_or_else(|_| {
                     let reason = "the cluster did not name the node of the channel in time";
                     Err(LineError::Unavailable(reason.to_owned()))

@@ -17,4 +17,4 @@ pub use self::{
     address::{Address, AddressError},
     iam::{IamLogin, IamUser, WallClock},
 };
-pub(super) use self::{connection::Connection, request::Request};
+pub(super) use self::{connection::Connection, request::Request, timeouts::Timeouts};

@@ -42,7 +42,7 @@ use super::{
     line_error::{is_demotion, to_line_error},
     link_test::{LinkHealth, LinkTest},
     request::Request,
-    timeouts::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT},
+    timeouts::Timeouts,
 };
 
 /// The shortest time between two write tests beside calls, in milliseconds.
@@ -76,9 +76,9 @@ struct ServerLink {
 
 impl Server {
     /// Prepares a link, which opens with the first call.
-    pub(super) fn new(address: &Address, login: Option<&IamLogin>) -> RedisResult<Self> {
+    pub(super) fn new(address: &Address, login: Option<&IamLogin>, timeouts: Timeouts) -> RedisResult<Self> {
         let client = address.server_client()?;
-        let config = build_manager_config(login);
+        let config = build_manager_config(login, timeouts);
         let manager = ConnectionManager::new_lazy_with_config(client.clone(), config.clone())?;
         Ok(Self {
             client,
@@ -284,10 +284,10 @@ fn still_demoted() -> LineError {
     LineError::Unavailable(reason.to_owned())
 }
 
-fn build_manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
+fn build_manager_config(login: Option<&IamLogin>, timeouts: Timeouts) -> ConnectionManagerConfig {
     let config = ConnectionManagerConfig::new()
-        .set_connection_timeout(Some(CONNECT_TIMEOUT))
-        .set_response_timeout(Some(RESPONSE_TIMEOUT))
+        .set_connection_timeout(Some(timeouts.connect))
+        .set_response_timeout(Some(timeouts.response))
         // The caller has a deadline and retries by itself. More retries here would only hide the outage.
         .set_number_of_retries(1);
     match login {

@@ -28,7 +28,7 @@ use super::{
     iam::IamLogin,
     line_error::to_line_error,
     link_test::{LinkHealth, LinkTest},
-    timeouts::{CONNECT_TIMEOUT, PING_AFTER_IDLE_MS, RESPONSE_TIMEOUT},
+    timeouts::{PING_AFTER_IDLE_MS, Timeouts},
 };
 use crate::tick_message::parse_tick;
 
@@ -140,8 +140,8 @@ impl SubscriberConnection {
     ) -> Result<UnboundedSender<SubscriberCommand>, RedisError> {
         let (push, pushes) = unbounded_channel();
         let mut config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(RESPONSE_TIMEOUT))
+            .set_connection_timeout(Some(Timeouts::PRODUCTION.connect))
+            .set_response_timeout(Some(Timeouts::PRODUCTION.response))
             .set_push_sender(push);
         if let Some(login) = login {
             config = config.set_credentials_provider(login.clone());

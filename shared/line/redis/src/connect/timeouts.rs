@@ -2,8 +2,33 @@
 
 use std::time::Duration;
 
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a process waits for Redis.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeouts {
+    pub(super) connect: Duration,
+    pub(super) response: Duration,
+    /// The limit of one call with all of its steps: the test of an old link, a new link, and the
+    /// script.
+    pub(super) call: Duration,
+}
+
+impl Timeouts {
+    /// A visitor's request waits for at most two calls and one read of the backup, and must end within
+    /// 2 s.
+    pub(crate) const PRODUCTION: Self = Self {
+        connect: Duration::from_secs(1),
+        response: Duration::from_millis(500),
+        call: Duration::from_millis(600),
+    };
+    /// For tests of the rules of the line, on a machine that is busy with other tests.
+    #[cfg(feature = "given-time")]
+    pub(crate) const PATIENT: Self = Self {
+        connect: Duration::from_secs(20),
+        response: Duration::from_secs(20),
+        call: Duration::from_secs(25),
+    };
+}
+
 /// The limit of the command that tests a link. If an old link is alive but slower than this, it is
 /// replaced, which does no harm.
 pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(200);
