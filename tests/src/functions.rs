@@ -7,7 +7,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::PathBuf,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_api::pass::new_key_pem;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
-use vestibule_domain::id::RootKey;
+use vestibule_domain::{id::RootKey, key_ring::KeyRing};
+use vestibule_engine::key_store::FixedKey;
+use vestibule_operate::admin::SigningKeys;
 
 use crate::{
     lambda::{
@@ -27,6 +29,14 @@ use crate::{
     programs::built,
     servers::{dynamodb_url, server_url},
 };
+
+/// The signing keys of commands that do not rotate them.
+pub fn fixed_signing_keys() -> SigningKeys {
+    SigningKeys {
+        store: Arc::new(FixedKey(KeyRing::single(""))),
+        cache_seconds: 1,
+    }
+}
 
 /// The only origin that the deployment allows in cross-origin requests.
 pub const ORIGIN: &str = "https://shop.example";

@@ -31,6 +31,7 @@ async fn each_refused_edit_is_logged_once() {
         backup: backup.clone(),
         root_key: root_key(),
         policy: SettingsPolicy::default(),
+        signing_keys: vestibule_tests::functions::fixed_signing_keys(),
     };
     let created = admin.handle(json!({ "op": "create", "queue": "q" })).await;
     assert_eq!(created["ok"], true, "{created}");

@@ -76,14 +76,14 @@ async fn generated_secrets_give_the_same_keys_to_each_function() {
     let first = secrets.fetch_keys(&root, &signing).await.expect("starts");
     let second = secrets.fetch_keys(&root, &signing).await.expect("starts");
     assert_eq!(
-        first.signer.jwks(),
-        second.signer.jwks(),
+        first.passes.jwks(),
+        second.passes.jwks(),
         "every function publishes the same key"
     );
 
     let other = secrets.create_secret(&secrets.generate().await).await;
     let other = secrets.fetch_keys(&root, &other).await.expect("starts");
-    assert_ne!(first.signer.jwks(), other.signer.jwks());
+    assert_ne!(first.passes.jwks(), other.passes.jwks());
 }
 
 #[tokio::test]

@@ -50,6 +50,10 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub demo_visitors: u16,
 
+    /// How long a process and the readers of the public keys may keep the keys that verify passes; a rotation waits for it
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub key_cache_seconds: u32,
+
     /// Print only the address and errors
     #[arg(long)]
     pub quiet: bool,

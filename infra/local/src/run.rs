@@ -23,7 +23,7 @@ use crate::{cli::Cli, demo_visitors, error::StartError, keys, operations, pages,
 pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let stop = Stop::on_signals().map_err(StartError::Signals)?;
     std::fs::create_dir_all(&cli.dir).map_err(|error| StartError::Folder(cli.dir.clone(), error))?;
-    let keys = keys::load_or_create_keys(&cli.dir)?;
+    let (keys, signing_keys) = keys::load_or_create_keys(&cli.dir, cli.key_cache_seconds).await?;
     let (backup, line) = (store::open_backup(cli).await?, store::open_line(cli).await?);
     let config = api_config(cli);
     let policy = SettingsPolicy::from(&config);
@@ -34,6 +34,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
         backup: backup.clone(),
         root_key: keys.root.clone(),
         policy,
+        signing_keys,
     };
     create_demo_queue(&admin).await?;
     let api = ApiState::new(line, backup, keys, config, stop.receiver());

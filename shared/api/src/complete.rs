@@ -35,7 +35,7 @@ pub(super) async fn handle(
     state.require_service(&gateway)?;
     let snapshot = state.snapshot(&queue).await?;
     // A pass names its visit, so it never completes a later one.
-    let pass = state.verify_named_visitor(&snapshot, id, &named)?;
+    let pass = state.verify_named_visitor(&snapshot, id, &named).await?;
     let visit = pass.map(|pass| pass.visit).or(named.visit);
     state
         .end_visit(&snapshot, id, visit, LeaveReason::Complete)

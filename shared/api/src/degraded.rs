@@ -157,7 +157,7 @@ impl ApiState {
             epoch: queue.epoch,
             pass_end_ms: now_ms + queue.settings.pass_ms(session_end_ms - now_ms),
         };
-        Ok(Some(self.keys.signer.sign(&grant, now_ms)?))
+        Ok(Some(self.keys.passes.sign(&grant, now_ms)?))
     }
 
     /// Accepts or refuses the presented pass without the line, as the queue's settings say.
@@ -177,9 +177,11 @@ impl ApiState {
         {
             return Err(token_mismatch_problem());
         }
-        let claims = self.keys.signer.verify_ignoring_time(pass, &queue.queue, id)?;
+        let now_ms = vestibule_clock::now_ms();
+        self.keys.passes.refresh_for(pass).await;
+        let claims = self.keys.passes.verify_ignoring_time(pass, &queue.queue, id)?;
         let until = claims.exp + u64::from(queue.settings.outage_grace_seconds);
-        let now = vestibule_clock::now_ms() / 1_000;
+        let now = now_ms / 1_000;
         if now + SKEW_SECONDS < claims.nbf {
             return Err(PassError::TooEarly.into());
         }

@@ -210,7 +210,7 @@ impl ApiState {
             epoch: snapshot.view.configuration.epoch,
             pass_end_ms: now_ms + snapshot.settings().pass_ms(session_end_ms.saturating_sub(now_ms)),
         };
-        Ok(Some(self.keys.signer.sign(&grant, now_ms)?))
+        Ok(Some(self.keys.passes.sign(&grant, now_ms)?))
     }
 }
 

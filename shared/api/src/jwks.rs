@@ -3,18 +3,31 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::State,
+    extract::{Request, State},
     http::{HeaderValue, StatusCode, header},
+    middleware::Next,
     response::Response,
 };
 
 use super::{ApiState, entry::json};
 
+/// Lets the process take over keys of a rotation before it answers.
+pub(super) async fn refresh_keys(
+    State(state): State<Arc<ApiState>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    state.keys.passes.refresh_if_due().await;
+    next.run(request).await
+}
+
 pub(super) async fn handle(State(state): State<Arc<ApiState>>) -> Response {
-    let mut response = json(StatusCode::OK, &state.keys.signer.jwks());
+    let passes = &state.keys.passes;
+    let mut response = json(StatusCode::OK, &passes.jwks());
+    let cacheable = HeaderValue::try_from(format!("public, max-age={}", passes.cache_seconds()));
     response.headers_mut().insert(
         header::CACHE_CONTROL,
-        HeaderValue::from_static("public, max-age=300"),
+        cacheable.expect("digits fit into a header"),
     );
     response
 }

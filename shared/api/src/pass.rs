@@ -12,7 +12,7 @@ use std::fmt;
 use jsonwebtoken::{
     Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode,
     errors::ErrorKind,
-    jwk::{Jwk, JwkSet, PublicKeyUse, ThumbprintHash},
+    jwk::{Jwk, PublicKeyUse, ThumbprintHash},
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -27,13 +27,17 @@ pub const PASS_TYPE: &str = "pass+jwt";
 /// The algorithm of every pass. A token that names another one is refused.
 const ALGORITHM: Algorithm = Algorithm::ES256;
 
+/// The least length of a text from which a signing key is derived, in letters and digits. A random text of
+/// this length has more than 256 bits of entropy.
+const KEY_TEXT_LENGTH_MIN: usize = 64;
+
 /// The reason why a pass was refused or could not be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PassError {
-    /// The signing key is not a P-256 private key in PKCS#8, encoded as PEM.
+    /// The signing key is neither a P-256 private key in PKCS#8, encoded as PEM, nor a long random text.
     #[error(
-        "the signing key is not a P-256 private key in PKCS#8, encoded as PEM; \
-         create one with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
+        "the signing key is not a P-256 private key in PKCS#8, encoded as PEM, and not a text of 64 or more letters \
+         and digits; create a key with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
     )]
     InvalidSigningKey,
     /// The signing key could not sign the pass.
@@ -170,6 +174,22 @@ impl PassSigner {
         })
     }
 
+    /// Reads a P-256 private key as PEM, in which `\n` may stand for a line break, or derives one from a
+    /// text of at least 64 letters and digits.
+    ///
+    /// # Errors
+    /// [`PassError::InvalidSigningKey`] if the text is neither.
+    pub fn from_key_text(issuer: &str, text: &str) -> Result<Self, PassError> {
+        let text = text.trim();
+        let is_random =
+            text.len() >= KEY_TEXT_LENGTH_MIN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if is_random {
+            Self::from_pem(issuer, &derive_key_pem(text))
+        } else {
+            Self::from_pem(issuer, &text.replace("\\n", "\n"))
+        }
+    }
+
     /// Signs a pass that is valid from now until the last whole second before its end. `now_ms` is line
     /// time.
     ///
@@ -233,9 +253,7 @@ impl PassSigner {
         entry: EntryId,
     ) -> Result<PassClaims, PassError> {
         let header = decode_header(pass).map_err(|_| PassError::Malformed)?;
-        if header.alg != ALGORITHM || header.typ.as_deref() != Some(PASS_TYPE) {
-            return Err(PassError::WrongType);
-        }
+        require_pass_header(&header)?;
         if header.kid.as_deref() != Some(self.key_id.as_str()) {
             return Err(PassError::UnknownKey);
         }
@@ -244,11 +262,14 @@ impl PassSigner {
             .map_err(|error| pass_error(error.kind()))
     }
 
-    /// The public keys that verify passes, as a JWK set (RFC 7517).
-    pub fn jwks(&self) -> JwkSet {
-        JwkSet {
-            keys: vec![self.public.clone()],
-        }
+    /// The public key, as a JWK (RFC 7517).
+    pub fn public_key(&self) -> &Jwk {
+        &self.public
+    }
+
+    /// The id of the key: the thumbprint of the public key (RFC 7638).
+    pub fn key_id(&self) -> &str {
+        &self.key_id
     }
 
     fn validation_rules(&self, queue: &QueueId, entry: EntryId) -> Validation {
@@ -262,6 +283,15 @@ impl PassSigner {
         expected.validate_exp = false;
         expected.validate_nbf = false;
         expected
+    }
+}
+
+/// Refuses a token of another type or algorithm than a pass has.
+fn require_pass_header(header: &Header) -> Result<(), PassError> {
+    if header.alg == ALGORITHM && header.typ.as_deref() == Some(PASS_TYPE) {
+        Ok(())
+    } else {
+        Err(PassError::WrongType)
     }
 }
 
@@ -282,8 +312,14 @@ fn pass_error(kind: &ErrorKind) -> PassError {
 }
 
 mod key_pem;
+mod key_set;
+mod live_keys;
 
-pub use key_pem::{derive_key_pem, new_key_pem};
+pub use self::{
+    key_pem::{derive_key_pem, new_key_pem},
+    key_set::PassKeySet,
+    live_keys::{PassKeys, PassKeysError},
+};
 
 #[cfg(test)]
 mod tests;

@@ -154,6 +154,7 @@ pub(super) fn add_layers(
         })
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn_with_state(state.clone(), retry_after::add_refused_queue))
+        .layer(from_fn_with_state(state.clone(), jwks::refresh_keys))
         .with_state(state)
         .layer(DefaultBodyLimit::max(request::BODY_MAX))
         .layer(CatchPanicLayer::custom(answer_panic))

@@ -119,7 +119,7 @@ impl ApiState {
         id: EntryId,
         request: &ValidateRequest,
     ) -> Result<ValidationAnswer, QueryError> {
-        match self.build_validation(snapshot, id, request)? {
+        match self.build_validation(snapshot, id, request).await? {
             (validation, None) => self.query_validation(snapshot, id, validation).await,
             (validation, Some(pass)) => self.validate_with_pass(snapshot, id, validation, pass).await,
         }
@@ -158,13 +158,13 @@ impl ApiState {
     }
 
     /// Verifies whom the request is about, and builds the validation that the line runs.
-    fn build_validation(
+    async fn build_validation(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
         request: &ValidateRequest,
     ) -> Result<(Validation, Option<VerifiedPass>), Problem> {
-        let verified = self.verify_named_visitor(snapshot, id, &request.named)?;
+        let verified = self.verify_named_visitor(snapshot, id, &request.named).await?;
         let validation = Validation {
             visit: verified.map(|pass| pass.visit).or(request.named.visit),
             // The line knows only the token. It may claim the entry only for a named visitor;

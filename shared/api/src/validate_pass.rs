@@ -46,7 +46,7 @@ pub(super) enum ValidationAnswer {
 impl ApiState {
     /// Verifies the visitor id and the pass by which a request of the protected service names a
     /// visitor, if it has them. Returns the pass.
-    pub(super) fn verify_named_visitor(
+    pub(super) async fn verify_named_visitor(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
@@ -60,10 +60,11 @@ impl ApiState {
         let Some(pass) = &named.pass else {
             return Ok(None);
         };
-        let signer = &self.keys.signer;
+        let (keys, now_ms) = (&self.keys.passes, snapshot.now_ms());
+        keys.refresh_for(pass).await;
         // A pass proves who the visitor is for as long as the visit goes on, also after its end.
-        let (claims, has_expired) = match signer.verify(pass, &snapshot.queue, id, snapshot.now_ms()) {
-            Err(PassError::Expired) => (signer.verify_ignoring_time(pass, &snapshot.queue, id)?, true),
+        let (claims, has_expired) = match keys.verify(pass, &snapshot.queue, id, now_ms) {
+            Err(PassError::Expired) => (keys.verify_ignoring_time(pass, &snapshot.queue, id)?, true),
             claims => (claims?, false),
         };
         if claims.epoch < snapshot.view.configuration.min_epoch {

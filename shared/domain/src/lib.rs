@@ -11,6 +11,7 @@ pub mod estimate;
 pub mod fact;
 pub mod fallback_tick;
 pub mod id;
+pub mod key_ring;
 pub mod lane;
 pub mod load;
 pub mod pace;

@@ -147,6 +147,12 @@ declare_codes! {
     SettingsChanged = "settings-changed", 409, "The settings changed during the command", Operators;
     /// The queue was restored or reset during the command.
     EpochChanged = "epoch-changed", 409, "The epoch changed during the command", Operators;
+    /// The new key of the last rotation does not sign yet, or another command rotated the keys.
+    RotationUnderWay = "rotation-under-way", 409, "Another rotation of the keys is under way", Operators;
+    /// The store of the signing keys does not answer, or refuses the call.
+    KeysUnavailable = "keys-unavailable", 503, "The signing keys cannot be read or written", Operators;
+    /// The signing key is a setting of the processes, so no command can replace it.
+    KeyFixed = "key-fixed", 409, "The signing key is not in a store", Operators;
     /// The queue was reset during the check.
     QueueReset = "queue-reset", 409, "The queue was reset", Operators;
     /// The stored queue has an earlier epoch than the line.

@@ -13,6 +13,7 @@
 //! | [`dead_letter`] | keeps and retries dead letters: changes that the backup refuses |
 //! | [`sync`] | puts the stored settings of a queue in force |
 //! | [`restore`](mod@restore) | restores a queue that the line lost, under a lease with a fencing token |
+//! | [`key_store`] | the port to the keys that sign passes |
 //! | [`check`](mod@check) | the consistency check: compares line and backup, and repairs differences |
 
 mod agree;
@@ -22,6 +23,7 @@ pub mod entry_context;
 pub mod fallback_tick;
 pub mod flush;
 mod journal_batch;
+pub mod key_store;
 mod lease;
 mod log_agreement;
 pub mod missing_entry;

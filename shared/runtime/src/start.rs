@@ -11,7 +11,8 @@ use vestibule_line_redis::{IamLogin, RedisLine};
 use vestibule_operate::admin::Admin;
 
 use crate::config::{
-    ConfigError, KeysConfig, RedisConfig, RootKeyConfig, api_config_from_env, dynamodb_from_env,
+    ConfigError, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig, api_config_from_env,
+    dynamodb_from_env,
 };
 
 /// Why a function cannot start.
@@ -67,6 +68,7 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
 pub async fn connect_admin() -> Result<Admin, StartError> {
     let policy = (&api_config_from_env()?).into();
     let root_key = RootKeyConfig::from_env()?;
+    let signing_keys = SigningKeysConfig::from_env()?;
     let servers = ServersConfig::from_env()?;
     let aws = vestibule_aws::load_config([servers.endpoint_url(), root_key.endpoint_url()]).await;
     let (line, root_key) = tokio::try_join!(servers.connect_line(&aws), async {
@@ -77,6 +79,7 @@ pub async fn connect_admin() -> Result<Admin, StartError> {
         backup: Arc::new(servers.backup(&aws)),
         root_key,
         policy,
+        signing_keys: signing_keys.connect(&aws),
     })
 }
 

@@ -119,6 +119,7 @@ impl Backend {
             backup,
             root_key: root_key(),
             policy,
+            signing_keys: crate::functions::fixed_signing_keys(),
         };
         Self {
             allowed_origin: Some(ORIGIN.to_owned()),

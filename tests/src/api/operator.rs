@@ -50,7 +50,7 @@ impl Operator {
         };
         Self::Library(Admin {
             line: Arc::new(
-                RedisLine::connect(&server_url("TEST_REDIS_URL"))
+                RedisLine::connect_patiently(&server_url("TEST_REDIS_URL"))
                     .await
                     .expect("Redis answers"),
             ),
@@ -58,6 +58,7 @@ impl Operator {
             // The suite names no visitor in a command, so the key of the deployment is not needed.
             root_key: RootKey::new(vec![0; 32]).expect("long enough"),
             policy: SettingsPolicy::default(),
+            signing_keys: crate::functions::fixed_signing_keys(),
         })
     }
 

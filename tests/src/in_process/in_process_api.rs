@@ -13,7 +13,12 @@ use lambda_http::{Context, RequestExt, request::from_str};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
-use vestibule_api::{ApiState, config::ApiConfig, router, serve::handle};
+use vestibule_api::{
+    ApiState,
+    config::{ApiConfig, Keys},
+    router,
+    serve::handle,
+};
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
@@ -184,6 +189,18 @@ impl InProcessApi {
             self.backup.clone(),
             keys(),
             config,
+            self.shutdown.subscribe(),
+            self.written.metrics(),
+        ))
+    }
+
+    /// Returns the routes of another process of the same deployment, with these keys.
+    pub fn start_process_with_keys(&self, keys: Keys) -> Router {
+        router(ApiState::with_metrics(
+            Arc::new(self.line.clone()),
+            self.backup.clone(),
+            keys,
+            local_config(),
             self.shutdown.subscribe(),
             self.written.metrics(),
         ))

@@ -16,7 +16,7 @@ use uuid::Builder;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, Keys, ServiceRoutes},
-    pass::{PassSigner, new_key_pem},
+    pass::{PassKeys, PassSigner, new_key_pem},
     router,
 };
 use vestibule_backup::Backup;
@@ -85,7 +85,7 @@ pub fn signer() -> PassSigner {
 pub fn keys() -> Keys {
     Keys {
         root: root_key(),
-        signer: signer(),
+        passes: PassKeys::fixed(signer(), 300),
     }
 }
 

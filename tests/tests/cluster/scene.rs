@@ -104,6 +104,7 @@ impl Scene {
             backup: self.backup.clone(),
             root_key: root_key(),
             policy: SettingsPolicy::default(),
+            signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         };
         let settings = json!({
             "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 20, "session_seconds": 20,

@@ -58,7 +58,9 @@ impl Guest {
 impl Scene {
     /// Opens a queue with these settings. By default one visitor is let in each hour, so the second one waits.
     pub(crate) async fn open(backend: Backend, settings: Value) -> Self {
-        let line = RedisLine::connect(&backend.url()).await.expect("it answers");
+        let line = RedisLine::connect_patiently(&backend.url())
+            .await
+            .expect("it answers");
         Self::open_on_line(line, backend, settings).await
     }
 
@@ -66,7 +68,9 @@ impl Scene {
     pub(crate) async fn open_with_clock(backend: Backend, settings: Value) -> (Self, ManualClock) {
         let clock = ManualClock::new();
         clock.set_ms(now_ms());
-        let line = RedisLine::connect(&backend.url()).await.expect("it answers");
+        let line = RedisLine::connect_patiently(&backend.url())
+            .await
+            .expect("it answers");
         let line = line
             .with_given_time(clock.as_server_clock())
             .with_witness(clock.as_clock());
@@ -251,6 +255,7 @@ impl Scene {
             backup: self.backup.clone(),
             root_key: root_key(),
             policy: SettingsPolicy::default(),
+            signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         };
         admin.handle(order).await
     }

@@ -63,7 +63,7 @@ impl Deployment {
     }
 
     pub(crate) async fn line(&self) -> RedisLine {
-        let line = RedisLine::connect(&Backend::Redis.url()).await;
+        let line = RedisLine::connect_patiently(&Backend::Redis.url()).await;
         line.expect("Redis answers").with_metrics(self.written.metrics())
     }
 
@@ -79,6 +79,7 @@ impl Deployment {
             backup: Arc::new(self.backup().await),
             root_key: root_key(),
             policy: SettingsPolicy::default(),
+            signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         }
     }
 

@@ -5,6 +5,7 @@
 mod full_disk;
 mod requests;
 mod restart;
+mod rotation;
 mod shutdown;
 mod startup;
 

@@ -11,13 +11,13 @@ pub use self::{
     callers::ServiceCallers,
     origins::{InvalidOrigins, Origins},
 };
-use crate::pass::PassSigner;
+use crate::pass::PassKeys;
 
 /// The secrets of a deployment.
 #[derive(Debug, Clone)]
 pub struct Keys {
     /// The key from which the entry ids of every queue are derived.
     pub root: RootKey,
-    /// The key that signs the passes.
-    pub signer: PassSigner,
+    /// The keys that sign the passes.
+    pub passes: PassKeys,
 }

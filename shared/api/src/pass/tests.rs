@@ -39,7 +39,8 @@ fn sign_pass(signer: &PassSigner, pass_end_ms: u64) -> Pass {
 
 #[test]
 fn the_key_id_is_the_rfc_7638_thumbprint() {
-    let jwks = serde_json::to_value(signer().jwks()).expect("JSON");
+    let keys = PassKeySet::from(signer());
+    let jwks = serde_json::to_value(keys.jwks(NOW_MS)).expect("JSON");
     let expected = json!({ "keys": [{
         "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": RFC_THUMBPRINT,
         "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",

@@ -29,6 +29,7 @@ pub(super) enum Command {
     Plan(Demand),
     Restore(QueueId),
     Reset(QueueId),
+    Rotate,
 }
 
 /// Selects one entry.

@@ -17,6 +17,7 @@ mod plan;
 mod problem;
 mod promote;
 mod recover;
+mod rotate;
 mod settings;
 mod stats;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use self::{
     check::CHECK_TIME_MAX,
     operations::{OPERATIONS, Operation},
     problem::Problem,
+    rotate::SigningKeys,
 };
 use self::{
     command::{Command, Confirmation},
@@ -55,6 +57,8 @@ pub struct Admin {
     pub root_key: RootKey,
     /// What this deployment allows the settings of its queues to contain.
     pub policy: SettingsPolicy,
+    /// The keys that sign passes.
+    pub signing_keys: SigningKeys,
 }
 
 impl Admin {
@@ -120,6 +124,7 @@ impl Admin {
             Command::Stats(queue) => self.stats(&queue).await,
             Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
             Command::Plan(demand) => plan::plan_settings(&demand),
+            Command::Rotate => self.rotate().await,
         }
     }
 

@@ -152,6 +152,13 @@ pub const OPERATIONS: &[Operation] = &[
         meaning: "Empties the queue by starting a new generation; all earlier tokens and passes become void.",
         parse: |fields| Ok(Command::Reset(fields.queue()?)),
     },
+    Operation {
+        name: "rotate",
+        arguments: &[],
+        needs_confirmation: false,
+        meaning: "Replaces the key that signs passes; no pass is refused.",
+        parse: |_| Ok(Command::Rotate),
+    },
 ];
 
 impl Operation {

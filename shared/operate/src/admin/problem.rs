@@ -3,8 +3,10 @@
 
 use serde_json::{Map, Value, json};
 use vestibule_backup::BackupError;
-use vestibule_domain::{id::IdError, problem_code::Code, settings::SettingsError};
-use vestibule_engine::{check::CheckError, restore::RestoreError, sync::SyncError};
+use vestibule_domain::{
+    id::IdError, key_ring::RotationUnderWay, problem_code::Code, settings::SettingsError,
+};
+use vestibule_engine::{check::CheckError, key_store::KeyStoreError, restore::RestoreError, sync::SyncError};
 use vestibule_line::LineError;
 
 /// A problem that an operator can act upon.
@@ -76,6 +78,13 @@ impl Problem {
         Self::new(Code::UnknownEntry, detail)
     }
 
+    pub(super) fn rotated_by_another_command() -> Self {
+        Self::new(
+            Code::RotationUnderWay,
+            "another command rotated the keys at the same time, and its key is in force",
+        )
+    }
+
     pub(super) fn settings_changed() -> Self {
         let detail =
             "other changes of the settings kept interfering; read the settings with describe, then try again";
@@ -141,6 +150,24 @@ impl From<LineError> for Problem {
             LineError::Protocol(_) => Self::new(Code::Internal, error.to_string()),
             LineError::JournalFull => Self::new(Code::BackupBehind, error.to_string()),
         }
+    }
+}
+
+impl From<KeyStoreError> for Problem {
+    fn from(error: KeyStoreError) -> Self {
+        let code = match &error {
+            KeyStoreError::Unavailable(_) => Code::KeysUnavailable,
+            KeyStoreError::Invalid(_) => Code::Internal,
+            KeyStoreError::Fixed => Code::KeyFixed,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<RotationUnderWay> for Problem {
+    fn from(error: RotationUnderWay) -> Self {
+        let detail = format!("{error}; give the command again after that time");
+        Self::new(Code::RotationUnderWay, detail).with_member("signs_from_ms", error.signs_from_ms)
     }
 }
 

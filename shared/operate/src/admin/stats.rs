@@ -8,7 +8,7 @@ use vestibule_line::{JournalLimits, QueueView};
 use super::{Admin, Problem};
 
 /// How many queues are read at the same time.
-const CONCURRENT_READS_MAX: usize = 16;
+pub(super) const CONCURRENT_READS_MAX: usize = 16;
 
 impl Admin {
     /// Lists every queue with its number of waiting, ready and active entries.

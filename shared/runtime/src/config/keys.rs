@@ -7,33 +7,27 @@ use base64::{
 };
 use vestibule_api::{
     config::Keys,
-    pass::{PassSigner, derive_key_pem},
+    pass::{PassKeys, PassKeysError},
 };
 use vestibule_domain::id::RootKey;
+use vestibule_engine::key_store::KeyStoreError;
 
 use super::{
-    ConfigError, VariableLookup, invalid_variable, read_process_variable, read_required,
+    ConfigError, SigningKeysConfig, VariableLookup, invalid_variable, read_process_variable, read_required,
     secret::{Secret, SecretText, SecretsClient},
 };
 
-/// The least length of a text from which a signing key is derived. A random text of this many
-/// letters and digits has more than 256 bits of entropy.
-const SIGNING_TEXT_LENGTH_MIN: usize = 64;
 /// Where the keys of the visitor and service routes come from.
 #[derive(Debug, Clone)]
 pub struct KeysConfig {
     root: RootKeyConfig,
-    signing: Secret,
+    signing: SigningKeysConfig,
     issuer: String,
 }
 
 impl KeysConfig {
-    /// Reads these variables, and those of [`RootKeyConfig::from_env`]:
+    /// Reads this variable, and those of [`RootKeyConfig::from_env`] and [`SigningKeysConfig::from_env`]:
     ///
-    /// - `VESTIBULE_SIGNING_KEY`: a P-256 key in PKCS#8 as PEM, in which `\n` may stand for a
-    ///   line break; or at least 64 letters and digits, from which a key is derived.
-    /// - `VESTIBULE_SIGNING_KEY_SECRET`: instead of the variable above, the ARN or name of a secret
-    ///   in Secrets Manager with such a text.
     /// - `VESTIBULE_ISSUER`: the URL of the deployment, which its passes name as their issuer.
     ///
     /// # Errors
@@ -49,7 +43,7 @@ impl KeysConfig {
     pub fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigError> {
         Ok(Self {
             root: RootKeyConfig::read(vars)?,
-            signing: Secret::read(vars, "VESTIBULE_SIGNING_KEY", "VESTIBULE_SIGNING_KEY_SECRET")?,
+            signing: SigningKeysConfig::read(vars)?,
             issuer: read_required(vars, "VESTIBULE_ISSUER")?,
         })
     }
@@ -65,12 +59,24 @@ impl KeysConfig {
     /// [`ConfigError`] for the first secret that cannot be fetched or is not a valid key. It names
     /// the variable and never shows the value.
     pub async fn fetch(&self, aws: &SdkConfig) -> Result<Keys, ConfigError> {
-        let vault = SecretsClient::new(aws, self.endpoint_url());
-        let (root, signing) = tokio::try_join!(self.root.secret.fetch(&vault), self.signing.fetch(&vault))?;
-        Ok(Keys {
-            root: parse_root_key(&root)?,
-            signer: parse_signer(&signing, &self.issuer)?,
-        })
+        let signing = self.signing.connect(aws);
+        let load = PassKeys::load(&self.issuer, signing.store, signing.cache_seconds);
+        let load = async { load.await.map_err(|error| self.signing_error(&error)) };
+        let (root, passes) = tokio::try_join!(self.root.fetch(aws), load)?;
+        Ok(Keys { root, passes })
+    }
+
+    fn signing_error(&self, error: &PassKeysError) -> ConfigError {
+        let name = self.signing.secret.variable();
+        let reason = match error {
+            // The reason names the variable, as the error of a variable does.
+            PassKeysError::Store(KeyStoreError::Unavailable(reason)) => {
+                reason.trim_start_matches(name).trim_start().to_owned()
+            }
+            PassKeysError::Store(error) => error.to_string(),
+            PassKeysError::Key(error) => format!("does not serve as a signing key: {error}"),
+        };
+        invalid_variable(name, reason)
     }
 }
 
@@ -149,24 +155,4 @@ fn decode_hex(text: &str) -> Option<Vec<u8>> {
         .step_by(2)
         .map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok())
         .collect()
-}
-
-fn parse_signer(found: &SecretText, issuer: &str) -> Result<PassSigner, ConfigError> {
-    let text = found.text.trim();
-    let is_text =
-        text.len() >= SIGNING_TEXT_LENGTH_MIN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let pem = if is_text {
-        derive_key_pem(text)
-    } else {
-        text.replace("\\n", "\n")
-    };
-    PassSigner::from_pem(issuer, &pem).map_err(|error| {
-        invalid_variable(
-            found.name,
-            format!(
-                "does not serve as a signing key: {error}, and it is not a text of {SIGNING_TEXT_LENGTH_MIN} or more \
-                 letters and digits"
-            ),
-        )
-    })
 }

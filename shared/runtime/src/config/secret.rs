@@ -76,6 +76,30 @@ impl Secret {
         })
     }
 
+    /// The variable that holds or names the secret.
+    pub(super) fn variable(&self) -> &'static str {
+        self.name
+    }
+
+    /// The secret, if the variable holds it.
+    pub(super) fn inline_text(&self) -> Option<&str> {
+        match &self.location {
+            SecretLocation::Inline(text) => Some(text),
+            SecretLocation::SecretsManager(_) => None,
+        }
+    }
+
+    /// Replaces the text of a secret in Secrets Manager.
+    pub(super) async fn store(&self, vault: &SecretsClient, text: String) -> Result<(), ConfigError> {
+        match &self.location {
+            SecretLocation::Inline(_) => Err(invalid_variable(
+                self.name,
+                "holds the secret, which no call can replace",
+            )),
+            SecretLocation::SecretsManager(id) => vault.store_text(self.name, id, text).await,
+        }
+    }
+
     /// Returns the text of the secret. It fetches the text if it is in Secrets Manager.
     pub(super) async fn fetch(&self, vault: &SecretsClient) -> Result<SecretText, ConfigError> {
         let text = match &self.location {
@@ -90,6 +114,7 @@ impl Secret {
 }
 
 /// A client of AWS Secrets Manager.
+#[derive(Debug, Clone)]
 pub(super) struct SecretsClient(Client);
 
 impl SecretsClient {
@@ -107,6 +132,20 @@ impl SecretsClient {
             .timeout_config(timeouts)
             .retry_config(retries);
         Self(Client::from_conf(config.build()))
+    }
+
+    async fn store_text(&self, name: &'static str, id: &str, text: String) -> Result<(), ConfigError> {
+        let stored = self
+            .0
+            .put_secret_value()
+            .secret_id(id)
+            .secret_string(text)
+            .send()
+            .await;
+        stored.map(drop).map_err(|error| {
+            let reason = vestibule_aws::failure_reason(&error);
+            invalid_variable(name, format!("cannot be written: {reason}"))
+        })
     }
 
     async fn fetch_text(&self, name: &'static str, id: &str) -> Result<String, ConfigError> {

@@ -203,7 +203,7 @@ async fn generated_text_always_derives_the_same_key() {
         ("VESTIBULE_SIGNING_KEY", GENERATED_TEXT),
     ])
     .await;
-    let jwks = serde_json::to_value(keys.expect("valid").signer.jwks()).expect("JSON");
+    let jwks = serde_json::to_value(keys.expect("valid").passes.jwks()).expect("JSON");
     let key = &jwks["keys"][0];
     assert_eq!(
         (key["x"].as_str(), key["y"].as_str()),

@@ -45,6 +45,7 @@ impl Calls {
             backup: Arc::new(backup),
             root_key: root_key(),
             policy: SettingsPolicy::default(),
+            signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         };
         let queue = format!("bench:{}", Uuid::new_v4());
         let settings = json!({ "capacity": 1_000, "batch": 1_000 });

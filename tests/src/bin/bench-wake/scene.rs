@@ -15,6 +15,7 @@ use uuid::Uuid;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, Keys},
+    pass::PassKeys,
     router,
 };
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
@@ -84,12 +85,12 @@ impl Scene {
             ..local_config()
         };
         let root = RootKey::new(ROOT_KEY.to_vec()).map_err(|_| "long enough")?;
-        let signer = signer();
+        let passes = PassKeys::fixed(signer(), 300);
         let (stop, stopped) = watch::channel(false);
         let api = ApiState::new(
             Arc::new(line.clone()),
             backup,
-            Keys { root, signer },
+            Keys { root, passes },
             config,
             stopped,
         );

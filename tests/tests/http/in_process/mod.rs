@@ -17,6 +17,7 @@ mod passes_without_line;
 mod rest_events;
 mod retry_times;
 mod rewritten_requests;
+mod rotation;
 mod sample_events;
 mod service_callers;
 mod standstill;
@@ -65,6 +66,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         rest_events::trials(),
         retry_times::trials(),
         rewritten_requests::trials(),
+        rotation::trials(),
         sample_events::trials(),
         service_callers::trials(),
         trusted_identity::trials(),

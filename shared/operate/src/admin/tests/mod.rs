@@ -6,6 +6,7 @@ mod entries;
 mod events;
 mod load;
 mod queues;
+mod rotate;
 mod stored;
 
 use std::sync::Arc;
@@ -14,12 +15,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue, StoredSettings};
 use vestibule_backup_file::FileBackup;
-use vestibule_domain::id::{EntryId, IdKey, QueueId, RootKey, Visitor};
+use vestibule_domain::{
+    id::{EntryId, IdKey, QueueId, RootKey, Visitor},
+    key_ring::KeyRing,
+};
 use vestibule_engine::{sync::SettingsPolicy, write_through::write_through};
+use vestibule_faults::MemoryKeyStore;
 use vestibule_line::{EnterOutcome, Line};
 use vestibule_line_memory::MemoryLine;
 
-use super::Admin;
+use super::{Admin, SigningKeys};
 
 /// The fixture: the admin function with the line and the backup behind it.
 struct AdminFixture {
@@ -36,6 +41,10 @@ impl AdminFixture {
             backup: Arc::new(backup),
             root_key: RootKey::new(vec![1; 32]).expect("long enough"),
             policy: SettingsPolicy::default(),
+            signing_keys: SigningKeys {
+                store: Arc::new(MemoryKeyStore::new(KeyRing::single("one"))),
+                cache_seconds: 300,
+            },
         };
         Self { admin, dir }
     }

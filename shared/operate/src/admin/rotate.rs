@@ -1,0 +1,97 @@
+//! The command `rotate`: replaces the key that signs passes, without refusing a pass.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::{Value, json};
+use tracing::info;
+use vestibule_domain::{
+    id::QueueId,
+    key_ring::{KeyRing, RingKey, RotationTimes},
+};
+use vestibule_engine::key_store::KeyStore;
+
+use super::{Admin, Problem, stats::CONCURRENT_READS_MAX};
+
+/// How long passes of a queue are accepted if its stored settings cannot be read, in seconds: the longest
+/// session and outage grace that settings can contain.
+const PASS_SECONDS_UNKNOWN: u32 = 7 * 86_400 + 3_600;
+
+/// Where the signing keys are, for the command `rotate`.
+#[derive(Debug, Clone)]
+pub struct SigningKeys {
+    /// The store of the key ring.
+    pub store: Arc<dyn KeyStore>,
+    /// How old the keys in a process or a cache may be, in seconds.
+    pub cache_seconds: u32,
+}
+
+impl Admin {
+    /// Adds a new signing key to the ring. It signs as soon as no process and no cache is without it. The old
+    /// key verifies passes until the last one that it signed has ended.
+    pub(super) async fn rotate(&self) -> Result<Value, Problem> {
+        let SigningKeys { store, cache_seconds } = &self.signing_keys;
+        let times = RotationTimes {
+            key_cache_seconds: *cache_seconds,
+            pass_seconds_max: self.longest_pass_seconds().await?,
+        };
+        let before = store.read().await?;
+        let now_ms = vestibule_clock::now_ms();
+        let rotated = before.rotate(new_key_text(), now_ms, times)?;
+        store.write(&rotated).await?;
+        // Of two rotations at the same time, the later one wins. A store may still show the ring of before.
+        let stored = store.read().await?;
+        if stored != rotated && stored != before {
+            return Err(Problem::rotated_by_another_command());
+        }
+        info!(
+            event = "keys.rotated",
+            "added a signing key, which signs when every cache has it"
+        );
+        Ok(ring_to_json(&rotated, now_ms, *cache_seconds))
+    }
+
+    /// The longest time for which a pass of any queue is accepted after it was issued, in seconds. A pass names a
+    /// visitor until the visit ends, so a session counts with all its extensions.
+    async fn longest_pass_seconds(&self) -> Result<u32, Problem> {
+        let queues = self.backup.list_queues().await?;
+        stream::iter(queues)
+            .map(|queue| async move { self.pass_seconds(&queue).await })
+            .buffer_unordered(CONCURRENT_READS_MAX)
+            .try_fold(0, async |longest, seconds| Ok(seconds.max(longest)))
+            .await
+    }
+
+    async fn pass_seconds(&self, queue: &QueueId) -> Result<u32, Problem> {
+        let Some(stored) = self.backup.read_queue(queue).await? else {
+            return Ok(0);
+        };
+        let settings = stored.settings.parse();
+        Ok(settings.map_or(PASS_SECONDS_UNKNOWN, |settings| {
+            settings.session_max_seconds + settings.outage_grace_seconds
+        }))
+    }
+}
+
+/// A random text of 64 hex digits, from which every process derives the same key. `random` uses a
+/// cryptographic generator that the operating system seeds.
+fn new_key_text() -> String {
+    let [first, second] = [rand::random::<u128>(), rand::random::<u128>()];
+    format!("{first:032x}{second:032x}")
+}
+
+fn ring_to_json(ring: &KeyRing, published_at_ms: u64, cache_seconds: u32) -> Value {
+    let signs_from_ms = ring.keys().last().map(|key| key.signs_from_ms);
+    let retires_at_ms = ring
+        .keys()
+        .iter()
+        .filter_map(|key: &RingKey| key.retires_at_ms)
+        .max();
+    json!({
+        "published_at_ms": published_at_ms,
+        "signs_from_ms": signs_from_ms,
+        "old_key_retires_at_ms": retires_at_ms,
+        "key_cache_seconds": cache_seconds,
+        "keys": ring.keys().len(),
+    })
+}
