@@ -23,9 +23,10 @@ test: ## Run the tests but the long ones, against servers that this command inst
 	infra/test.sh
 	infra/test-stack.sh
 
-test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients
+test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a shop's long session
 	infra/test.sh --profile long
 	infra/client.sh crowd
+	infra/browser.sh long
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
 	infra/test-stack.sh $(ARGS)

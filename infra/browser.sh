@@ -3,8 +3,9 @@
 # Runs the tests of the waiting page and the client library in Chromium, against the local runner behind nginx. Installs
 # what is missing. Arguments go to Playwright:
 #
-#   infra/browser.sh                  all of them
-#   infra/browser.sh -g 'two tabs'    the tests whose names match
+#   infra/browser.sh                  all but the long ones
+#   infra/browser.sh -g 'two tabs'    those whose names match
+#   infra/browser.sh long             only the long ones, whose names contain @long
 #
 # VESTIBULE_LOCAL_BIN names a runner that is built. Without it, this script builds one.
 set -euo pipefail
@@ -19,10 +20,17 @@ VESTIBULE_CHROMIUM=${VESTIBULE_CHROMIUM:-$(need_chromium)}
 VESTIBULE_NGINX=${VESTIBULE_NGINX:-$(need_nginx)}
 export VESTIBULE_CHROMIUM VESTIBULE_NGINX
 install_packages "$folder"
-install_packages examples/node
+install_shops
 if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then
   cargo build --locked --package vestibule-local
   export VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local
+fi
+
+if [[ ${1:-} == long ]]; then
+  shift
+  set -- --grep @long "$@"
+else
+  set -- --grep-invert @long "$@"
 fi
 
 cd "$folder"

@@ -22,6 +22,7 @@ export VESTIBULE_CHROMIUM
 VESTIBULE_NGINX=$(need_nginx)
 export VESTIBULE_NGINX
 install_packages tests/browser
+install_shops
 
 # The tests of the client library and the documentation tests run first. They need no server, and the summary of the
 # suites is then the end of the output.

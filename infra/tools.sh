@@ -9,6 +9,7 @@
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
 #   need_node        prints the path of a Node.js that can run the tests of the client library
 #   install_packages FOLDER  the npm packages of the lock file in FOLDER
+#   install_shops    the packages of the shops in examples/
 #   need_python      prints the path of a Python that can create virtual environments
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
@@ -282,6 +283,15 @@ install_packages() { # FOLDER
   (cd "$1" && with_retries "$node" "$npm" ci --ignore-scripts --no-audit --no-fund >&2) ||
     fail "npm could not install the packages of $1. See its message above."
   cp "$1/package-lock.json" "$installed"
+}
+
+# Installs what the example shops need. Sets VESTIBULE_SHOP_PYTHON to the Python that runs the one with FastAPI.
+install_shops() {
+  local packages
+  install_packages examples/express
+  read -r -d '' -a packages <examples/fastapi/requirements.txt || true
+  need_environment fastapi "${packages[@]}" || fail "pip could not install the packages of examples/fastapi. See its message above."
+  export VESTIBULE_SHOP_PYTHON=$tools_dir/fastapi/bin/python
 }
 
 # Accepts the pinned version only, because lints change between versions and deny.toml is written for this one.

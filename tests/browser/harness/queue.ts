@@ -47,7 +47,12 @@ export class TestQueue {
 
   /** Completes the visitor who is active from the beginning. */
   async completeActive(): Promise<void> {
-    await this.#callAsService(this.#active!.token, "complete", {});
+    await this.complete(this.#active!.token);
+  }
+
+  /** Completes a visit as the protected service. */
+  async complete(token: string): Promise<void> {
+    await this.#callAsService(token, "complete", {});
   }
 
   /** Runs a command of an operator. */
