@@ -61,7 +61,7 @@ function requireSession(request, response, next) {
 async function order(request, response) {
   const { shopSession: session } = request;
   const { status, code } = await callQueue(`/entries/${session.token}/validate`, { pass: session.pass });
-  if (code === "invalid-pass" || [404, 409, 410].includes(status)) {
+  if (["invalid-pass", "unknown-entry"].includes(code) || [409, 410].includes(status)) {
     session.end ??= code;
   } else if (!session.end) {
     if (status !== 200) return response.status(503).send("Please try again in a moment.");

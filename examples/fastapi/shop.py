@@ -116,7 +116,7 @@ def show_checkout() -> HTMLResponse:
 @app.post("/checkout")
 def order(request: Request, session: Annotated[Session, Depends(find_session)], tasks: BackgroundTasks):
     answer = call_queue(f"/entries/{session.claims['sub']}/validate", {"pass": session.shown_pass})
-    if answer.status_code in (404, 409, 410) or "invalid-pass" in answer.text:
+    if answer.status_code in (409, 410) or re.search("invalid-pass|unknown-entry", answer.text):
         session.end = session.end or "over"
     elif not session.end:
         answer.raise_for_status()
