@@ -70,4 +70,4 @@ bench-cold: ## Measure the cold start and the size of the functions
 clean: ## Remove the build output, the tools in .tools and the local data in .vestibule
 	cargo clean
 	rm -rf .tools .vestibule .aws-sam web/client/node_modules web/client/build web/client/dist/types
-	rm -rf tests/browser/node_modules tests/browser/test-results
+	rm -rf tests/browser/node_modules tests/browser/test-results examples/express/node_modules

@@ -2,7 +2,7 @@
 
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 
-const DOCUMENTS = ["../../docs/client.md", "README.md"];
+const DOCUMENTS = ["../../docs/client.md", "../../docs/integrating.md", "README.md"];
 const folder = new URL("build/samples/", import.meta.url);
 
 await rm(folder, { recursive: true, force: true });
