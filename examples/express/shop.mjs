@@ -11,7 +11,7 @@ const { PORT = "3000", SIGN_FOR_AWS } = process.env;
 const CHECKOUT_PAGE = '<title>Checkout</title><form method="post"><button>Order</button></form>';
 const REPORT_MS = 5_000;
 
-const { signHeaders } = SIGN_FOR_AWS ? await import("./sign_for_aws.mjs") : {};
+const { signHeaders = (_, headers) => headers } = SIGN_FOR_AWS ? await import("./sign_for_aws.mjs") : {};
 const keys = createRemoteJWKSet(new URL(`${API}/.well-known/jwks.json`));
 // By the visit: one visit has one session. Several processes of a shop must share them.
 const sessions = new Map();
@@ -22,8 +22,7 @@ let requests = 0;
 async function callQueue(path, content) {
   const address = `${API}/queues/${QUEUE}${path}`;
   const body = JSON.stringify(content);
-  let headers = { "Content-Type": "application/json" };
-  if (signHeaders) headers = await signHeaders(address, headers, body);
+  const headers = await signHeaders(address, { "Content-Type": "application/json" }, body);
   const answer = await fetch(address, { method: "POST", headers, body, signal: AbortSignal.timeout(REPORT_MS) });
   const { code } = answer.ok ? {} : await answer.json().catch(() => ({}));
   if (!answer.ok) console.warn(`the queue answered ${answer.status} ${code}`);
@@ -78,7 +77,8 @@ async function order(request, response) {
 async function exchangeReports() {
   const tps = Math.round((requests * 1_000) / REPORT_MS);
   requests = 0;
-  minEpoch = (await (await fetch(`${API}/queues/${QUEUE}`)).json()).min_epoch ?? minEpoch;
+  const answer = await fetch(`${API}/queues/${QUEUE}`, { signal: AbortSignal.timeout(REPORT_MS) });
+  minEpoch = (await answer.json()).min_epoch ?? minEpoch;
   await callQueue("/load", { tps, healthy: true });
   // For an hour after the pass has ended, because the queue may still accept the order.
   sessions.forEach(({ endsAtMs }, visit) => Date.now() > endsAtMs + 3_600_000 && sessions.delete(visit));
