@@ -36,7 +36,7 @@ const RENEWAL_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Cluster {
     address: Address,
     login: Option<IamLogin>,
-    timeouts: Timeouts,
+    timeouts: &'static Timeouts,
     /// The current client. `None` until a node answers for the first time.
     current: RwLock<Option<ClusterConnection>>,
     /// Locked while a task makes the first client, so that only one task does (single-flight).
@@ -51,7 +51,7 @@ impl Cluster {
     pub(super) fn new(
         address: Address,
         login: Option<IamLogin>,
-        timeouts: Timeouts,
+        timeouts: &'static Timeouts,
     ) -> Result<Self, LineError> {
         let cluster = Self {
             address,

@@ -30,7 +30,7 @@ use super::{
 pub(crate) struct Connection {
     topology: Topology,
     login: Option<IamLogin>,
-    timeouts: Timeouts,
+    timeouts: &'static Timeouts,
     opened_at: Instant,
     last_used_ms: Arc<AtomicU64>,
     /// Whether the last call failed. The link may then be dead, or the server may be back and need a new
@@ -49,7 +49,11 @@ impl Connection {
     /// Prepares a connection to `url` (see [`Address::parse`]), which opens with the first call. It
     /// logs in with the tokens of `login`, or, without one, with the user and password of the
     /// address.
-    pub(crate) fn new(url: &str, login: Option<IamLogin>, timeouts: Timeouts) -> Result<Self, LineError> {
+    pub(crate) fn new(
+        url: &str,
+        login: Option<IamLogin>,
+        timeouts: &'static Timeouts,
+    ) -> Result<Self, LineError> {
         // Two crates of the dependency tree bring a crypto provider each, so rustls needs an
         // explicit choice. A second call has no effect.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -76,7 +80,7 @@ impl Connection {
     pub(crate) async fn open(
         url: &str,
         login: Option<IamLogin>,
-        timeouts: Timeouts,
+        timeouts: &'static Timeouts,
     ) -> Result<Self, LineError> {
         let connection = Self::new(url, login, timeouts)?;
         match &connection.topology {

@@ -76,7 +76,11 @@ struct ServerLink {
 
 impl Server {
     /// Prepares a link, which opens with the first call.
-    pub(super) fn new(address: &Address, login: Option<&IamLogin>, timeouts: Timeouts) -> RedisResult<Self> {
+    pub(super) fn new(
+        address: &Address,
+        login: Option<&IamLogin>,
+        timeouts: &'static Timeouts,
+    ) -> RedisResult<Self> {
         let client = address.server_client()?;
         let config = build_manager_config(login, timeouts);
         let manager = ConnectionManager::new_lazy_with_config(client.clone(), config.clone())?;
@@ -284,7 +288,7 @@ fn still_demoted() -> LineError {
     LineError::Unavailable(reason.to_owned())
 }
 
-fn build_manager_config(login: Option<&IamLogin>, timeouts: Timeouts) -> ConnectionManagerConfig {
+fn build_manager_config(login: Option<&IamLogin>, timeouts: &'static Timeouts) -> ConnectionManagerConfig {
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(timeouts.connect))
         .set_response_timeout(Some(timeouts.response))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// How long a process waits for Redis.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Timeouts {
     pub(super) connect: Duration,
     pub(super) response: Duration,
@@ -15,14 +15,14 @@ pub(crate) struct Timeouts {
 impl Timeouts {
     /// A visitor's request waits for at most two calls and one read of the backup, and must end within
     /// 2 s.
-    pub(crate) const PRODUCTION: Self = Self {
+    pub(crate) const PRODUCTION: &'static Self = &Self {
         connect: Duration::from_secs(1),
         response: Duration::from_millis(500),
         call: Duration::from_millis(600),
     };
     /// For tests of the rules of the line, on a machine that is busy with other tests.
     #[cfg(feature = "given-time")]
-    pub(crate) const PATIENT: Self = Self {
+    pub(crate) const PATIENT: &'static Self = &Self {
         connect: Duration::from_secs(20),
         response: Duration::from_secs(20),
         call: Duration::from_secs(25),
