@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
 use vestibule_domain::{id::EntryId, score::Visit};
-use vestibule_engine::missing_entry::MissingEntryOutcome;
+use vestibule_engine::{missing_entry::MissingEntryOutcome, reconcile_entry::ReconciledEntry};
 use vestibule_line::{EntryLookup, LeaveOutcome, LeaveReason};
 
 use super::{
@@ -88,10 +88,20 @@ impl ApiState {
             return Ok(false);
         }
         let partition = snapshot.partition();
-        let context = self.entry_context(&partition);
-        let record = context.read_record(id).await;
-        match context.reconcile_status(id, status, record).await {
-            Ok(_) => Ok(true),
+        let record = match self.backup.read_entry(&partition, id).await {
+            Ok(record) => record,
+            Err(error) => return Err(Problem::backup_unavailable(&error)),
+        };
+        match self
+            .entry_context(&partition)
+            .reconcile_status(id, status, record)
+            .await
+        {
+            // If line and backup agree on an earlier visit, the named one never began.
+            Ok(ReconciledEntry::Live { status, .. }) => {
+                Ok(named.is_some_and(|named| named <= status.visit()))
+            }
+            Ok(ReconciledEntry::Missing(_)) => Ok(true),
             Err(error) => Err(self.missing_entry_error_problem(snapshot, error).await),
         }
     }

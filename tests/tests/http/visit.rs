@@ -5,6 +5,7 @@ use vestibule_tests::api::{ApiRequest, Backend, Guest, Queue};
 
 crate::cases![
     a_request_that_names_an_earlier_visit_changes_nothing,
+    naming_a_visit_that_never_began_changes_nothing,
     an_invalid_visit_number_is_refused
 ];
 
@@ -56,6 +57,23 @@ async fn a_request_that_names_an_earlier_visit_changes_nothing(backend: &Backend
     let completed = queue.call_as_service("complete", &current, &complete).await;
     completed.expect_status(204);
     queue.get_status(&current).await.expect_problem(410, "completed");
+}
+
+async fn naming_a_visit_that_never_began_changes_nothing(backend: &Backend) {
+    let queue = backend.create_queue(json!({})).await;
+    let (guest, _) = queue.enter_and_expect_created().await;
+    let later_visit = guest.visit + 1;
+
+    let path = queue.entry_path(&guest, &format!("?visit={later_visit}"));
+    let leave = ApiRequest::delete(path).visitor(&guest.id);
+    backend.send(leave).await.expect_status(204);
+    let complete = json!({ "visit": later_visit });
+    let ignored = queue.call_as_service("complete", &guest, &complete).await;
+    ignored.expect_status(204);
+
+    let status = queue.get_status(&guest).await;
+    assert_eq!(status.expect_status(200).text("state"), "active");
+    assert_eq!(status.number("visit"), guest.visit);
 }
 
 async fn an_invalid_visit_number_is_refused(backend: &Backend) {
