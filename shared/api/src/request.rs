@@ -182,9 +182,9 @@ impl Fields {
         }
     }
 
-    /// Takes a field. A `null` counts as a field that was left out.
+    /// Takes a field. A `null` is a value of the wrong type, as for the gateway.
     fn take(&mut self, name: &str) -> Option<Value> {
-        self.0.remove(name).filter(|value| !value.is_null())
+        self.0.remove(name)
     }
 
     pub(super) fn take_string(&mut self, name: &str) -> Result<Option<String>, Problem> {

@@ -8,6 +8,7 @@ crate::cases![
     a_body_over_8_kib_is_refused,
     a_content_type_other_than_json_is_refused,
     an_unknown_field_is_refused_by_name,
+    a_field_that_is_null_is_refused_by_name,
 ];
 
 async fn a_body_that_is_no_json_object_is_refused(backend: &Backend) {
@@ -83,4 +84,21 @@ async fn an_unknown_field_is_refused_by_name(backend: &Backend) {
     let claim = ApiRequest::post(queue.entry_path(&guest, "/claim")).visitor(&guest.id);
     let claim = claim.json(&json!({ "visitor": guest.id }));
     backend.send(claim).await.expect_invalid_field("visitor");
+}
+
+/// The document of the API has no field that may be null, and the gateway refuses one.
+async fn a_field_that_is_null_is_refused_by_name(backend: &Backend) {
+    let queue = backend.create_queue(json!({})).await;
+    let (guest, _) = queue.enter_and_expect_created().await;
+    for field in ["visit", "visitor", "pass"] {
+        let body = json!({ field: null });
+        let completed = queue.call_as_service("complete", &guest, &body).await;
+        completed.expect_invalid_field(field);
+    }
+    for field in ["visit", "seconds"] {
+        let extended = queue.extend(&guest, &json!({ field: null })).await;
+        extended.expect_invalid_field(field);
+    }
+    let status = queue.get_status(&guest).await;
+    assert_eq!(status.expect_status(200).text("state"), "active");
 }
