@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-crowd bench-cold clean
+.PHONY: help run check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-crowd bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -10,23 +10,27 @@ help: ## Print this list
 run: ## Run all of Vestibule in one process on localhost (reads PORT=8080; ARGS="--help" lists the options)
 	cargo run --profile local --package vestibule-local -- $(ARGS)
 
-check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template and the scripts
+check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template, the API's document and the scripts
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features vestibule-tests/stack --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	infra/client.sh check
 	@source infra/tools.sh && check_dependencies
 	@source infra/tools.sh && check_template
+	infra/openapi.sh check
 	@source infra/tools.sh && check_scripts $(SCRIPTS)
 
 test: ## Run the tests but the long ones, against servers that this command installs and starts
 	infra/test.sh
 	infra/test-stack.sh
 
-test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a shop's long session
+test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a shop's long session, generated clients and requests
 	infra/test.sh --profile long
 	infra/client.sh crowd
 	infra/browser.sh long
+	infra/openapi.sh page
+	infra/openapi.sh clients
+	infra/openapi.sh fuzz
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
 	infra/test-stack.sh $(ARGS)
@@ -34,8 +38,11 @@ test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors thro
 watch: ## Serve the functions with cargo lambda watch, which rebuilds them on change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
 	infra/watch.sh
 
-build: ## Build every function for AWS and print the sizes (ARCHITECTURE=x86_64 for the other processor)
+build: reference ## Build every function for AWS and print the sizes (ARCHITECTURE=x86_64 for the other processor), and the reference
 	infra/build.sh
+
+reference: ## Build the reference page of the API and its openapi.json, in target/api
+	infra/openapi.sh build
 
 sam-local: ## Serve the functions in containers with `sam local` (PORT=3000, REDIS_URL, AWS_ENDPOINT_URL, ARGS)
 	infra/sam-local.sh $(ARGS)
@@ -71,3 +78,4 @@ clean: ## Remove the build output, the tools in .tools and the local data in .ve
 	cargo clean
 	rm -rf .tools .vestibule .aws-sam web/client/node_modules web/client/build web/client/dist/types
 	rm -rf tests/browser/node_modules tests/browser/test-results examples/express/node_modules
+	rm -rf infra/reference/node_modules tests/api/node_modules tests/api/build

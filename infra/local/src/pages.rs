@@ -1,4 +1,4 @@
-//! The waiting page and its files, which are compiled into the program.
+//! The waiting page, its files and the API's document, which are compiled into the program.
 
 use axum::{
     Router,
@@ -24,7 +24,10 @@ const SCRIPTS: [(&str, &str); 3] = [
     ("/element.js", include_str!("../../../web/client/dist/element.js")),
 ];
 
-/// The routes of the page and its files.
+/// The API's document, for tools that generate clients.
+const API_DOCUMENT: &str = include_str!("../../../docs/openapi.json");
+
+/// The routes of the page and its files, and of the API's document.
 pub(crate) fn routes() -> Router {
     let page = |kind: &'static str, text: &'static str| get(move || async move { asset(kind, text) });
     let router = Router::new()
@@ -38,7 +41,8 @@ pub(crate) fn routes() -> Router {
         .route(
             "/style.css",
             page("text/css; charset=utf-8", include_str!("../../../web/style.css")),
-        );
+        )
+        .route("/openapi.json", page("application/json", API_DOCUMENT));
     SCRIPTS.into_iter().fold(router, |router, (path, text)| {
         router.route(path, page("text/javascript; charset=utf-8", text))
     })

@@ -141,6 +141,11 @@ async fn waiting_page_and_its_files_are_served() {
         );
         assert!(!text.contains("innerHTML"), "{name} must not set innerHTML");
     }
+    let (found, text) = get("/openapi.json").await;
+    assert!(
+        found == "application/json" && text == read_text("docs/openapi.json"),
+        "{found}"
+    );
     assert!(page.contains("src=\"page.js\"") && page.contains("href=\"style.css\""));
     assert!(
         !page.contains("<style") && !page.contains(" onclick"),

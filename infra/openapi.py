@@ -1,0 +1,136 @@
+"""Renders and checks the API's document.
+
+    openapi.py render infra/openapi.yaml infra/openapi-plain.yaml                     prints the plain document
+    openapi.py check infra/openapi.yaml infra/openapi-plain.yaml docs/openapi.json
+
+infra/openapi.yaml is what is deployed, and CloudFormation resolves its intrinsics. `check` validates it twice, once with
+every condition true, once with every condition false. The plain document is the same API for other tools, without
+intrinsics and without what only API Gateway reads. `check` validates it, and compares the committed file with it.
+"""
+
+import json
+import sys
+
+import yaml
+from openapi_spec_validator import OpenAPIV30SpecValidator
+from referencing.exceptions import Unresolvable
+
+NO_VALUE = {"Ref": "AWS::NoValue"}
+
+# Browsers send preflights by themselves, so no client and no reader of the reference has use for these operations.
+METHODS_OF_BROWSERS = {"options"}
+
+# What a guarded operation may ask for. A deployment chooses one of these, and the runner asks for nothing.
+CREDENTIALS = [{}, {"authorization": []}, {"api_key": []}]
+
+
+def resolve(node, condition):
+    """Returns the node with every intrinsic resolved. All conditions have the value `condition`."""
+    if isinstance(node, list):
+        return [resolve(item, condition) for item in node if choose(item, condition) != NO_VALUE]
+    if not isinstance(node, dict):
+        return node
+    node = choose(node, condition)
+    if not isinstance(node, dict):
+        return node
+    if set(node) == {"Fn::Sub"}:
+        return node["Fn::Sub"]
+    if set(node) == {"Ref"}:
+        return node["Ref"]
+    return {name: resolve(value, condition) for name, value in node.items() if choose(value, condition) != NO_VALUE}
+
+
+def choose(node, condition):
+    """Returns the branch of Fn::If that `condition` selects; any other node unchanged."""
+    while isinstance(node, dict) and set(node) == {"Fn::If"}:
+        _, if_true, if_false = node["Fn::If"]
+        node = if_true if condition else if_false
+    return node
+
+
+def render(deployed, additions):
+    """Returns the plain document."""
+    # With every condition false, each operation that a deployment can guard has a guard.
+    document = remove_extensions(resolve(deployed, False))
+    del document["components"]["securitySchemes"]
+    for path in document["paths"].values():
+        for method in METHODS_OF_BROWSERS & set(path):
+            del path[method]
+        for operation in path.values():
+            if isinstance(operation, dict):
+                operation["security"] = CREDENTIALS if operation["security"] else []
+    # The servers come before the paths, where readers look for them.
+    document = merge({name: document.pop(name) for name in ("openapi", "info")} | {"servers": []} | document, additions)
+    remove_unused(document)
+    return document
+
+
+def remove_extensions(node):
+    """Returns the node without the extensions of API Gateway."""
+    if isinstance(node, list):
+        return [remove_extensions(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {name: remove_extensions(value) for name, value in node.items() if not str(name).startswith("x-amazon-")}
+
+
+def merge(base, additions):
+    """Returns `base` with the fields of `additions`, which win."""
+    if not (isinstance(base, dict) and isinstance(additions, dict)):
+        return additions
+    merged = {name: merge(value, additions[name]) if name in additions else value for name, value in base.items()}
+    return merged | {name: value for name, value in additions.items() if name not in base}
+
+
+def remove_unused(document):
+    """Removes the responses that no operation has any more."""
+    text = json.dumps(document["paths"])
+    responses = document["components"]["responses"]
+    for name in [name for name in responses if f'"#/components/responses/{name}"' not in text]:
+        del responses[name]
+
+
+def to_text(document):
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def validate(name, document):
+    """Returns what is wrong with the document."""
+    try:
+        for error in OpenAPIV30SpecValidator(document).iter_errors():
+            place = "/".join(str(part) for part in error.absolute_path)
+            return f"{name}: at {place}: {error.message}"
+    except Unresolvable as error:
+        return f"{name}: the reference {error.ref} does not exist"
+    return None
+
+
+def check(deployed_path, deployed, plain, committed_path):
+    """Returns what is wrong with the deployed document or the committed one."""
+    with open(committed_path, encoding="utf-8") as file:
+        committed = file.read()
+    return (
+        validate(deployed_path, resolve(deployed, True))
+        or validate(deployed_path, resolve(deployed, False))
+        or validate(committed_path, plain)
+        or (committed != to_text(plain) and f"{committed_path} is out of date: run infra/openapi.sh render")
+        or None
+    )
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return yaml.safe_load(file)
+
+
+def main(command, deployed_path, additions_path, *committed_path):
+    deployed = load(deployed_path)
+    plain = render(deployed, load(additions_path))
+    if command == "render":
+        print(to_text(plain), end="")
+        return None
+    return check(deployed_path, deployed, plain, *committed_path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

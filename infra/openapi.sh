@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+#
+# The API's document for other tools than API Gateway. Installs what is missing.
+#
+#   infra/openapi.sh render    writes docs/openapi.json, which is committed, from infra/openapi.yaml
+#   infra/openapi.sh check     whether both are valid, and docs/openapi.json is up to date
+#   infra/openapi.sh build     puts openapi.json and the reference page, index.html, into target/api
+#   infra/openapi.sh page      whether a browser shows the reference page
+#   infra/openapi.sh clients   generates clients in Python and TypeScript, and sends visitors through the runner by them
+#   infra/openapi.sh fuzz      sends generated requests to the runner with Schemathesis. Arguments go to Schemathesis
+#
+# VESTIBULE_LOCAL_BIN names a runner that is built. Without it, this script builds one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+VALIDATOR_PACKAGE="openapi-spec-validator==0.9.0"
+SCHEMATHESIS_PACKAGE="schemathesis==4.32.5"
+PYTHON_CLIENT_PACKAGE="openapi-python-client==0.29.1"
+
+document=docs/openapi.json
+sources=(infra/openapi.yaml infra/openapi-plain.yaml)
+output=${CARGO_TARGET_DIR:-$root/target}/api
+
+use_document_tools() { # COMMAND ARGUMENT...
+  need_environment openapi "$VALIDATOR_PACKAGE" || fail "pip could not install $VALIDATOR_PACKAGE. See its message above."
+  "$tools_dir/openapi/bin/python" infra/openapi.py "$@"
+}
+
+# Installs the tools that generate clients and requests. Their programs call one another by name.
+need_generators() {
+  need_environment api "$SCHEMATHESIS_PACKAGE" "$PYTHON_CLIENT_PACKAGE" ||
+    fail "pip could not install $SCHEMATHESIS_PACKAGE and $PYTHON_CLIENT_PACKAGE. See its message above."
+  PATH=$tools_dir/api/bin:$PATH
+}
+
+render() {
+  use_document_tools render "${sources[@]}" >"$document.new"
+  mv "$document.new" "$document"
+}
+
+build() {
+  local node
+  node=$(need_node)
+  install_packages infra/reference
+  mkdir -p "$output"
+  use_document_tools render "${sources[@]}" >"$output/openapi.json"
+  "$node" infra/reference/render.mjs "$output/openapi.json" >"$output/index.html"
+  say "$output has openapi.json and the reference page, index.html"
+}
+
+# The width is that of a phone.
+page() {
+  local chromium
+  chromium=$(need_chromium)
+  build
+  "$chromium" --headless --no-sandbox --disable-gpu --window-size=390,844 --virtual-time-budget=30000 --dump-dom \
+    "file://$output/index.html" >"$output/rendered.html" 2>"$output/chromium.log" ||
+    fail "Chromium did not render $output/index.html. $output/chromium.log says why."
+  "$tools_dir/openapi/bin/python" tests/api/page.py "$output/openapi.json" "$output/index.html" "$output/rendered.html"
+  rm "$output/rendered.html" "$output/chromium.log"
+}
+
+# Starts a runner on a free port, and sets VESTIBULE_API to its address.
+start_runner() {
+  if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then
+    cargo build --locked --package vestibule-local
+    VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local
+  fi
+  folder=$(mktemp -d)
+  trap 'end_jobs 10; rm -rf "$folder"' EXIT
+  : >"$folder/address"
+  set -m
+  "$VESTIBULE_LOCAL_BIN" --dir "$folder" --port 0 --demo-visitors 0 --quiet >"$folder/address" &
+  set +m
+  until VESTIBULE_API=$(grep -o 'http://[0-9.:]*' "$folder/address"); do
+    [[ -n $(jobs -pr) ]] || fail "the runner ended. See its message above."
+    sleep 0.1
+  done
+  export VESTIBULE_API
+}
+
+create_queue() { # QUEUE SETTINGS
+  curl --silent --show-error --fail --output "$folder/created" "$VESTIBULE_API/_admin" \
+    --header "Content-Type: application/json" --data "{\"op\": \"create\", \"queue\": \"$1\", \"settings\": $2}" ||
+    fail "the runner did not create the queue $1."
+}
+
+clients() {
+  local node packages=tests/api/node_modules queue
+  node=$(need_node)
+  need_generators
+  install_packages tests/api
+  start_runner
+  for queue in python typescript; do create_queue "$queue" '{"capacity": 1, "batch": 1, "interval_seconds": 1}'; done
+
+  rm -rf tests/api/build
+  mkdir tests/api/build
+  openapi-python-client generate --path "$document" --output-path tests/api/build/python --fail-on-warning
+  PYTHONPATH=tests/api/build/python "$tools_dir/api/bin/python" tests/api/visit.py
+
+  "$node" "$packages/openapi-typescript/bin/cli.js" "$document" --output tests/api/build/api.d.ts
+  "$node" "$packages/typescript/bin/tsc" --project tests/api
+  "$node" tests/api/build/visit.js
+}
+
+# The queues are in tests/api/schemathesis.toml. They trust the visitor ids, because the document allows any text.
+fuzz() { # ARGUMENT...
+  local phases
+  need_generators
+  start_runner
+  create_queue open '{"capacity": 1000000, "trust_client_visitor_id": true}'
+  create_queue busy '{"capacity": 4, "batch": 2, "interval_seconds": 1, "session_seconds": 3, "trust_client_visitor_id": true}'
+  create_queue paused '{"paused": true, "trust_client_visitor_id": true}'
+  create_queue closed '{"entrance": "closed", "trust_client_visitor_id": true}'
+  # The second run does not know the entries of the first. The sequences would begin with those, whose state changes with
+  # time, and Hypothesis ends a phase in which a repeated sequence has another result.
+  for phases in examples,coverage,fuzzing stateful; do
+    HYPOTHESIS_STORAGE_DIRECTORY=$folder/hypothesis schemathesis --config-file tests/api/schemathesis.toml \
+      run "$document" --url "$VESTIBULE_API" --phases "$phases" "$@"
+  done
+}
+
+case ${1:-} in
+  render | build | page | clients) "$1" ;;
+  check) use_document_tools check "${sources[@]}" "$document" ;;
+  fuzz) "$@" ;;
+  *)
+    echo "usage: infra/openapi.sh render|check|build|page|clients|fuzz" >&2
+    exit 2
+    ;;
+esac
