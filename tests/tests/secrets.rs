@@ -5,7 +5,8 @@ use aws_config::SdkConfig;
 use aws_sdk_secretsmanager::{Client, primitives::Blob};
 use uuid::Uuid;
 use vestibule_api::config::Keys;
-use vestibule_runtime::config::{ConfigError, KeysConfig, RootKeyConfig};
+use vestibule_domain::key_ring::RotationTimes;
+use vestibule_runtime::config::{ConfigError, KeysConfig, RootKeyConfig, SigningKeysConfig};
 use vestibule_tests::servers::{closed_port_url, dynamodb_url};
 
 const ROOT: &str = "VESTIBULE_ROOT_KEY_SECRET";
@@ -107,6 +108,47 @@ async fn secret_can_be_named_by_name_instead_of_arn() {
         .fetch(&secrets.aws)
         .await
         .expect("fetched");
+}
+
+/// The function `admin` writes the key ring, and every function reads it.
+#[tokio::test]
+async fn a_rotated_secret_publishes_both_keys() {
+    let secrets = TestSecrets::new().await;
+    let root = secrets.create_secret(&secrets.generate().await).await;
+    let signing = secrets.create_secret(&secrets.generate().await).await;
+    let before = secrets
+        .fetch_keys(&root, &signing)
+        .await
+        .expect("starts")
+        .passes
+        .jwks();
+    let vars = |name: &str| match name {
+        SIGNING => Some(signing.clone()),
+        "VESTIBULE_SECRETS_ENDPOINT" => Some(secrets.url.clone()),
+        _ => None,
+    };
+    let store = SigningKeysConfig::read(&vars)
+        .expect("read")
+        .connect(&secrets.aws)
+        .store;
+    let times = RotationTimes {
+        key_cache_seconds: 300,
+        pass_seconds_max: 3_600,
+    };
+    let ring = store.read().await.expect("one key");
+    let rotated = ring
+        .rotate("7".repeat(64), vestibule_clock::now_ms(), times)
+        .expect("rotated");
+    store.write(&rotated).await.expect("written");
+    assert_eq!(store.read().await.expect("a ring"), rotated);
+    let after = secrets
+        .fetch_keys(&root, &signing)
+        .await
+        .expect("starts")
+        .passes
+        .jwks();
+    assert_eq!((before.keys.len(), after.keys.len()), (1, 2));
+    assert_eq!(after.keys[0], before.keys[0], "the old key is still published");
 }
 
 #[tokio::test]
