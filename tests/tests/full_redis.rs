@@ -8,9 +8,10 @@ use std::{
 };
 
 use tokio::time::sleep;
+use vestibule_domain::call_limit::CallLimit;
 use vestibule_line::{
-    ClaimOutcome, EntryLine, EvictionPolicy, JournalLine, LeaveOutcome, LeaveReason, LineError,
-    PromotionLine, QueueLine, RecoveryLine,
+    CallBudget, CallOutcome, ClaimOutcome, EntryLine, EvictionPolicy, JournalLine, LeaveOutcome, LeaveReason,
+    LineError, PromotionLine, QueueLine, RecoveryLine,
 };
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
@@ -140,6 +141,8 @@ async fn a_full_redis_refuses_new_entries_and_serves_the_others() {
     );
     let claimed = line.claim(&queue, visitor(3)).await.expect("a claim succeeds");
     assert!(matches!(claimed, ClaimOutcome::Active { .. }), "{claimed:?}");
+    let called = line.take_call(&queue, visitor(3), CallLimit::default()).await;
+    assert_eq!(called.expect("a visitor may call"), CallOutcome::Counted);
     line.append_to_journal(&queue, &end)
         .await
         .expect("an acknowledged change is kept");

@@ -15,9 +15,10 @@
 //!
 //! Most methods take the queue as their first argument and fail with [`LineError::QueueNotFound`]
 //! if the line does not have that queue. The methods of [`HoldBudget`] and [`QueueLine::ping`] take
-//! no queue.
+//! no queue, and [`CallBudget::take_call`] does not need it.
 
 mod answers;
+mod call_budget;
 mod entry_line;
 mod hold_budget;
 mod journal_limits;
@@ -31,6 +32,7 @@ mod tick_subscription;
 
 pub use self::{
     answers::*,
+    call_budget::CallBudget,
     entry_line::EntryLine,
     hold_budget::HoldBudget,
     journal_limits::JournalLimits,
@@ -53,6 +55,9 @@ pub const STATUS_CHUNK: usize = 500;
 
 /// A whole line: every capability. Code that wires a process holds a `dyn Line`; a use case asks
 /// for the capabilities that it needs, so that its signature shows what it may do.
-pub trait Line: EntryLine + PromotionLine + JournalLine + RecoveryLine + HoldBudget {}
+pub trait Line: EntryLine + PromotionLine + JournalLine + RecoveryLine + HoldBudget + CallBudget {}
 
-impl<T: EntryLine + PromotionLine + JournalLine + RecoveryLine + HoldBudget + ?Sized> Line for T {}
+impl<T: EntryLine + PromotionLine + JournalLine + RecoveryLine + HoldBudget + CallBudget + ?Sized> Line
+    for T
+{
+}

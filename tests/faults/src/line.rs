@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use vestibule_domain::{
+    call_limit::CallLimit,
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
@@ -12,12 +13,13 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckIn, CheckOrder, ClaimOutcome,
-    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
-    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
-    LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine,
-    QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
-    RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CallBudget, CallOutcome, CheckAssignment, CheckIn,
+    CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
+    EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome,
+    JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion,
+    PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome,
+    RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome,
+    Validation,
 };
 
 use crate::{Fault, Faults};
@@ -145,6 +147,10 @@ decorate! { EntryLine {
     fn leave(id: EntryId, visit: Option<Visit>, reason: LeaveReason) -> LeaveOutcome;
     fn validate(id: EntryId, validation: Validation) -> ValidateOutcome;
     fn extend(id: EntryId, extension: SessionExtension) -> ExtendOutcome;
+} }
+
+decorate! { CallBudget {
+    fn take_call(id: EntryId, limit: CallLimit) -> CallOutcome;
 } }
 
 decorate! { JournalLine {

@@ -4,6 +4,7 @@
 
 mod absences;
 mod adopt;
+mod calls;
 mod check;
 mod claim_and_leave;
 mod clock;
@@ -195,6 +196,13 @@ on_every_line! {
         one_poll_of_an_entry_is_held_at_a_time
         deployments_have_separate_limits
         a_clock_set_far_back_does_not_prolong_leases
+    }
+    calls {
+        a_burst_of_calls_is_counted_once_by_all_callers
+        calls_come_back_one_by_one
+        each_entry_of_each_queue_has_its_own_calls
+        a_clock_set_back_does_not_prolong_a_refusal
+        a_lowered_limit_applies_to_the_next_call
     }
     subscription {
         every_subscriber_of_a_queue_receives_its_ticks

@@ -5,6 +5,7 @@
 
 mod account;
 mod adopt;
+mod call_counts;
 mod change_kind;
 mod check;
 mod check_in;

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use vestibule_domain::{
+    call_limit::CallLimit,
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
@@ -10,12 +11,13 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckIn, CheckOrder, ClaimOutcome,
-    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
-    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
-    LeaveOutcome, LeaveReason, LineError, MinWatermark, Page, PromoteOrder, Promotion, PromotionLine,
-    QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
-    RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CallBudget, CallOutcome, CheckAssignment, CheckIn,
+    CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
+    EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome,
+    JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, MinWatermark, Page, PromoteOrder,
+    Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder,
+    ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
+    ValidateOutcome, Validation,
 };
 
 use super::{
@@ -276,5 +278,17 @@ impl HoldBudget for MemoryLine {
     async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
         self.holds.release_holds(deployment, ids);
         Ok(())
+    }
+}
+
+#[async_trait]
+impl CallBudget for MemoryLine {
+    async fn take_call(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        limit: CallLimit,
+    ) -> Result<CallOutcome, LineError> {
+        Ok(self.calls.take_call((self.clock)(), queue, id, limit))
     }
 }

@@ -9,13 +9,14 @@ use vestibule_clock::{Clock, system_clock};
 use vestibule_domain::{clock::LineTime, id::QueueId};
 use vestibule_line::{ConfigureOutcome, JournalLimits, LineError, Subscribers, Tick};
 
-use super::{held_poll_leases::HeldPollLeases, queue::Queue, queues::Queues};
+use super::{call_counts::CallCounts, held_poll_leases::HeldPollLeases, queue::Queue, queues::Queues};
 
 /// A line that holds all queues of one process in memory.
 #[derive(Clone)]
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
     pub(super) holds: HeldPollLeases,
+    pub(super) calls: CallCounts,
     pub(super) subscribers: Arc<Mutex<Subscribers<QueueId>>>,
     pub(super) clock: Clock,
     pub(super) journal_limits: JournalLimits,
@@ -35,6 +36,7 @@ impl MemoryLine {
         Self {
             queues: Arc::default(),
             holds: HeldPollLeases::default(),
+            calls: CallCounts::default(),
             subscribers: Arc::default(),
             clock,
             journal_limits: JournalLimits::default(),

@@ -6,7 +6,7 @@
 //! them together. A queue id cannot contain a brace, so no queue id leads into the slot of another
 //! queue.
 
-use vestibule_domain::id::QueueId;
+use vestibule_domain::id::{EntryId, QueueId};
 
 /// The keys of one queue.
 pub(super) struct Keys<'a> {
@@ -51,6 +51,12 @@ impl<'a> Keys<'a> {
     /// | `journaled`, `deferred` | its single changes in the journal, by `entry kind`: see `include/journal.lua` |
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
+    }
+
+    /// The key that counts the calls of one entry to protected APIs. It expires within the period of the
+    /// limit.
+    pub(super) fn calls_key(&self, id: EntryId) -> String {
+        format!("{}calls:{}", self.prefix, id.to_member())
     }
 
     /// The key of a sorted set or hash that a restore prepares. `restorer` is unique to the

@@ -46,6 +46,7 @@ mod server_time;
 mod stage;
 mod status;
 mod status_many;
+mod take_call;
 mod take_check;
 mod take_fallback_tick;
 mod take_report;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use vestibule_domain::{
+    call_limit::CallLimit,
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
@@ -13,20 +14,21 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CheckAssignment, CheckIn, CheckOrder, ClaimOutcome,
-    ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EvictionPolicy,
-    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
-    LeaveOutcome, LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
-    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
-    SessionExtension, TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CallBudget, CallOutcome, CheckAssignment, CheckIn,
+    CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
+    EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome,
+    JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page, PromoteOrder, Promotion,
+    PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome,
+    RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, VIEW_AGE_MAX,
+    ValidateOutcome, Validation,
 };
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, check_in, claim, configure,
     connect::Request, dead_letter, drop_queue, enter, eviction_policy, hold, journal_records, lanes, leave,
     park_idle_promoter, promote, queue_view, raise_watermark, read_due_records, read_page,
-    record_check_progress, record_load, requeue_with_backoff, restore, status, status_many, take_check,
-    take_fallback_tick, take_report, unflushed, validate,
+    record_check_progress, record_load, requeue_with_backoff, restore, status, status_many, take_call,
+    take_check, take_fallback_tick, take_report, unflushed, validate,
 };
 
 #[async_trait]
@@ -249,5 +251,17 @@ impl HoldBudget for RedisLine {
 
     async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
         hold::release_holds(self, deployment, ids).await
+    }
+}
+
+#[async_trait]
+impl CallBudget for RedisLine {
+    async fn take_call(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        limit: CallLimit,
+    ) -> Result<CallOutcome, LineError> {
+        take_call::take_call(self, queue, id, limit).await
     }
 }

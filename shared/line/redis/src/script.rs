@@ -223,10 +223,11 @@ impl ScriptCall<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 30] = [
+    const SCRIPTS: [&str; 31] = [
         include_str!("adjust_clock.lua"),
         include_str!("adopt.lua"),
         include_str!("check_in.lua"),
+        include_str!("take_call.lua"),
         include_str!("take_check.lua"),
         include_str!("record_check_progress.lua"),
         include_str!("claim.lua"),

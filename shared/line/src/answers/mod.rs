@@ -1,6 +1,7 @@
 //! The inputs and results of the line's operations.
 
 mod adopt;
+mod call;
 mod check;
 mod entry;
 mod eviction;
@@ -12,5 +13,6 @@ mod promotion;
 mod queue;
 
 pub use self::{
-    adopt::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*, loss::*, promotion::*, queue::*,
+    adopt::*, call::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*, loss::*, promotion::*,
+    queue::*,
 };
