@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
 
-readonly FUNCTIONS="document enter claim status validate promoter admin"
+readonly FUNCTIONS="document enter claim status validate authorizer promoter admin"
 
 need_redis
 python=$(need_ministack) || exit 1

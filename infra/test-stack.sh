@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 #
-# Builds template.yaml with `sam build`, deploys it to an emulator of AWS, and sends visitors through the deployed API.
+# Builds template.yaml with `sam build`, deploys it and the sample API of examples/protected-api to an emulator of AWS, and
+# sends visitors through the deployed APIs.
 #
 #   infra/test-stack.sh
 #   AWS_ENDPOINT_URL=http://127.0.0.1:4566 STACK_REDIS_URL=redis://valkey:6379 infra/test-stack.sh
@@ -14,11 +15,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
 
-readonly STACK=vestibule-test REGION=us-east-1
+readonly STACK=vestibule-test SAMPLE_STACK=vestibule-test-sample REGION=us-east-1
 
 # The deployed template is the same as for an AWS account. Its condition OnAws leaves out what emulators lack.
 emulator_parameters() {
-  printf '%s\n' "Emulator=yes" "RedisUrl=$redis_url" "Architecture=$architecture" "CorsOrigins=$TEST_CORS_ORIGIN"
+  printf '%s\n' "Emulator=yes" "RedisUrl=$redis_url" "Architecture=$architecture" "CorsOrigins=$TEST_CORS_ORIGIN" \
+    "AuthorizerQueues=protected-*" "AuthorizerSeconds=600" # So slow that no call comes back during a test.
 }
 
 case $(uname -m) in
@@ -54,27 +56,47 @@ export AWS_ACCESS_KEY_ID=${AWS_ACCESS_KEY_ID:-test} AWS_SECRET_ACCESS_KEY=${AWS_
 
 parameters=()
 while IFS= read -r parameter; do parameters+=("$parameter"); done < <(emulator_parameters)
-started_at=$SECONDS
-"$sam" deploy --template-file .aws-sam/fast/template.yaml --stack-name "$STACK" --region "$REGION" --resolve-s3 \
-  --capabilities CAPABILITY_IAM --no-confirm-changeset --no-fail-on-empty-changeset --no-progressbar \
-  --parameter-overrides "${parameters[@]}" >&2
-say "deployed after $((SECONDS - started_at)) s"
-
-TEST_STACK_OUTPUTS=$("$sam" list stack-outputs --stack-name "$STACK" --region "$REGION" --output json)
-export TEST_STACK_OUTPUTS TEST_STACK_NAME=$STACK
-output() { # NAME
+deploy() { # STACK TEMPLATE PARAMETER...
+  local stack=$1 template=$2 started_at=$SECONDS
+  shift 2
+  "$sam" deploy --template-file "$template" --stack-name "$stack" --region "$REGION" --resolve-s3 \
+    --capabilities CAPABILITY_IAM --no-confirm-changeset --no-fail-on-empty-changeset --no-progressbar \
+    --parameter-overrides "$@" >&2
+  say "deployed $stack after $((SECONDS - started_at)) s"
+}
+outputs() { # STACK
+  "$sam" list stack-outputs --stack-name "$1" --region "$REGION" --output json
+}
+output() { # NAME, from the outputs on stdin
   "$(need_python)" -c '
-import json, os, sys
-print(*(o["OutputValue"] for o in json.loads(os.environ["TEST_STACK_OUTPUTS"]) if o["OutputKey"] == sys.argv[1]))' "$1"
+import json, sys
+print(*(o["OutputValue"] for o in json.load(sys.stdin) if o["OutputKey"] == sys.argv[1]))' "$1"
+}
+# Replaces an AWS address https://ID.execute-api.REGION.amazonaws.com/STAGE by the emulator's.
+emulator_url() { # URL
+  local host=${1#*://}
+  local stage=${host#*/}
+  [[ $host == */* ]] || stage=
+  printf 'http://%s.execute-api.%s:%s%s\n' "${host%%.*}" "$emulator_domain" "${AWS_ENDPOINT_URL##*:}" "${stage:+/$stage}"
 }
 
-# Replaces the AWS address https://ID.execute-api.REGION.amazonaws.com/STAGE by the emulator's.
-api_url=$(output ApiUrl)
-api_host=${api_url#*://}
-export TEST_API_URL="http://${api_host%%.*}.execute-api.$emulator_domain:${AWS_ENDPOINT_URL##*:}/${api_host#*/}"
+deploy "$STACK" .aws-sam/fast/template.yaml "${parameters[@]}"
+TEST_STACK_OUTPUTS=$(outputs "$STACK")
+export TEST_STACK_OUTPUTS TEST_STACK_NAME=$STACK
+TEST_API_URL=$(emulator_url "$(output ApiUrl <<<"$TEST_STACK_OUTPUTS")")
+export TEST_API_URL
+
+# The API of a shop behind the authorizer.
+deploy "$SAMPLE_STACK" examples/protected-api/template.yaml \
+  "AuthorizerFunctionArn=$(output AuthorizerFunctionArn <<<"$TEST_STACK_OUTPUTS")"
+sample_outputs=$(outputs "$SAMPLE_STACK")
+TEST_SAMPLE_REST_URL=$(emulator_url "$(output RestUrl <<<"$sample_outputs")")
+TEST_SAMPLE_HTTP_URL=$(emulator_url "$(output HttpUrl <<<"$sample_outputs")")
+export TEST_SAMPLE_REST_URL TEST_SAMPLE_HTTP_URL
+
 export TEST_DYNAMODB_URL=$AWS_ENDPOINT_URL
-TEST_QUEUES_TABLE=$(output QueuesTable)
-TEST_ENTRIES_TABLE=$(output EntriesTable)
+TEST_QUEUES_TABLE=$(output QueuesTable <<<"$TEST_STACK_OUTPUTS")
+TEST_ENTRIES_TABLE=$(output EntriesTable <<<"$TEST_STACK_OUTPUTS")
 export TEST_QUEUES_TABLE TEST_ENTRIES_TABLE
 
 "${runner[@]}" "$@"

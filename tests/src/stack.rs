@@ -32,6 +32,10 @@ pub struct Stack {
     pub api: Url,
     /// The outputs of the stack, by their names in `template.yaml`.
     pub outputs: BTreeMap<String, String>,
+    /// The sample API behind the authorizer, as a REST API, without a slash at the end.
+    pub sample_rest_api: String,
+    /// The same as an HTTP API.
+    pub sample_http_api: String,
     http: Client,
     endpoint: Url,
 }
@@ -51,6 +55,8 @@ impl Stack {
             name: server_url("TEST_STACK_NAME"),
             api: server_url("TEST_API_URL").parse().expect("an address"),
             outputs,
+            sample_rest_api: server_url("TEST_SAMPLE_REST_URL"),
+            sample_http_api: server_url("TEST_SAMPLE_HTTP_URL"),
             http: Client::builder()
                 .timeout(Duration::from_mins(2))
                 .build()

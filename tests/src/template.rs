@@ -18,6 +18,11 @@ pub fn read_api_document() -> Value {
     read_yaml("infra/openapi.yaml")
 }
 
+/// Reads the template of the sample API behind the authorizer.
+pub fn read_sample_api() -> Value {
+    read_yaml("examples/protected-api/template.yaml")
+}
+
 /// Reads a file of the repository as text.
 pub fn read_text(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);

@@ -7,6 +7,7 @@
 //! | layer | modules | what they do |
 //! | --- | --- | --- |
 //! | server | [`serve`] | hands events of API Gateway to the router that a local listener serves too |
+//! | authorizer | [`authorizer`] | answers events of API Gateway that ask whether a visitor may call an API of the shop |
 //! | routes | `routes`, `request_context` | list all routes; give every request its id and its span |
 //! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
 //! | shared steps | `visitor`, `entry` | identify the visitor; show an entry |
@@ -23,6 +24,7 @@
 //!
 //! Below them are [`config`], [`pass`] and the crate `vestibule_engine`.
 
+pub mod authorizer;
 mod budget;
 mod claim;
 mod code;

@@ -314,11 +314,13 @@ fn pass_error(kind: &ErrorKind) -> PassError {
 mod key_pem;
 mod key_set;
 mod live_keys;
+mod subject;
 
 pub use self::{
     key_pem::{derive_key_pem, new_key_pem},
     key_set::PassKeySet,
     live_keys::{PassKeys, PassKeysError},
+    subject::{UnverifiedSubject, read_unverified_subject},
 };
 
 #[cfg(test)]

@@ -89,6 +89,11 @@ impl Problem {
         }
     }
 
+    /// What went wrong.
+    pub(super) fn code(&self) -> Code {
+        self.code
+    }
+
     /// A part of the request that is invalid. `field` names the part.
     pub fn invalid_field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {

@@ -103,7 +103,7 @@ pub(super) async fn handle(
 }
 
 /// When the session of an active entry ends, in Unix milliseconds.
-fn session_end_ms(status: &EntryStatus) -> Result<u64, Problem> {
+pub(super) fn session_end_ms(status: &EntryStatus) -> Result<u64, Problem> {
     match status {
         EntryStatus::Active { session_end_ms, .. } => Ok(*session_end_ms),
         _ => Err(Problem::internal(
@@ -119,15 +119,34 @@ impl ApiState {
         id: EntryId,
         request: &ValidateRequest,
     ) -> Result<ValidationAnswer, QueryError> {
-        match self.build_validation(snapshot, id, request).await? {
-            (validation, None) => self.query_validation(snapshot, id, validation).await,
-            (validation, Some(pass)) => self.validate_with_pass(snapshot, id, validation, pass).await,
+        let verified = self.verify_named_visitor(snapshot, id, &request.named).await?;
+        self.validate_verified(snapshot, id, request, verified).await
+    }
+
+    /// Asks the line whether a visitor may act whose visitor id and pass are verified.
+    pub(super) async fn validate_verified(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        request: &ValidateRequest,
+        verified: Option<VerifiedPass>,
+    ) -> Result<ValidationAnswer, QueryError> {
+        let validation = Validation {
+            visit: verified.map(|pass| pass.visit).or(request.named.visit),
+            claims: request.claims,
+            consumes: request.consume,
+            use_id: request.use_id,
+            reactivate_until_ms: None,
+        };
+        match verified {
+            None => self.query_validation(snapshot, id, validation).await,
+            Some(pass) => self.validate_with_pass(snapshot, id, validation, pass).await,
         }
     }
 
     /// Returns the status of the entry that may act, and whether the change that let it in or
     /// consumed it is durable. Writes that change.
-    async fn confirm_validation(
+    pub(super) async fn confirm_validation(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
@@ -155,25 +174,5 @@ impl ApiState {
                 Err(self.missing_entry_problem(snapshot, id, missing).await)
             }
         }
-    }
-
-    /// Verifies whom the request is about, and builds the validation that the line runs.
-    async fn build_validation(
-        &self,
-        snapshot: &QueueSnapshot,
-        id: EntryId,
-        request: &ValidateRequest,
-    ) -> Result<(Validation, Option<VerifiedPass>), Problem> {
-        let verified = self.verify_named_visitor(snapshot, id, &request.named).await?;
-        let validation = Validation {
-            visit: verified.map(|pass| pass.visit).or(request.named.visit),
-            // The line knows only the token. It may claim the entry only for a named visitor;
-            // otherwise any caller that found a token would be let in.
-            claims: request.named.visitor.is_some(),
-            consumes: request.consume,
-            use_id: request.use_id,
-            reactivate_until_ms: None,
-        };
-        Ok((validation, verified))
     }
 }

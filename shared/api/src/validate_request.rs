@@ -31,6 +31,8 @@ impl NamedVisitor {
 /// The body of a validate request.
 pub(super) struct ValidateRequest {
     pub(super) named: NamedVisitor,
+    /// Whether the line may claim the entry for the visitor.
+    pub(super) claims: bool,
     pub(super) consume: bool,
     /// Makes `consume` repeatable.
     pub(super) use_id: Option<UseId>,
@@ -44,8 +46,12 @@ impl TryFrom<Fields> for ValidateRequest {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
+        let named = NamedVisitor::take_from(&mut fields)?;
         let request = Self {
-            named: NamedVisitor::take_from(&mut fields)?,
+            // The line knows only the token. It may claim the entry only for a named visitor; otherwise any
+            // caller that found a token would be let in.
+            claims: named.visitor.is_some(),
+            named,
             consume: fields.take_bool("consume")?.unwrap_or(false),
             use_id: fields
                 .take_string("use")?

@@ -63,7 +63,7 @@ impl FromRequestParts<Arc<ApiState>> for RawCredentials {
     }
 }
 
-fn read_visitor_id_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+pub(super) fn read_visitor_id_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut values = headers.get_all(VISITOR_ID).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),

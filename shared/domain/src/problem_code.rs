@@ -51,6 +51,8 @@ pub enum Audience {
     Operators,
     /// Both.
     Both,
+    /// Callers of an API that the authorizer protects.
+    Authorizer,
 }
 
 impl Code {
@@ -101,6 +103,8 @@ declare_codes! {
     ForeignHost = "foreign-host", 403, "The request names a host that this server does not serve", Api;
     /// The pass is not valid for this entry at this time.
     InvalidPass = "invalid-pass", 403, "The pass is not valid", Api;
+    /// The visitor called the protected API more often than the limit of the authorizer allows.
+    TooManyCalls = "too-many-calls", 429, "Too many calls", Authorizer;
     /// The entry has not been let in yet.
     NotYourTurn = "not-your-turn", 409, "The entry has not been let in yet", Api;
     /// The queue accepts no new entries and still serves those in line.

@@ -15,7 +15,8 @@ use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 use vestibule_api::{
     ApiState,
-    config::{ApiConfig, Keys},
+    authorizer::Authorizer,
+    config::{ApiConfig, AuthorizerConfig, Keys},
     router,
     serve::handle,
 };
@@ -184,14 +185,24 @@ impl InProcessApi {
 
     /// Returns the routes of another process of the same deployment.
     pub fn start_second_process(&self, config: ApiConfig) -> Router {
-        router(ApiState::with_metrics(
+        router(self.second_state(config))
+    }
+
+    /// Returns the authorizer of the same deployment.
+    pub fn start_authorizer(&self, config: AuthorizerConfig) -> Arc<Authorizer> {
+        let state = self.second_state(local_config());
+        Authorizer::new(state, config)
+    }
+
+    fn second_state(&self, config: ApiConfig) -> Arc<ApiState> {
+        ApiState::with_metrics(
             FaultyLine::new(Arc::new(self.line.clone()), self.faults.clone()),
             self.backup.clone(),
             keys(),
             config,
             self.shutdown.subscribe(),
             self.written.metrics(),
-        ))
+        )
     }
 
     /// Returns the routes of another process of the same deployment, with these keys.

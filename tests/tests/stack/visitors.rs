@@ -1,116 +1,13 @@
 //! Visitors go through the deployed stack: API Gateway, the functions, the schedule, the tables and the metrics.
 
-use std::time::Duration;
-
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::types::AttributeValue;
-use reqwest::{Client, Method, Request, RequestBuilder};
-use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use reqwest::Method;
+use serde_json::json;
 use uuid::Uuid;
-use vestibule_tests::{
-    servers::client_for_url,
-    stack::{Stack, sign_request},
-};
+use vestibule_tests::stack::Stack;
 
-/// The schedule fires each minute, or somewhat later on an emulator, and the log of a run may come at its end.
-const BOUND: Duration = Duration::from_mins(4);
-
-/// Sends requests as a visitor or as the protected service.
-struct Caller<'a> {
-    stack: &'a Stack,
-    http: Client,
-}
-
-struct Visitor {
-    id: String,
-    token: String,
-    state: String,
-}
-
-impl<'a> Caller<'a> {
-    fn for_stack(stack: &'a Stack) -> Self {
-        let http = client_for_url(stack.api.as_str())
-            .timeout(Duration::from_mins(1))
-            .build()
-            .expect("a client");
-        Self { stack, http }
-    }
-
-    /// Sends a request as a visitor.
-    async fn call(&self, method: Method, path: &str, visitor: &str, body: Option<Value>) -> (u16, Value) {
-        let request = self.request(method, path, body).header("x-visitor-id", visitor);
-        self.send(request.build().expect("a request")).await
-    }
-
-    /// Sends a signed request as the protected service.
-    async fn call_signed(&self, path: &str, body: Value) -> (u16, Value) {
-        let request = self.request(Method::POST, path, Some(body));
-        self.send(sign_request("execute-api", request.build().expect("a request")))
-            .await
-    }
-
-    fn request(&self, method: Method, path: &str, body: Option<Value>) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.stack.api));
-        match body {
-            Some(body) => request.json(&body),
-            None => request,
-        }
-    }
-
-    async fn send(&self, request: Request) -> (u16, Value) {
-        let what = format!("{} {}", request.method(), request.url());
-        let answer = self.http.execute(request).await.expect("the gateway answers");
-        let status = answer.status().as_u16();
-        let body = answer.text().await.expect("a body");
-        if body.is_empty() {
-            return (status, Value::Null);
-        }
-        let body = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{what}: {error} in {body}"));
-        (status, body)
-    }
-
-    async fn enter(&self, queue: &str) -> Visitor {
-        let id = Uuid::new_v4().to_string();
-        let path = format!("/queues/{queue}/entries");
-        let (status, entry) = self.call(Method::POST, &path, &id, Some(json!({}))).await;
-        assert_eq!(status, 201, "{entry}");
-        assert_eq!(entry["durable"], true, "{entry}");
-        Visitor {
-            id,
-            token: entry["token"].as_str().expect("a token").to_owned(),
-            state: entry["state"].as_str().expect("a state").to_owned(),
-        }
-    }
-
-    /// Sends held polls until the entry has this state.
-    async fn poll_until(&self, queue: &str, visitor: &Visitor, state: &str) -> Value {
-        let path = format!("/queues/{queue}/entries/{}?wait=10", visitor.token);
-        let end = Instant::now() + BOUND;
-        loop {
-            let (status, entry) = self.call(Method::GET, &path, &visitor.id, None).await;
-            if entry["state"] == state {
-                return entry;
-            }
-            assert_eq!(status, 200, "{entry}");
-            assert!(Instant::now() < end, "the entry never became {state}: {entry}");
-            let pause = entry["retry_after_ms"].as_u64().unwrap_or(1_000);
-            sleep(Duration::from_millis(pause.min(2_000))).await;
-        }
-    }
-}
-
-/// Calls `look` every second until it returns a value.
-async fn wait_for<T>(what: &str, mut observe: impl AsyncFnMut() -> Option<T>) -> T {
-    let end = Instant::now() + BOUND;
-    loop {
-        if let Some(found) = observe().await {
-            return found;
-        }
-        assert!(Instant::now() < end, "not within {BOUND:?}: {what}");
-        sleep(Duration::from_secs(1)).await;
-    }
-}
+use crate::caller::{Caller, Visitor, wait_for};
 
 async fn dynamodb() -> aws_sdk_dynamodb::Client {
     let config = aws_config::load_defaults(BehaviorVersion::latest()).await;

@@ -38,7 +38,15 @@ fn crowded_routes_have_their_own_limit_at_the_gateway() {
 #[test]
 fn functions_of_crowded_routes_have_reserved_executions() {
     let template = read_template();
-    for function in ["Document", "Enter", "Claim", "Status", "Validate", "Promoter"] {
+    for function in [
+        "Document",
+        "Enter",
+        "Claim",
+        "Status",
+        "Validate",
+        "Authorizer",
+        "Promoter",
+    ] {
         let properties = &template["Resources"][format!("{function}Function")]["Properties"];
         assert_eq!(
             properties["ReservedConcurrentExecutions"],

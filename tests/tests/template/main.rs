@@ -2,6 +2,7 @@
 
 mod alarms;
 mod answers;
+mod authorizer;
 mod cache;
 mod cdn;
 mod declarations;

@@ -42,7 +42,7 @@ fn functions_that_tick_may_update_only_the_fence() {
         let attributes = &statements[0]["Condition"]["ForAllValues:StringEquals"]["dynamodb:Attributes"];
         assert_eq!(*attributes, json!(["queue", "part", "epoch", "fence"]), "{role}");
     }
-    for role in ["ClaimRole", "ValidateRole"] {
+    for role in ["ClaimRole", "ValidateRole", "AuthorizerRole"] {
         assert!(
             find_statements(role, "UpdateItem").is_empty(),
             "{role}: its function runs no fallback ticks"
@@ -54,6 +54,7 @@ fn functions_that_tick_may_update_only_the_fence() {
         "ClaimRole",
         "StatusRole",
         "ValidateRole",
+        "AuthorizerRole",
     ] {
         assert!(find_statements(role, "PutItem").is_empty(), "{role}");
     }

@@ -33,7 +33,7 @@ fn the_gateway_answers_with_declared_titles_and_statuses() {
         let code = problem["code"].as_str().expect("a code");
         // Vestibule may answer with the same code: then both answers say the same.
         if let Some(declared) = Code::ALL.iter().find(|declared| declared.name() == code) {
-            assert_ne!(declared.audience(), Audience::Operators, "{code}");
+            assert!(is_of_api(*declared), "{code}");
             assert_eq!(problem["title"], declared.title(), "{code}");
             assert_eq!(problem["status"], declared.status(), "{code}");
         }
@@ -80,10 +80,7 @@ fn documented_answers_name_codes_of_their_status() {
     }
     // These answer requests that no documented route serves.
     let elsewhere = ["unknown-route", "method-not-allowed", "foreign-host"];
-    for code in Code::ALL
-        .iter()
-        .filter(|code| code.audience() != Audience::Operators)
-    {
+    for code in Code::ALL.iter().filter(|code| is_of_api(**code)) {
         let is_named = named.contains(code.name());
         assert_ne!(is_named, elsewhere.contains(&code.name()), "{code:?}");
     }
@@ -154,15 +151,25 @@ fn every_code_is_used_by_its_audience() {
             .filter(|word| Code::ALL.iter().any(|code| format!("{code:?}") == *word))
             .collect()
     };
-    let of = |other: Audience| -> BTreeSet<String> {
-        let codes = Code::ALL.iter().filter(|code| code.audience() != other);
+    let of = |audiences: &[Audience]| -> BTreeSet<String> {
+        let codes = Code::ALL
+            .iter()
+            .filter(|code| audiences.contains(&code.audience()));
         codes.map(|code| format!("{code:?}")).collect()
     };
     assert_eq!(
         used_in(&["shared/api/src", "shared/line/src", "infra/local/src"]),
-        of(Audience::Operators)
+        of(&[Audience::Api, Audience::Authorizer, Audience::Both])
     );
-    assert_eq!(used_in(&["shared/operate/src"]), of(Audience::Api));
+    assert_eq!(
+        used_in(&["shared/operate/src"]),
+        of(&[Audience::Operators, Audience::Both])
+    );
+}
+
+/// Whether callers of Vestibule's own API get problems with this code.
+fn is_of_api(code: Code) -> bool {
+    matches!(code.audience(), Audience::Api | Audience::Both)
 }
 
 /// The codes that callers of the API get, from Vestibule or from API Gateway, with their status.
@@ -176,7 +183,7 @@ fn codes_of_callers(document: &Value) -> BTreeMap<String, u16> {
     });
     let of_vestibule = Code::ALL
         .iter()
-        .filter(|code| code.audience() != Audience::Operators)
+        .filter(|code| is_of_api(**code))
         .map(|code| (code.name().to_owned(), code.status()));
     of_gateway.chain(of_vestibule).collect()
 }

@@ -1,6 +1,7 @@
 //! The configuration of the routes and their secrets.
 
 mod api_config;
+mod authorizer_config;
 mod callers;
 mod origins;
 
@@ -8,6 +9,7 @@ use vestibule_domain::id::RootKey;
 
 pub use self::{
     api_config::{ApiConfig, ServiceRoutes, VisitorRoutes},
+    authorizer_config::{AuthorizerConfig, InvalidQueues, ProtectedQueues},
     callers::ServiceCallers,
     origins::{InvalidOrigins, Origins},
 };

@@ -3,6 +3,7 @@
 //! value.
 
 mod api;
+mod authorizer;
 mod key_store;
 mod keys;
 mod redis;
@@ -12,6 +13,7 @@ use vestibule_backup_dynamodb::{Connection, TableNames};
 
 pub use self::{
     api::api_config_from_env,
+    authorizer::authorizer_config_from_env,
     key_store::SigningKeysConfig,
     keys::{KeysConfig, RootKeyConfig},
     redis::RedisConfig,

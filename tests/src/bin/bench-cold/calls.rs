@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, error::Error, sync::Arc};
 
 use aws_sdk_secretsmanager::Client;
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
@@ -55,6 +56,9 @@ impl Calls {
         if created["ok"] != true {
             return Err(format!("the queue was not created: {created}").into());
         }
+        variables.insert("VESTIBULE_AUTHORIZER_QUEUES".to_owned(), queue.clone());
+        // The same visitor calls in every start.
+        variables.insert("VESTIBULE_AUTHORIZER_CALLS".to_owned(), "0".to_owned());
         let visitor = Uuid::new_v4().to_string();
         let token = enter(&line, &queue, &visitor, &root_key()).await?;
         Ok(Self {
@@ -90,6 +94,14 @@ impl Calls {
                 validate["requestContext"]["identity"]["apiKeyId"] = json!("key1");
                 validate["body"] = json!(json!({ "visitor": self.visitor }).to_string());
                 with_header(validate, "Content-Type", "application/json")
+            }
+            "authorizer" => {
+                let pair = STANDARD.encode(format!("{}:{}", self.token, self.visitor));
+                json!({
+                    "type": "TOKEN",
+                    "authorizationToken": format!("Basic {pair}"),
+                    "methodArn": "arn:aws:execute-api:us-east-1:123456789012:abc123/v1/GET/",
+                })
             }
             "admin" => json!({ "op": "stats", "queue": self.queue }),
             _ => json!({ "source": "aws.events" }),

@@ -22,8 +22,15 @@ use self::{
 
 /// The number of starts of each function. The median counts.
 const STARTS: usize = 10;
-const FUNCTIONS: [&str; 7] = [
-    "document", "enter", "claim", "status", "validate", "promoter", "admin",
+const FUNCTIONS: [&str; 8] = [
+    "document",
+    "enter",
+    "claim",
+    "status",
+    "validate",
+    "authorizer",
+    "promoter",
+    "admin",
 ];
 const MEGABYTE: f64 = 1_000_000.0;
 

@@ -1,6 +1,7 @@
 //! The cases that need control of the process: its clock, faults, the line, the backup, or events of API Gateway.
 
 mod any_origin;
+mod authorizer;
 mod backup_unavailable;
 mod fallback_ticks;
 mod far_visitors;
@@ -49,6 +50,7 @@ use cases;
 pub(crate) fn trials() -> Vec<Trial> {
     [
         any_origin::trials(),
+        authorizer::trials(),
         backup_unavailable::trials(),
         fallback_ticks::trials(),
         far_visitors::trials(),

@@ -1,0 +1,177 @@
+//! Decides whether a visitor may call the protected API.
+//!
+//! The order matters. What costs nothing comes first: a forged pass and another visitor's token never
+//! reach the line. Only a proven visitor spends a call of the entry, so nobody else can use up the calls
+//! of an entry whose token they know. A call over the limit costs the line one small script.
+
+use tracing::Span;
+use vestibule_domain::{
+    id::{EntryId, QueueId},
+    poll_pacing::retry_after_seconds,
+    score::Visit,
+    state::EntryState,
+};
+use vestibule_line::CallOutcome;
+
+use super::{Authorizer, QueueFilter, credential::Presented, event::AuthorizerEvent};
+use crate::{
+    code::Code,
+    degraded::{AcceptedPass, DegradedContext, QueueSource},
+    missing_entry::QueryError,
+    pass::PassError,
+    problem::Problem,
+    queue_cache::QueueSnapshot,
+    validate::session_end_ms,
+};
+
+/// A visitor who may call the API.
+pub(super) struct Admission {
+    pub(super) queue: QueueId,
+    pub(super) entry: EntryId,
+    pub(super) visit: Visit,
+    pub(super) state: EntryState,
+    /// When the session ends, in Unix milliseconds. Without the line: until when the pass is accepted.
+    pub(super) expires_at_ms: u64,
+    /// Whether the line could not be asked.
+    pub(super) degraded: bool,
+}
+
+/// Why a request is denied.
+pub(super) struct Denial {
+    pub(super) problem: Problem,
+    /// When to try again, in seconds; 0 if trying again is of no use.
+    pub(super) retry_after_seconds: u64,
+    /// The queue that the visitor presented, if it protects the API.
+    pub(super) queue: Option<QueueId>,
+}
+
+impl From<Problem> for Denial {
+    fn from(problem: Problem) -> Self {
+        let min_seconds = problem.retry_after_min_seconds();
+        Self {
+            retry_after_seconds: min_seconds.map_or(0, |min_seconds| {
+                retry_after_seconds(min_seconds, None, rand::random())
+            }),
+            problem,
+            queue: None,
+        }
+    }
+}
+
+impl Denial {
+    fn too_many_calls(retry_after_ms: u64) -> Self {
+        Self {
+            problem: Problem::new(Code::TooManyCalls, "the visitor called the API too often"),
+            retry_after_seconds: retry_after_ms.div_ceil(1_000),
+            queue: None,
+        }
+    }
+}
+
+/// Why the line did not admit a visitor.
+enum Refusal {
+    LineUnavailable(String),
+    Denied(Denial),
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::Denied(problem.into())
+    }
+}
+
+impl From<QueryError> for Refusal {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::LineUnavailable(cause) => Self::LineUnavailable(cause),
+            QueryError::Problem(problem) => problem.into(),
+        }
+    }
+}
+
+impl Authorizer {
+    pub(super) async fn admit(
+        &self,
+        event: &AuthorizerEvent,
+        queues: &QueueFilter<'_>,
+    ) -> Result<Admission, Denial> {
+        let presented = Presented::from_event(event, queues)?;
+        let span = Span::current();
+        span.record("queue", tracing::field::display(&presented.queue));
+        span.record("entry", tracing::field::display(presented.entry));
+        let admitted = self.admit_presented(&presented).await;
+        admitted.map_err(|denial| Denial {
+            queue: Some(presented.queue.clone()),
+            ..denial
+        })
+    }
+
+    async fn admit_presented(&self, presented: &Presented) -> Result<Admission, Denial> {
+        let context = match self.state.queue_source(&presented.queue).await? {
+            QueueSource::Line(snapshot) => match self.admit_by_line(&snapshot, presented).await {
+                Ok(admission) => return Ok(admission),
+                Err(Refusal::Denied(denial)) => return Err(denial),
+                Err(Refusal::LineUnavailable(cause)) => DegradedContext::from_snapshot(&snapshot, cause),
+            },
+            QueueSource::Backup(context) => context,
+        };
+        let accepted = self
+            .state
+            .accept_pass(&context, presented.entry, &presented.request)
+            .await?;
+        Ok(Admission::from_accepted_pass(presented, &accepted))
+    }
+
+    async fn admit_by_line(
+        &self,
+        snapshot: &QueueSnapshot,
+        presented: &Presented,
+    ) -> Result<Admission, Refusal> {
+        let (state, entry, request) = (&self.state, presented.entry, &presented.request);
+        let verified = state.verify_named_visitor(snapshot, entry, &request.named)?;
+        // `validate` takes an expired pass for proof of who the visitor is. Here the pass is the key, and a key
+        // ends when it says so.
+        if verified.is_some_and(|pass| pass.has_expired) {
+            return Err(Problem::from(PassError::Expired).into());
+        }
+        self.take_call(snapshot, entry).await?;
+        let answer = state
+            .validate_verified(snapshot, entry, request, verified)
+            .await?;
+        let (status, _) = state.confirm_validation(snapshot, entry, request, answer).await?;
+        Ok(Admission {
+            queue: presented.queue.clone(),
+            entry,
+            visit: status.visit(),
+            state: status.state(),
+            expires_at_ms: session_end_ms(&status)?,
+            degraded: false,
+        })
+    }
+
+    async fn take_call(&self, snapshot: &QueueSnapshot, entry: EntryId) -> Result<(), Refusal> {
+        let Some(limit) = self.config.limit else {
+            return Ok(());
+        };
+        let taken = self.state.line.take_call(&snapshot.queue, entry, limit).await;
+        match self.state.convert_line_error(snapshot, taken).await? {
+            CallOutcome::Counted => Ok(()),
+            CallOutcome::TooMany { retry_after_ms } => {
+                Err(Refusal::Denied(Denial::too_many_calls(retry_after_ms)))
+            }
+        }
+    }
+}
+
+impl Admission {
+    fn from_accepted_pass(presented: &Presented, accepted: &AcceptedPass) -> Self {
+        Self {
+            queue: presented.queue.clone(),
+            entry: presented.entry,
+            visit: accepted.visit,
+            state: EntryState::Active,
+            expires_at_ms: accepted.accepted_until_ms,
+            degraded: true,
+        }
+    }
+}

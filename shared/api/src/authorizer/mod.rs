@@ -1,0 +1,107 @@
+//! The Lambda authorizer for an API of API Gateway that the shop owns: it lets the requests of admitted
+//! visitors through. See `docs/authorizer.md`.
+//!
+//! An authorizer can only allow or deny. A denial carries its reason and the time after which to try
+//! again in its context, and the gateway shows them. So every failure, also an outage, is a denial with
+//! the code of the problem; only an event that no authorizer receives is an error of the function.
+
+mod admission;
+mod answer;
+mod credential;
+mod event;
+
+use std::sync::Arc;
+
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use serde_json::Value;
+use tracing::{Instrument, field::Empty, info_span};
+
+use self::event::AuthorizerEvent;
+pub use self::event::InvalidEvent;
+use super::ApiState;
+use crate::config::{AuthorizerConfig, ProtectedQueues};
+
+/// Answers the events of an authorizer.
+#[derive(Debug)]
+pub struct Authorizer {
+    state: Arc<ApiState>,
+    config: AuthorizerConfig,
+}
+
+impl Authorizer {
+    /// Creates the authorizer. Without a queue in its configuration it denies every request.
+    pub fn new(state: Arc<ApiState>, config: AuthorizerConfig) -> Arc<Self> {
+        if config.queues.is_empty() {
+            tracing::warn!(
+                event = "authorizer.without_queue",
+                "the authorizer denies every request, because its configuration names no queue; set \
+                 VESTIBULE_AUTHORIZER_QUEUES"
+            );
+        }
+        Arc::new(Self { state, config })
+    }
+
+    /// Answers one event: with a policy for a REST API, and with a simple response for an HTTP API.
+    ///
+    /// # Errors
+    /// [`InvalidEvent`] if the event is not one that API Gateway sends to an authorizer.
+    pub async fn authorize(&self, event: Value) -> Result<Value, InvalidEvent> {
+        let event = AuthorizerEvent::parse(event)?;
+        let request_id = event.request_id.clone().unwrap_or_default();
+        let span = info_span!("authorize", request_id, queue = Empty, entry = Empty);
+        let queues = self.queues_of(&event);
+        let decision = async {
+            let decision = self.admit(&event, &queues).await;
+            if let Err(denial) = &decision {
+                denial.problem.log();
+            }
+            decision
+        };
+        let decision = decision.instrument(span).await;
+        Ok(answer::build_answer(&event.format, queues.only_queue(), decision))
+    }
+}
+
+/// Serves events until the function stops.
+///
+/// # Errors
+/// Returns an error if Lambda's runtime interface fails.
+pub async fn serve(authorizer: Arc<Authorizer>) -> Result<(), Error> {
+    lambda_runtime::run_concurrent(service_fn(move |event: LambdaEvent<Value>| {
+        let authorizer = authorizer.clone();
+        async move { authorizer.authorize(event.payload).await.map_err(Error::from) }
+    }))
+    .await
+}
+
+/// The queues that protect the API of one event.
+struct QueueFilter<'a> {
+    configured: &'a ProtectedQueues,
+    /// Those that the stage of the API names, if it names any.
+    of_stage: Option<ProtectedQueues>,
+}
+
+impl Authorizer {
+    fn queues_of(&self, event: &AuthorizerEvent) -> QueueFilter<'_> {
+        QueueFilter {
+            configured: &self.config.queues,
+            // A list that cannot be read protects the API by no queue, rather than by all of them.
+            of_stage: event
+                .stage_queues
+                .as_deref()
+                .map(|list| list.parse().unwrap_or_default()),
+        }
+    }
+}
+
+impl QueueFilter<'_> {
+    fn contains(&self, queue: &vestibule_domain::id::QueueId) -> bool {
+        let is_of_stage = self.of_stage.as_ref().is_none_or(|list| list.contains(queue));
+        is_of_stage && self.configured.contains(queue)
+    }
+
+    fn only_queue(&self) -> Option<&vestibule_domain::id::QueueId> {
+        let list = self.of_stage.as_ref().unwrap_or(self.configured);
+        list.only_queue().filter(|queue| self.contains(queue))
+    }
+}

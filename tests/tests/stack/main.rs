@@ -1,0 +1,5 @@
+//! The suite of a deployed stack, which `infra/test-stack.sh` deploys to an emulator of AWS.
+
+mod authorizer;
+mod caller;
+mod visitors;
