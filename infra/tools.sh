@@ -324,12 +324,14 @@ check_dependencies() {
   fi
 }
 
-# Checks the template. The tools need no AWS account, but require a region.
+# Checks the templates. The tools need no AWS account, but require a region.
 check_template() {
-  local bin
+  local bin template
   bin=$(need_sam) || exit 1
-  AWS_DEFAULT_REGION=us-east-1 "$bin/cfn-lint" "$root/template.yaml" || exit 1
-  AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$root/template.yaml" >&2 || exit 1
+  for template in "$root/template.yaml" "$root/examples/protected-api/template.yaml"; do
+    AWS_DEFAULT_REGION=us-east-1 "$bin/cfn-lint" "$template" || exit 1
+    AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$template" >&2 || exit 1
+  done
 }
 
 check_scripts() { # SCRIPT...

@@ -1,7 +1,7 @@
 //! The authorizer in the template, and the sample API that uses it.
 
 use serde_json::{Value, json};
-use vestibule_domain::call_limit::CallLimit;
+use vestibule_domain::{call_limit::CallLimit, problem_code::Code};
 use vestibule_tests::template::{read_sample_api, read_template};
 
 #[test]
@@ -44,4 +44,13 @@ fn the_sample_caches_no_result() {
     assert_eq!(of_http_api["AuthorizerResultTtlInSeconds"], 0);
     assert_eq!(of_http_api["AuthorizerPayloadFormatVersion"], "2.0");
     assert_eq!(of_http_api["EnableSimpleResponses"], json!(true));
+}
+
+/// The gateway puts the title of a denial between quotes as it is.
+#[test]
+fn no_title_needs_an_escape_in_json() {
+    for code in Code::ALL {
+        let title = code.title();
+        assert!(!title.contains(['"', '\\', '$']), "{title}");
+    }
 }

@@ -1,8 +1,8 @@
 //! Decides whether a visitor may call the protected API.
 //!
-//! The order matters. What costs nothing comes first: a forged pass and another visitor's token never
-//! reach the line. Only a proven visitor spends a call of the entry, so nobody else can use up the calls
-//! of an entry whose token they know. A call over the limit costs the line one small script.
+//! The order matters. The checks without a request come first: a forged pass and another visitor's token
+//! never reach the line. Only a proven visitor spends a call of the entry, so a caller who knows the token
+//! alone cannot use up its calls. A call over the limit costs the line one small script.
 
 use tracing::Span;
 use vestibule_domain::{

@@ -9,7 +9,7 @@ use super::{
     event::AnswerFormat,
 };
 
-/// Whom a denial names: nobody is proven.
+/// The principal of a denial, in which no visitor is proven.
 const UNKNOWN_PRINCIPAL: &str = "unknown";
 
 /// Builds the answer. `only_queue` is the queue where a visitor without a credential enters, if there is

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;
 use tracing::{Instrument, field::Empty, info_span};
+use vestibule_domain::id::QueueId;
 
 use self::event::AuthorizerEvent;
 pub use self::event::InvalidEvent;
@@ -95,12 +96,12 @@ impl Authorizer {
 }
 
 impl QueueFilter<'_> {
-    fn contains(&self, queue: &vestibule_domain::id::QueueId) -> bool {
+    fn contains(&self, queue: &QueueId) -> bool {
         let is_of_stage = self.of_stage.as_ref().is_none_or(|list| list.contains(queue));
         is_of_stage && self.configured.contains(queue)
     }
 
-    fn only_queue(&self) -> Option<&vestibule_domain::id::QueueId> {
+    fn only_queue(&self) -> Option<&QueueId> {
         let list = self.of_stage.as_ref().unwrap_or(self.configured);
         list.only_queue().filter(|queue| self.contains(queue))
     }

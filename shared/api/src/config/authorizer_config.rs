@@ -61,7 +61,7 @@ impl FromStr for ProtectedQueues {
         let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
         let patterns = items.map(|item| match item.strip_suffix('*') {
             Some("") => Ok(QueuePattern::Prefix(String::new())),
-            // What begins an id is an id itself.
+            // The beginning of an id is an id itself.
             Some(prefix) => prefix
                 .parse::<QueueId>()
                 .map(|prefix| QueuePattern::Prefix(prefix.to_string()))

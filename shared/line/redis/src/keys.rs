@@ -33,7 +33,7 @@ impl<'a> Keys<'a> {
     /// | --- | --- |
     /// | sorted set | `waiting`, `ready`, `active`, `held`, `present`, `seen`, `settled`, `deferred` |
     /// | hash | `visits`, `ended`, `journaled`, `config`, `state`, `load`, `lost` |
-    /// | string | `view` |
+    /// | string | `view`, and [`calls`](Self::calls_key) of each entry |
     /// | stream | `journal`, `dead_letters` |
     /// | channel | `changes` |
     ///
