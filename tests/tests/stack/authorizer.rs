@@ -41,11 +41,12 @@ impl Shop<'_> {
 
     /// Orders with these headers.
     async fn order(&self, url: &str, headers: &[(&str, &str)]) -> (u16, Value) {
-        let mut request = self.caller.http.request(Method::POST, url).json(&json!({}));
+        let caller = Caller::for_url(self.stack, url);
+        let mut request = caller.http.request(Method::POST, url).json(&json!({}));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        self.caller.send(request.build().expect("a request")).await
+        caller.send(request.build().expect("a request")).await
     }
 
     async fn order_with_pass(&self, url: &str, pass: &str) -> (u16, Value) {

@@ -30,7 +30,12 @@ pub(super) struct Visitor {
 
 impl<'a> Caller<'a> {
     pub(super) fn for_stack(stack: &'a Stack) -> Self {
-        let http = client_for_url(stack.api.as_str())
+        Self::for_url(stack, stack.api.as_str())
+    }
+
+    /// A caller of this host, whose name the machine need not resolve.
+    pub(super) fn for_url(stack: &'a Stack, url: &str) -> Self {
+        let http = client_for_url(url)
             .timeout(Duration::from_mins(1))
             .build()
             .expect("a client");
