@@ -12,12 +12,13 @@ use crate::caller::{Caller, Visitor, wait_for};
 /// How many calls the deployed limit allows at once.
 const CALLS: usize = 5;
 
-/// The three routes of the sample, and the status without a credential. A TOKEN authorizer is not asked then.
+/// The three routes of the sample, and the status without a credential. Only a REQUEST authorizer of a REST API is asked
+/// then.
 fn routes(stack: &Stack) -> [(String, u16); 3] {
     [
         (format!("{}/orders", stack.sample_rest_api), 403),
         (format!("{}/token/orders", stack.sample_rest_api), 401),
-        (format!("{}/orders", stack.sample_http_api), 403),
+        (format!("{}/orders", stack.sample_http_api), 401),
     ]
 }
 
@@ -110,11 +111,15 @@ async fn only_admitted_visitors_reach_the_protected_api() {
     }
     assert_eq!(shop.denial(&forged).await["reason"], "invalid-pass");
 
-    // A live token counts with the visitor id that owns it, once it has been let in.
+    // A live token counts with the visitor id that owns it, once it has been let in. It names no queue itself.
     let (url, _) = &routes(&stack)[0];
     for (own, expected) in [(&visitor, 201), (&waiting, 403)] {
         let bearer = format!("Bearer {}", own.token);
-        let headers = [("authorization", bearer.as_str()), ("x-visitor-id", &own.id)];
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("x-visitor-id", &own.id),
+            ("x-vestibule-queue", &queue),
+        ];
         let (status, body) = shop.order(url, &headers).await;
         assert_eq!(status, expected, "{body}");
     }
