@@ -4,6 +4,8 @@
 //! never reach the line. Only a proven visitor spends a call of the entry, so a caller who knows the token
 //! alone cannot use up its calls. A call over the limit costs the line one small script.
 
+use std::sync::Arc;
+
 use tracing::Span;
 use vestibule_domain::{
     id::{EntryId, QueueId},
@@ -13,9 +15,11 @@ use vestibule_domain::{
 };
 use vestibule_line::CallOutcome;
 
-use super::{Authorizer, QueueFilter, credential::Presented, event::AuthorizerEvent};
+use super::{credential::PresentedEntry, event::AuthorizerEvent, queue_filter::QueueFilter};
 use crate::{
+    ApiState,
     code::Code,
+    config::AuthorizerConfig,
     degraded::{AcceptedPass, DegradedContext, QueueSource},
     missing_entry::QueryError,
     pass::PassError,
@@ -23,6 +27,13 @@ use crate::{
     queue_cache::QueueSnapshot,
     validate::session_end_ms,
 };
+
+/// Answers the events of an authorizer.
+#[derive(Debug)]
+pub struct Authorizer {
+    pub(super) state: Arc<ApiState>,
+    pub(super) config: AuthorizerConfig,
+}
 
 /// A visitor who may call the API.
 pub(super) struct Admission {
@@ -95,7 +106,7 @@ impl Authorizer {
         event: &AuthorizerEvent,
         queues: &QueueFilter<'_>,
     ) -> Result<Admission, Denial> {
-        let presented = Presented::from_event(event, queues)?;
+        let presented = PresentedEntry::from_event(event, queues)?;
         let span = Span::current();
         span.record("queue", tracing::field::display(&presented.queue));
         span.record("entry", tracing::field::display(presented.entry));
@@ -106,7 +117,7 @@ impl Authorizer {
         })
     }
 
-    async fn admit_presented(&self, presented: &Presented) -> Result<Admission, Denial> {
+    async fn admit_presented(&self, presented: &PresentedEntry) -> Result<Admission, Denial> {
         let context = match self.state.queue_source(&presented.queue).await? {
             QueueSource::Line(snapshot) => match self.admit_by_line(&snapshot, presented).await {
                 Ok(admission) => return Ok(admission),
@@ -125,7 +136,7 @@ impl Authorizer {
     async fn admit_by_line(
         &self,
         snapshot: &QueueSnapshot,
-        presented: &Presented,
+        presented: &PresentedEntry,
     ) -> Result<Admission, Refusal> {
         let (state, entry, request) = (&self.state, presented.entry, &presented.request);
         let verified = state.verify_named_visitor(snapshot, entry, &request.named)?;
@@ -164,7 +175,7 @@ impl Authorizer {
 }
 
 impl Admission {
-    fn from_accepted_pass(presented: &Presented, accepted: &AcceptedPass) -> Self {
+    fn from_accepted_pass(presented: &PresentedEntry, accepted: &AcceptedPass) -> Self {
         Self {
             queue: presented.queue.clone(),
             entry: presented.entry,

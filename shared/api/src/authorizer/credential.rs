@@ -7,7 +7,7 @@ use axum::http::{HeaderName, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use vestibule_domain::id::{EntryId, QueueId};
 
-use super::{QueueFilter, event::AuthorizerEvent};
+use super::{event::AuthorizerEvent, queue_filter::QueueFilter};
 use crate::{
     code::Code,
     pass::{PassError, read_unverified_subject},
@@ -22,7 +22,7 @@ const OWN_HEADER: HeaderName = HeaderName::from_static("x-vestibule-pass");
 const QUEUE_HEADER: HeaderName = HeaderName::from_static("x-vestibule-queue");
 
 /// The entry that a request names, and the validation by which it proves that.
-pub(super) struct Presented {
+pub(super) struct PresentedEntry {
     pub(super) queue: QueueId,
     pub(super) entry: EntryId,
     pub(super) request: ValidateRequest,
@@ -35,7 +35,7 @@ enum Credential {
     Token(EntryId, Option<String>),
 }
 
-impl Presented {
+impl PresentedEntry {
     /// Reads what a request presents. The queue is one of `queues`.
     pub(super) fn from_event(event: &AuthorizerEvent, queues: &QueueFilter<'_>) -> Result<Self, Problem> {
         let text = match &event.token {

@@ -9,25 +9,18 @@ mod admission;
 mod answer;
 mod credential;
 mod event;
+mod queue_filter;
 
 use std::sync::Arc;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;
 use tracing::{Instrument, field::Empty, info_span};
-use vestibule_domain::id::QueueId;
 
-use self::event::AuthorizerEvent;
-pub use self::event::InvalidEvent;
+pub use self::{admission::Authorizer, event::InvalidEvent};
+use self::{event::AuthorizerEvent, queue_filter::QueueFilter};
 use super::ApiState;
-use crate::config::{AuthorizerConfig, ProtectedQueues};
-
-/// Answers the events of an authorizer.
-#[derive(Debug)]
-pub struct Authorizer {
-    state: Arc<ApiState>,
-    config: AuthorizerConfig,
-}
+use crate::config::AuthorizerConfig;
 
 impl Authorizer {
     /// Creates the authorizer. Without a queue in its configuration it denies every request.
@@ -50,7 +43,7 @@ impl Authorizer {
         let event = AuthorizerEvent::parse(event)?;
         let request_id = event.request_id.clone().unwrap_or_default();
         let span = info_span!("authorize", request_id, queue = Empty, entry = Empty);
-        let queues = self.queues_of(&event);
+        let queues = QueueFilter::for_event(&self.config.queues, &event);
         let decision = async {
             let decision = self.admit(&event, &queues).await;
             if let Err(denial) = &decision {
@@ -73,36 +66,4 @@ pub async fn serve(authorizer: Arc<Authorizer>) -> Result<(), Error> {
         async move { authorizer.authorize(event.payload).await.map_err(Error::from) }
     }))
     .await
-}
-
-/// The queues that protect the API of one event.
-struct QueueFilter<'a> {
-    configured: &'a ProtectedQueues,
-    /// Those that the stage of the API names, if it names any.
-    of_stage: Option<ProtectedQueues>,
-}
-
-impl Authorizer {
-    fn queues_of(&self, event: &AuthorizerEvent) -> QueueFilter<'_> {
-        QueueFilter {
-            configured: &self.config.queues,
-            // A list that cannot be read protects the API by no queue, rather than by all of them.
-            of_stage: event
-                .stage_queues
-                .as_deref()
-                .map(|list| list.parse().unwrap_or_default()),
-        }
-    }
-}
-
-impl QueueFilter<'_> {
-    fn contains(&self, queue: &QueueId) -> bool {
-        let is_of_stage = self.of_stage.as_ref().is_none_or(|list| list.contains(queue));
-        is_of_stage && self.configured.contains(queue)
-    }
-
-    fn only_queue(&self) -> Option<&QueueId> {
-        let list = self.of_stage.as_ref().unwrap_or(self.configured);
-        list.only_queue().filter(|queue| self.contains(queue))
-    }
 }
