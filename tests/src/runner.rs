@@ -1,25 +1,21 @@
 //! The one-process runner as a child process: a test starts it in a folder, sends it HTTP requests, and stops it with
 //! signals.
 
+mod process;
+
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::Read,
     net::TcpListener,
-    path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
-    sync::{OnceLock, mpsc},
-    thread,
+    path::Path,
+    process::{Child, Command, ExitStatus},
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::programs::built;
-
-/// A runner prints its address or exits within this time.
-const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// The beginning of the first line that a runner prints.
-const GREETING: &str = "Vestibule is at ";
+use self::process::{binary_path, forward_stderr, read_greeting, spawn_child};
 
 /// A running runner. Dropping it kills the process.
 #[derive(Debug)]
@@ -27,6 +23,8 @@ pub struct Runner {
     child: Child,
     address: String,
     http: reqwest::Client,
+    /// Reads the log until the process ends.
+    log: Option<JoinHandle<String>>,
 }
 
 /// A runner that exited instead of serving.
@@ -94,15 +92,19 @@ impl Runner {
         assert!(set.success(), "the limit could not be set");
     }
 
-    fn spawn(mut program: Command, dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, FailedStart> {
-        let mut child = program
-            .args(["--dir", &dir.display().to_string(), "--port", &port.to_string()])
-            .args(arguments)
-            .env_remove("RUST_LOG")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the runner can be started");
+    /// Starts a runner and kills it after this time, wherever its start has come by then.
+    ///
+    /// # Panics
+    /// Panics if the runner cannot be started.
+    pub fn kill_while_starting(dir: &Path, after: Duration) {
+        let mut child = spawn_child(Command::new(binary_path()), dir, 0, &["--demo-visitors", "0"]);
+        thread::sleep(after);
+        child.kill().expect("the runner can be killed");
+        child.wait().expect("the process can be waited for");
+    }
+
+    fn spawn(program: Command, dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, FailedStart> {
+        let mut child = spawn_child(program, dir, port, arguments);
         let Some(greeting) = read_greeting(&mut child) else {
             let mut stderr = String::new();
             child
@@ -114,9 +116,10 @@ impl Runner {
             let status = child.wait().expect("the process can be waited for");
             return Err(FailedStart { status, stderr });
         };
-        forward_stderr(&mut child);
+        let log = Some(forward_stderr(&mut child));
         Ok(Self {
             child,
+            log,
             address: greeting.trim_end_matches('/').to_owned(),
             http: reqwest::Client::new(),
         })
@@ -160,6 +163,34 @@ impl Runner {
             );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
+    }
+
+    /// Stops the process in order, and kills it after this time, wherever its stop has come by then.
+    ///
+    /// # Panics
+    /// Panics if the process still runs after `within`.
+    pub async fn stop_and_kill(mut self, after: Duration, within: Duration) {
+        // One shell sends both signals, because a program for each takes longer than the stop.
+        let (pid, seconds) = (self.child.id(), after.as_secs_f64());
+        let sent = Command::new("bash")
+            .args([
+                "-c",
+                &format!("kill -TERM {pid}; sleep {seconds}; kill -KILL {pid}"),
+            ])
+            .status();
+        sent.expect("bash can be started");
+        self.wait_for_exit(within).await;
+    }
+
+    /// Ends the process with the signal of this name, and returns what it logged.
+    ///
+    /// # Panics
+    /// Panics if the process still runs after `within`.
+    pub async fn stop(mut self, signal: &str, within: Duration) -> String {
+        self.signal(signal);
+        self.wait_for_exit(within).await;
+        let log = self.log.take().expect("the log is taken once");
+        log.join().expect("reading the log does not panic")
     }
 
     /// Runs a command of an operator and returns its result. Sends it again while the line does not answer in time, as an
@@ -247,44 +278,4 @@ pub async fn send_until_served(build: impl Fn() -> reqwest::RequestBuilder) -> r
 pub fn reserve_port() -> (u16, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     (listener.local_addr().expect("it has an address").port(), listener)
-}
-
-/// Reads the address that a runner prints first. `None` if the process exits before that.
-fn read_greeting(child: &mut Child) -> Option<String> {
-    let stdout = BufReader::new(child.stdout.take().expect("piped"));
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        // Read to the end, so that the runner never writes into a full or closed pipe.
-        for line in stdout.lines().map_while(Result::ok) {
-            let _ = sender.send(line);
-        }
-    });
-    match receiver.recv_timeout(START_TIMEOUT) {
-        Ok(line) => Some(
-            line.strip_prefix(GREETING)
-                .unwrap_or_else(|| panic!("not a greeting: {line}"))
-                .to_owned(),
-        ),
-        Err(mpsc::RecvTimeoutError::Disconnected) => None,
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("the runner neither printed its address nor exited"),
-    }
-}
-
-/// Copies the log of a runner to the output of the test, so that a failed test shows it.
-fn forward_stderr(child: &mut Child) {
-    let stderr = BufReader::new(child.stderr.take().expect("piped"));
-    thread::spawn(move || {
-        for line in stderr.lines().map_while(Result::ok) {
-            eprintln!("runner: {line}");
-        }
-    });
-}
-
-/// The program of the runner: `VESTIBULE_LOCAL_BIN`, or the one built beside this test.
-fn binary_path() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| match std::env::var_os("VESTIBULE_LOCAL_BIN") {
-        Some(path) => path.into(),
-        None => built("vestibule-local").join("vestibule-local"),
-    })
 }

@@ -1,5 +1,6 @@
 //! All of Vestibule in one process. See `--help`.
 
+mod checkpoints;
 mod cli;
 mod demo_visitors;
 mod error;

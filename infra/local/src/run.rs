@@ -1,5 +1,5 @@
-//! The life of the process: it opens the line and the backup, restores each queue, serves requests, and stops
-//! in order.
+//! The life of the process: it opens the line and the backup, continues or restores each queue, serves requests, and
+//! stops in order.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -17,16 +17,22 @@ use vestibule_backup::BackupError;
 use vestibule_engine::sync::{SettingsPolicy, SyncError};
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 
-use crate::{cli::Cli, demo_visitors, error::StartError, keys, operations, pages, serve, stop::Stop, store};
+use crate::{
+    cli::Cli, demo_visitors, error::StartError, keys, operations, pages, serve, stop::Stop, store::Stores,
+};
 
 /// Runs the process until it is stopped.
 pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let stop = Stop::on_signals().map_err(StartError::Signals)?;
     std::fs::create_dir_all(&cli.dir).map_err(|error| StartError::Folder(cli.dir.clone(), error))?;
     let (keys, signing_keys) = keys::load_or_create_keys(&cli.dir, cli.key_cache_seconds).await?;
-    let (backup, line) = (store::open_backup(cli).await?, store::open_line(cli).await?);
+    let stores = Stores::open(cli).await?;
+    // A start that finds the port taken changes nothing.
+    let listener = listen(cli).await?;
     let config = api_config(cli);
     let policy = SettingsPolicy::from(&config);
+    stores.continue_queues(policy).await?;
+    let (line, backup) = (stores.line.clone(), stores.backup.clone());
     let promoter = Arc::new(Promoter::new(line.clone(), backup.clone(), policy));
     restore_queues(&promoter).await?;
     let admin = Admin {
@@ -38,7 +44,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     };
     create_demo_queue(&admin).await?;
     let api = ApiState::new(line, backup, keys, config, stop.receiver());
-    let listener = listen(cli).await?;
+    print_greeting(cli, &listener)?;
 
     let all_routes = serve::all_routes(api.clone(), pages::routes(), operations::routes(admin));
     let (served, (), ()) = tokio::join!(
@@ -48,6 +54,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     );
     // The in-memory line is lost with the process, so the rest of its journal goes to the backup now.
     let flushed = promoter.flush_all().await;
+    stores.stop_queues().await;
     served.map_err(StartError::Serving)?;
     flushed.map_err(StartError::UnflushedJournal)
 }
@@ -93,11 +100,15 @@ async fn create_demo_queue(admin: &Admin) -> Result<(), StartError> {
 }
 
 async fn listen(cli: &Cli) -> Result<TcpListener, StartError> {
-    let port_error = |error| StartError::Port(cli.port, error);
-    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, cli.port)))
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, cli.port)))
         .await
-        .map_err(port_error)?;
-    let address = listener.local_addr().map_err(port_error)?;
+        .map_err(|error| StartError::Port(cli.port, error))
+}
+
+fn print_greeting(cli: &Cli, listener: &TcpListener) -> Result<(), StartError> {
+    let address = listener
+        .local_addr()
+        .map_err(|error| StartError::Port(cli.port, error))?;
     println!("Vestibule is at http://{address}/");
     if !cli.quiet {
         println!(
@@ -109,5 +120,5 @@ async fn listen(cli: &Cli) -> Result<TcpListener, StartError> {
         );
         println!("Press Ctrl-C to stop: each visitor keeps the place. Press it twice to stop at once.");
     }
-    Ok(listener)
+    Ok(())
 }

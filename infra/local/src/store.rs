@@ -3,42 +3,88 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
-use vestibule_backup::Backup;
+use vestibule_backup::{Backup, BackupError};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_backup_file::FileBackup;
+use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{Line, QueueLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
-use crate::{cli::Cli, error::StartError, keys::STORE_FILE};
+use crate::{checkpoints, cli::Cli, error::StartError, keys::STORE_FILE};
 
 /// A server that does not answer within this time counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the line that the command line selects, and verifies that it answers.
-pub(crate) async fn open_line(cli: &Cli) -> Result<Arc<dyn Line>, StartError> {
-    let Some(url) = &cli.redis else {
-        return Ok(Arc::new(MemoryLine::new()));
-    };
+/// The line and the backup that the command line selects.
+pub(crate) struct Stores {
+    pub line: Arc<dyn Line>,
+    pub backup: Arc<dyn Backup>,
+    /// The line again, if it is in memory.
+    memory: Option<MemoryLine>,
+    /// The backup again, if it is in a file.
+    file: Option<Arc<FileBackup>>,
+}
+
+impl Stores {
+    /// Opens both, and verifies that they answer.
+    pub(crate) async fn open(cli: &Cli) -> Result<Self, StartError> {
+        let (backup, file): (Arc<dyn Backup>, _) = match &cli.dynamodb {
+            Some(endpoint) => (Arc::new(connect_to_tables(cli, endpoint).await?), None),
+            None => {
+                let file = Arc::new(FileBackup::open(cli.dir.join(STORE_FILE))?);
+                (file.clone(), Some(file))
+            }
+        };
+        let (line, memory): (Arc<dyn Line>, _) = match &cli.redis {
+            Some(url) => (Arc::new(connect_to_redis(url).await?), None),
+            None => {
+                let memory = MemoryLine::new();
+                (Arc::new(memory.clone()), Some(memory))
+            }
+        };
+        Ok(Self {
+            line,
+            backup,
+            memory,
+            file,
+        })
+    }
+
+    /// Continues the queues that the last run stopped in order.
+    pub(crate) async fn continue_queues(&self, policy: SettingsPolicy) -> Result<(), BackupError> {
+        match (&self.memory, &self.file) {
+            (Some(memory), Some(file)) => checkpoints::continue_queues(memory, file, policy).await,
+            // The queues of a Redis go on without the file, which makes its checkpoints outdated.
+            (None, Some(file)) => file.take_checkpoints().await.map(drop),
+            (_, None) => Ok(()),
+        }
+    }
+
+    /// Stops the queues of a line that ends with the process.
+    pub(crate) async fn stop_queues(&self) {
+        if let (Some(memory), Some(file)) = (&self.memory, &self.file) {
+            checkpoints::stop_queues(memory, file).await;
+        }
+    }
+}
+
+async fn connect_to_redis(url: &str) -> Result<RedisLine, StartError> {
     let connect = async {
         let line = RedisLine::connect(url).await?;
         line.ping().await?;
         Ok(line)
     };
     match timeout(CONNECT_TIMEOUT, connect).await {
-        Ok(Ok(line)) => Ok(Arc::new(line)),
+        Ok(Ok(line)) => Ok(line),
         Ok(Err(error)) => Err(StartError::Redis(error)),
         Err(_) => Err(StartError::RedisTimeout(CONNECT_TIMEOUT)),
     }
 }
 
-/// Opens the backup that the command line selects, and verifies that it answers.
-pub(crate) async fn open_backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
-    let Some(endpoint) = &cli.dynamodb else {
-        return Ok(Arc::new(FileBackup::open(cli.dir.join(STORE_FILE))?));
-    };
+async fn connect_to_tables(cli: &Cli, endpoint: &str) -> Result<DynamoDbBackup, StartError> {
     let connection = Connection {
-        endpoint_url: Some(endpoint.clone()),
+        endpoint_url: Some(endpoint.to_owned()),
         tables: table_names(cli),
     };
     let backup = DynamoDbBackup::connect(connection).await;
@@ -47,7 +93,7 @@ pub(crate) async fn open_backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError
         .create_tables_if_missing()
         .await
         .map_err(StartError::DynamoDb)?;
-    Ok(Arc::new(backup))
+    Ok(backup)
 }
 
 /// The table names of the command line. An empty environment variable counts as not set.

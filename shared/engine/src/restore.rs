@@ -154,10 +154,13 @@ async fn rebuild_line(
     }
 }
 
-/// Writes to the backup the changes that only the line holds, into the partition of the generation
-/// that they belong to. A change that the backup refuses while it accepts others stays in the
-/// journal, so that it does not delay the restore.
-async fn salvage_changes(
+/// Writes to the backup the changes of a dropped queue that only the line holds, into the partition of
+/// the generation that they belong to. A change that the backup refuses while it accepts others stays
+/// in the journal, so that it does not delay the restore. Returns how many changes it wrote.
+///
+/// # Errors
+/// [`RestoreError`] if the line or the backup fails.
+pub async fn salvage_changes(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     partition: &EntryPartition,

@@ -3,8 +3,10 @@
 // The limit of a process's files is changed by a program of Linux.
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod planned_restart;
 mod requests;
 mod restart;
+mod restart_scene;
 mod rotation;
 mod shutdown;
 mod startup;

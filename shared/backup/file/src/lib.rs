@@ -2,6 +2,7 @@
 //! and also a kill.
 
 mod backup;
+mod checkpoints;
 mod open;
 mod queues;
 mod store;

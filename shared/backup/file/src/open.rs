@@ -14,11 +14,8 @@ use super::tables::Tables;
 /// The memory that redb uses as a cache of the file, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// Why a file cannot be opened.
-pub(super) type CannotOpen = redb::Error;
-
 /// Opens a store file, or creates it if it does not exist. Removes the records whose retention is over.
-pub(super) fn open_database(path: &Path) -> Result<Database, CannotOpen> {
+pub(super) fn open_database(path: &Path) -> Result<Database, redb::Error> {
     // redb panics on some corrupt pages that its checksums do not cover.
     catch_quietly(|| open_and_sweep(path)).unwrap_or_else(|()| {
         let reason = "its pages are corrupt".to_owned();

@@ -11,7 +11,7 @@ use std::{
 use redb::Database;
 use vestibule_backup::BackupError;
 
-use super::open::{CannotOpen, open_database};
+use super::open::open_database;
 
 /// The least time between two attempts to open the file anew.
 const REOPEN_PAUSE: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ enum State {
 
 impl Store {
     /// Opens the file, or creates it.
-    pub(super) fn open(path: &Path) -> Result<Self, CannotOpen> {
+    pub(super) fn open(path: &Path) -> Result<Self, redb::Error> {
         let database = open_database(path)?;
         Ok(Self {
             path: path.to_owned(),

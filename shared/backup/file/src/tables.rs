@@ -13,6 +13,8 @@ use vestibule_domain::{
     state::EntryState,
 };
 
+use super::checkpoints::CHECKPOINTS;
+
 /// Queue, generation, shard, and the 16 bytes of the entry id. The keys of a shard form one range.
 pub(super) type EntryKey = (&'static str, u32, u8, &'static [u8; 16]);
 pub(super) const ENTRIES: TableDefinition<EntryKey, &[u8]> = TableDefinition::new("entries");
@@ -46,10 +48,11 @@ struct StoredRecord {
     delete_at_ms: u64,
 }
 
-/// Both tables, open for writing.
+/// All tables, open for writing.
 pub(super) struct Tables<'txn> {
     entries: Table<'txn, EntryKey, &'static [u8]>,
     pub(super) queues: Table<'txn, &'static str, &'static [u8]>,
+    pub(super) checkpoints: Table<'txn, &'static str, &'static [u8]>,
 }
 
 /// Where the next partial sweep begins.
@@ -57,11 +60,12 @@ pub(super) struct Tables<'txn> {
 pub(super) struct SweepCursor(Option<(String, u32, u8, [u8; 16])>);
 
 impl<'txn> Tables<'txn> {
-    /// Opens both tables, and creates the ones that do not exist.
+    /// Opens all tables, and creates the ones that do not exist.
     pub(super) fn open(transaction: &'txn WriteTransaction) -> Result<Self, redb::TableError> {
         Ok(Self {
             entries: transaction.open_table(ENTRIES)?,
             queues: transaction.open_table(QUEUES)?,
+            checkpoints: transaction.open_table(CHECKPOINTS)?,
         })
     }
 

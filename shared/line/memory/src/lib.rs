@@ -1,7 +1,8 @@
 //! The line in memory: for one process on a laptop and for simulations.
 //!
 //! It also is the readable specification of the rules that the scripts in `vestibule-line-redis`
-//! follow. Its state does not survive the process. Only what is in the backup does.
+//! follow. Its state does not survive the process. Only what is in the backup does, and the
+//! [checkpoint](QueueCheckpoint) of a queue that was stopped in order.
 
 mod account;
 mod adopt;
@@ -10,6 +11,7 @@ mod change_kind;
 mod check;
 mod check_in;
 mod check_progress;
+mod checkpoint;
 mod clock;
 mod deadline_set;
 mod departures;
@@ -39,6 +41,9 @@ mod restore;
 mod transitions;
 mod waiting;
 
-pub use self::memory_line::MemoryLine;
 #[cfg(feature = "given-time")]
 pub use self::queue_dump::QueueDump;
+pub use self::{
+    checkpoint::{CheckpointMismatch, QueueCheckpoint},
+    memory_line::MemoryLine,
+};

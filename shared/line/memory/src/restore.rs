@@ -105,34 +105,44 @@ impl Queue {
         fence: u64,
         entries: RestoredEntries,
     ) -> Self {
+        let mut queue = Self::without_tokens(now_us, configuration, fence);
+        queue.add_restored_entries(now_us / 1_000, entries);
+        queue
+    }
+
+    /// Creates a queue with an empty pace bucket, so that the protected service never gets two batches at once.
+    pub(super) fn without_tokens(now_us: u64, configuration: Configuration, watermark: u64) -> Self {
         let mut queue = Self::new(now_us, configuration);
-        queue.watermark = fence;
-        let now_ms = now_us / 1_000;
+        queue.watermark = watermark;
         queue.bucket = PaceBucket {
             credit: 0,
-            at_ms: now_ms,
+            at_ms: now_us / 1_000,
         };
-        let claim_by_ms = now_ms + queue.claim_ms(now_ms);
-        for (place, id) in entries.waiting {
-            queue.waiting.insert(place, id);
-        }
-        for (visit, id) in entries.waiting_again {
-            queue.visits.insert(id, (visit, Step::WaitingAgain));
-        }
-        for (visit, turn, id) in entries.ready {
-            queue.put_ready(id, visit, turn, claim_by_ms);
-        }
-        for (session_end_ms, visit, id) in entries.active {
-            queue.put_active(id, visit, session_end_ms);
-        }
-        for (fact, how, id) in entries.held {
-            queue.held.hold(id, fact.visit, how, fact.step_ms);
-        }
-        queue.last_order = entries.last_order;
         // The next tick counts whom the queue may call.
         queue.newcomers_called = 0;
-        // No total counts the restored entries.
-        queue.check_progress.checked_imbalance = queue.compute_imbalance();
         queue
+    }
+
+    /// Adds the entries that the backup shows.
+    pub(super) fn add_restored_entries(&mut self, now_ms: u64, entries: RestoredEntries) {
+        let claim_by_ms = now_ms + self.claim_ms(now_ms);
+        for (place, id) in entries.waiting {
+            self.waiting.insert(place, id);
+        }
+        for (visit, id) in entries.waiting_again {
+            self.visits.insert(id, (visit, Step::WaitingAgain));
+        }
+        for (visit, turn, id) in entries.ready {
+            self.put_ready(id, visit, turn, claim_by_ms);
+        }
+        for (session_end_ms, visit, id) in entries.active {
+            self.put_active(id, visit, session_end_ms);
+        }
+        for (fact, how, id) in entries.held {
+            self.held.hold(id, fact.visit, how, fact.step_ms);
+        }
+        self.last_order = entries.last_order;
+        // No total counts the restored entries.
+        self.check_progress.checked_imbalance = self.compute_imbalance();
     }
 }
