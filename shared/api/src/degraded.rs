@@ -21,7 +21,7 @@ use super::{
     problem::Problem,
     queue_cache::{DegradedQueue, QueueLookupError, QueueSnapshot, READ_TIMEOUT},
     validate_request::{ValidateRequest, earlier_epoch_problem, other_visit_problem},
-    visitor::{Ownership, is_owner, token_mismatch_problem},
+    visitor::Ownership,
 };
 use crate::pass::{Pass, PassClaims, PassError, PassGrant};
 
@@ -172,26 +172,20 @@ impl ApiState {
         let Some(pass) = request.named.pass.as_ref().filter(|_| open && !request.consume) else {
             return Err(context.problem());
         };
-        if let Some(visitor) = &request.named.visitor
-            && !is_owner(&queue.ids, id, visitor)?
-        {
-            return Err(token_mismatch_problem());
-        }
-        let now_ms = vestibule_clock::now_ms();
+        request.named.require_owner(&queue.ids, id)?;
         self.keys.passes.refresh_for(pass).await;
         let claims = self.keys.passes.verify_ignoring_time(pass, &queue.queue, id)?;
-        let until = claims.exp + u64::from(queue.settings.outage_grace_seconds);
-        let now = now_ms / 1_000;
+        let until = claims
+            .exp
+            .saturating_add(u64::from(queue.settings.outage_grace_seconds));
+        let now = vestibule_clock::now_ms() / 1_000;
         if now + SKEW_SECONDS < claims.nbf {
             return Err(PassError::TooEarly.into());
         }
         if now >= until {
             return Err(PassError::Expired.into());
         }
-        let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
-        if request.named.visit.is_some_and(|named| named != visit) {
-            return Err(other_visit_problem());
-        }
+        let visit = request.named.require_visit(&claims)?;
         self.refuse_ended_visit(context, id, visit, &claims).await?;
         tracing::warn!(
             event = "entry.pass_honoured",
@@ -200,7 +194,7 @@ impl ApiState {
         );
         Ok(AcceptedPass {
             visit,
-            accepted_until_ms: until * 1_000,
+            accepted_until_ms: until.saturating_mul(1_000),
         })
     }
 

@@ -15,8 +15,7 @@ use super::{
     missing_entry::QueryError,
     problem::Problem,
     queue_cache::{QueueSnapshot, READ_TIMEOUT},
-    validate_request::{NamedVisitor, earlier_epoch_problem, other_visit_problem},
-    visitor::{is_owner, token_mismatch_problem},
+    validate_request::{NamedVisitor, earlier_epoch_problem},
 };
 use crate::pass::PassError;
 
@@ -52,11 +51,7 @@ impl ApiState {
         id: EntryId,
         named: &NamedVisitor,
     ) -> Result<Option<VerifiedPass>, Problem> {
-        if let Some(visitor) = &named.visitor
-            && !is_owner(&snapshot.ids, id, visitor)?
-        {
-            return Err(token_mismatch_problem());
-        }
+        named.require_owner(&snapshot.ids, id)?;
         let Some(pass) = &named.pass else {
             return Ok(None);
         };
@@ -70,13 +65,9 @@ impl ApiState {
         if claims.epoch < snapshot.view.configuration.min_epoch {
             return Err(earlier_epoch_problem());
         }
-        let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
-        if named.visit.is_some_and(|named| named != visit) {
-            return Err(other_visit_problem());
-        }
         Ok(Some(VerifiedPass {
-            visit,
-            end_ms: claims.exp * 1_000,
+            visit: named.require_visit(&claims)?,
+            end_ms: claims.exp.saturating_mul(1_000),
             has_expired,
         }))
     }

@@ -3,10 +3,18 @@
 
 use vestibule_domain::{
     consumption::{UseId, UseIdError},
+    id::{EntryId, IdKey},
     score::Visit,
 };
 
-use super::{code::Code, extend::EXTEND_SECONDS, problem::Problem, request::Fields};
+use super::{
+    code::Code,
+    extend::EXTEND_SECONDS,
+    problem::Problem,
+    request::Fields,
+    visitor::{is_owner, token_mismatch_problem},
+};
+use crate::pass::{PassClaims, PassError};
 
 /// Whom a request of the protected service is about, in its body.
 pub(super) struct NamedVisitor {
@@ -25,6 +33,23 @@ impl NamedVisitor {
             pass: fields.take_string("pass")?,
             visit: fields.take_visit()?,
         })
+    }
+
+    /// Requires that the entry belongs to the named visitor, if there is one.
+    pub(super) fn require_owner(&self, ids: &IdKey, id: EntryId) -> Result<(), Problem> {
+        match &self.visitor {
+            Some(visitor) if !is_owner(ids, id, visitor)? => Err(token_mismatch_problem()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The visit of the pass. It must be the named one, if there is one.
+    pub(super) fn require_visit(&self, claims: &PassClaims) -> Result<Visit, Problem> {
+        let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
+        match self.visit {
+            Some(named) if named != visit => Err(other_visit_problem()),
+            _ => Ok(visit),
+        }
     }
 }
 
