@@ -61,15 +61,6 @@ impl Queue {
         self.passes_until_ms.max(now_ms + pass_ms + SETTINGS_SPREAD_MS)
     }
 
-    /// Frees the slot of a visit that was completed after its visitor had left. Returns the change.
-    pub(super) fn complete_held(&mut self, now_us: u64, id: EntryId) -> Option<Change> {
-        let (fact, how) = self.held.release(id)?;
-        let fact = Fact::ended(fact.visit);
-        let end = self.new_change(now_us, id, Event::Ended { fact, how });
-        self.ended.add_unsettled(end);
-        Some(end)
-    }
-
     pub(super) fn leave(
         &mut self,
         now_us: u64,
@@ -120,13 +111,16 @@ impl Queue {
         reason: LeaveReason,
         not_found: NotFound,
     ) -> LeaveOutcome {
-        let Some((fact, _)) = self.held.find(id).filter(|_| reason == LeaveReason::Complete) else {
+        let Some((held, how)) = self.held.find(id).filter(|_| reason == LeaveReason::Complete) else {
             return LeaveOutcome::NotFound(not_found);
         };
-        if visit.is_some_and(|visit| visit != fact.visit) {
+        if visit.is_some_and(|visit| visit != held.visit) {
             return LeaveOutcome::OtherVisit;
         }
-        let completed = self.complete_held(now_us, id);
-        completed.map_or(LeaveOutcome::NotFound(not_found), LeaveOutcome::Ended)
+        self.held.release(id);
+        let fact = Fact::ended(held.visit);
+        let end = self.new_change(now_us, id, Event::Ended { fact, how });
+        self.ended.add_unsettled(end);
+        LeaveOutcome::Ended(end)
     }
 }

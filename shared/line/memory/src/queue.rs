@@ -33,9 +33,11 @@ pub(super) struct Queue {
     pub(super) ready: DeadlineSet,
     /// The deadlines are the ends of the sessions.
     pub(super) active: DeadlineSet,
+    /// The slots of visitors who left or were evicted while a pass can still be shown, with their visits.
     pub(super) held: HeldSlots,
     /// The visit and the step of each entry that is ready, active or waiting again. The place of a
-    /// plain waiting entry is its visit.
+    /// plain waiting entry is its visit, and `held` has the visits of held entries. Redis has both in
+    /// its hash `visits`.
     pub(super) visits: HashMap<EntryId, (Visit, Step)>,
     /// The active entries that are only known to be admitted by the fast track: their visitors
     /// neither claimed nor extended the session, so the backup may lack these visits.

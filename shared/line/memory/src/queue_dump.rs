@@ -26,8 +26,8 @@ pub struct QueueDump {
     pub active: Vec<(EntryId, u64)>,
     /// The entries whose slots are held, with the times at which these become free, in order.
     pub held: Vec<(EntryId, u64)>,
-    /// The visits and steps of entries that are ready, active or waiting again, by id. `fast` follows
-    /// if the entry is only known to be admitted by the fast track.
+    /// The visits and steps of entries that are ready, active, held or waiting again, by id. `fast` follows
+    /// if the entry is only known to be admitted by the fast track, and the way of ending if it is held.
     pub visits: Vec<(EntryId, String)>,
     /// The ends by id: epoch, version, visit, step, time of the step, way of ending and time.
     pub ended: Vec<(EntryId, String)>,

@@ -10,7 +10,7 @@
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
---   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   present: sorted set, called entry that checked in lately -> place
@@ -37,8 +37,8 @@
 --         {'rejected'}: the record is of another generation or of a later epoch, or the caller's knowledge is too old;
 --           nothing changed
 --         {'future'}: the visit of the record began more than a minute after the current time; nothing changed
---         {'live', epoch, v, adopted, state, place or visit, position or deadline_ms, now_ms, step, fast}: the entry is live;
---           v is 0 if the backup has this already; adopted is 1 if Redis took it over, else 0; fast is 1 if it
+--         {'live', epoch, v, adopted, state, place or visit, position or deadline_ms, now_ms, step, fast}: the entry is
+--           live; v is 0 if the backup has this already; adopted is 1 if Redis took it over, else 0; fast is 1 if it
 --           is only known to be admitted by the fast track, else 0
 --         {'ended', removed}: the entry ended, and the backup has that; removed is 1 if it was live until now, else 0
 --         {'end-to-write', removed, epoch, v, visit, step, step_ms, how, at_ms}: the backup lacks that the entry ended
@@ -68,8 +68,8 @@ end
 if visit and math.floor(visit / ARRIVALS_PER_MS) + ERA_MS > queue.latest_ms + FUTURE_MAX_MS then
   return { 'future' }
 end
-local keys = { waiting = waiting, ready = ready, active = active, held = held, visits = visits, ended = ended, settled = settled,
-  present = present, seen = seen, state = state }
+local keys = { waiting = waiting, ready = ready, active = active, held = held, visits = visits, ended = ended,
+  settled = settled, present = present, seen = seen, state = state }
 local entry = find_entry(queue, keys, id)
 local record = visit and { visit = visit, step = step, step_ms = step_ms, is_over = over == '1', place = place,
   epoch = epoch, v = v, how = how, at_ms = ended_at_ms or queue.now_ms }

@@ -5,7 +5,7 @@
 -- include: line clock scores arrivals
 -- KEYS: waiting visits state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
---   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms id
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts

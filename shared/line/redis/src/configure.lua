@@ -27,8 +27,8 @@ local SETTINGS_SPREAD_MS = 2000 -- in line/memory departures.rs, too: how long a
 
 local new, new_fields = read_configuration(4)
 local old_epoch, old_revision, old_settings, old_paused, old_batch, old_interval_ms, old_claim_ms, old_settings_order,
-  old_capacity, old_pass_ms, old_session_ms = unpack(redis.call('HMGET', config, 'epoch', 'revision', 'settings', 'paused', 'batch', 'interval_ms',
-    'claim_ms', 'settings_order', 'capacity', 'pass_ms', 'session_ms'))
+  old_capacity, old_pass_ms, old_session_ms = unpack(redis.call('HMGET', config, 'epoch', 'revision', 'settings',
+    'paused', 'batch', 'interval_ms', 'claim_ms', 'settings_order', 'capacity', 'pass_ms', 'session_ms'))
 
 if not old_epoch then
   -- The caller may have been suspended while another one began to restore the queue, which `lost` shows.

@@ -9,7 +9,7 @@
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
---   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   present: sorted set, called entry that checked in lately -> place
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   load: hash, the protected service's last load report

@@ -9,7 +9,7 @@
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
---   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   present: sorted set, called entry that checked in lately -> place
@@ -22,13 +22,12 @@
 --   id: the entry
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'refused', 'draining' | 'closed' | 'journal-full'}: the visitor got no place; the word is the reason
---         {'joined', 'new' | 'kept' | 'moved' | 'back', epoch, v, state, place or visit, position or deadline_ms, now_ms, step,
---          fast or after, place}:
---           the entry has a new place, keeps the one it had, moved to the back, or took back its slot, which was held; v is
---           0 if nothing changed; step is
---           the step of its visit. For an entry that keeps its place, `fast` is 1 if it is only known to be admitted by
---           the fast track, else 0. Any other reply has `after`, its latest visit that
---           is known to be over (0: none), and only if the entry is active it ends with `place`.
+--         {'joined', 'new' | 'kept' | 'moved' | 'back', epoch, v, state, place or visit, position or deadline_ms,
+--          now_ms, step, fast or after, place}:
+--           the entry has a new place, keeps the one it had, moved to the back, or took back its slot, which was held;
+--           v is 0 if nothing changed; step is the step of its visit. For an entry that keeps its place, `fast` is 1
+--           if it is only known to be admitted by the fast track, else 0. Any other reply has `after`, its latest
+--           visit that is known to be over (0: none), and only if the entry is active it ends with `place`.
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -70,7 +69,8 @@ elseif set == 'active' then
   local session_end_ms = tonumber(redis.call('ZSCORE', active, id))
   if session_end_ms > now_ms then
     write_line_fields(state, line)
-    return { 'joined', 'kept', epoch, line.v, 'active', visit, session_end_ms, now_ms, step, is_fast_tracked and 1 or 0 }
+    return { 'joined', 'kept', epoch, line.v, 'active', visit, session_end_ms, now_ms, step,
+      is_fast_tracked and 1 or 0 }
   end
   timed_out = { set = active, total = 'expired', how = 'expired', step_ms = session_end_ms }
 elseif set == 'ready' then
@@ -110,8 +110,8 @@ if held_until_ms and held_until_ms > now_ms then
   return admit('back', held_until_ms, visit)
 end
 
--- The fast track: no entry waits but absent ones, the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the
--- pace bucket holds a token.
+-- The fast track: no entry waits but absent ones, the queue takes newcomers and is not paused, the clocks agree, a slot
+-- is free, and the pace bucket holds a token.
 if is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart then
   local capacity, batch, interval_ms, session_ms =
     unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms'))
@@ -156,7 +156,8 @@ elseif not session_end_ms then
     local known_end = read_end()
     local is_after_missed_turn = known_end and is_missed_first_turn(known_end)
     local given_up = is_after_missed_turn and 0 or old_place % ORDER_RANGE
-    return { 'joined', 'moved', epoch, line.v, 'waiting', place, math.max(in_line - line.absent, 1), now_ms, 0, given_up }
+    return { 'joined', 'moved', epoch, line.v, 'waiting', place, math.max(in_line - line.absent, 1), now_ms, 0,
+      given_up }
   end
   write_line_fields(state, line)
   local progress, clock_ms = read_lane(state, find_lane(old_place)), read_presence_ms(state)

@@ -7,7 +7,7 @@
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
---   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   present: sorted set, called entry that checked in lately -> place
@@ -21,8 +21,8 @@
 --   expected_visit: the visit to end; empty for any
 --   reason: 'leave', 'complete' or 'evict'
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'ended', epoch, v, 'completed' | 'left' | 'evicted', visit, now_ms, free_at_ms}: the visit ended in this way,
---           with this version; free_at_ms is when its slot becomes free, or 0 if it is free now
+--         {'ended', epoch, v, 'completed' | 'left' | 'evicted', visit, now_ms, free_at_ms}: the visit ended in this
+--           way, with this version; free_at_ms is when its slot becomes free, or 0 if it is free now
 --         {'other-visit'}: the entry has another visit than expected, so nothing changed
 --         {'not-active', state, place or visit, position or deadline_ms, now_ms}: only an active entry can be completed
 --         {'gone', 'ended', epoch, v, visit, step, step_ms, how, at_ms}: the entry ended before, in this way
@@ -35,8 +35,8 @@ local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end
-local keys = { waiting = waiting, ready = ready, active = active, held = held, visits = visits, ended = ended, settled = settled,
-  present = present, seen = seen, state = state }
+local keys = { waiting = waiting, ready = ready, active = active, held = held, visits = visits, ended = ended,
+  settled = settled, present = present, seen = seen, state = state }
 local entry = find_entry(queue, keys, id)
 local is_held = entry.set == 'held'
 if not entry.is_live and not (is_held and reason == 'complete') then
@@ -49,7 +49,8 @@ if reason == 'complete' and entry.state ~= 'active' and not is_held then
   return { 'not-active', unpack(build_status(queue, keys, id, entry)) }
 end
 
--- Until when a pass of this session may be valid, by line time; nil if that does not count. See Settings::held_until_ms.
+-- Until when a pass of this session may be valid, by line time; nil if that does not count. See
+-- Settings::held_until_ms.
 local function compute_free_at_ms(session_end_ms)
   local passes, pass_ms = unpack(redis.call('HMGET', config, 'passes', 'pass_ms'))
   local passes_until_ms = tonumber(redis.call('HGET', state, 'passes_until_ms') or 0)

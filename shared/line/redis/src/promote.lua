@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Removes the entries that timed out, and promotes as many present entries as min(waiting, capacity - ready - active - held,
--- tokens). One call removes and promotes `chunk` entries at most, so that it does not block Redis for long. One journal
--- record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not trusted.
--- Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait are promoted
--- in turn. While the front door is down, it promotes none as long as an entry is ready.
+-- Removes the entries that timed out, and promotes as many present entries as min(waiting, capacity - ready - active -
+-- held, tokens). One call removes and promotes `chunk` entries at most, so that it does not block Redis for long. One
+-- journal record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not
+-- trusted. Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait
+-- are promoted in turn. While the front door is down, it promotes none as long as an entry is ready.
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
@@ -13,7 +13,7 @@
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
---   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   present: sorted set, called entry that checked in lately -> place
@@ -40,8 +40,8 @@
 --     ticks, and the time of the last one in Unix milliseconds; seen_epoch is empty if the caller has seen none
 --   has_changed_server: 1 if the caller has left a server that no longer accepted writes, since its last call; else 0
 -- Output: {'no-queue'}: Redis does not have the queue, or has it with another epoch or a watermark below the fence
---         {'promoted', promoted, no_shows, expired, silent, absences, limited_by, waiting, ready, active, promoted_through, now_ms,
---          clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
+--         {'promoted', promoted, no_shows, expired, silent, absences, limited_by, waiting, ready, active,
+--          promoted_through, now_ms, clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
 --           promoted, no_shows, expired: how many entries this call promoted and removed
 --           silent, absences: how many visitors are not present any more, and how many absences this call ended
 --           limited_by: why it promoted no more: 'line' (no entry waits), 'presence' (the next ones were called lately
@@ -106,8 +106,8 @@ local due_count = redis.call('XLEN', journal)
 line.journal_full = due_count >= newcomers_max and 1 or 0
 local is_journal_full = due_count + redis.call('ZCARD', deferred) >= journal_max
 local remove_limit = (is_journal_full or clocks_apart) and 0 or chunk
-local keys = { waiting = waiting, held = held, visits = visits, ended = ended, settled = settled, present = present, seen = seen,
-  state = state }
+local keys = { waiting = waiting, held = held, visits = visits, ended = ended, settled = settled, present = present,
+  seen = seen, state = state }
 -- All ends of this call have the same version and time.
 local tick = { epoch = epoch, v = change_v, now_ms = now_ms }
 local is_switched_off = paused == '1' or entrance == 'closed'
@@ -129,7 +129,8 @@ if door_down_ms > 0 then
   claim_clock_ms = claim_clock_ms - door_down_ms
 end
 local no_shows, no_show_list = remove_timed_out(keys, tick, ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
-local expired, expired_list = remove_timed_out(keys, tick, active, now_ms, remove_limit - no_shows, 'expired', 'expired')
+local expired, expired_list = remove_timed_out(keys, tick, active, now_ms, remove_limit - no_shows, 'expired',
+  'expired')
 free_held_slots(keys, now_ms, remove_limit)
 if clock then
   silent = drop_silent(keys, lanes, clock, presence_ms, remove_limit - no_shows - expired)
@@ -294,7 +295,8 @@ local is_due = limited_by ~= 'line' and limited_by ~= 'pace' and limited_by ~= '
 local standstill = promoted == 0 and in_line > 0 and is_due and limited_by or ''
 redis.call('HSET', state, 'standstill', standstill, 'counted_at_ms', now_ms, 'taken_seconds', sums.taken_seconds,
   'waiting_seconds', sums.waiting_seconds, 'paced', sums.paced, 'paced_seconds', sums.paced_seconds)
-rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, sum_lanes(lanes, 'gone_ahead'), sums)
+rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, sum_lanes(lanes, 'gone_ahead'),
+  sums)
 return { 'promoted', promoted, no_shows, expired, silent, absences, limited_by, redis.call('ZCARD', waiting),
-  redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms,
-  line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }
+  redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms,
+  line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

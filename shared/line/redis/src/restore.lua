@@ -3,14 +3,15 @@
 -- Redis does not have the queue.
 -- The restore of the highest epoch wins, however late the others are: this script replaces a queue of a lower epoch,
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
--- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another generation.
+-- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another
+-- generation.
 -- include: line line_table new_state fields imbalance
 -- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters load view config state lost staged_waiting staged_ready staged_active staged_held staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   held: sorted set, entry whose slot is held -> when the slot becomes free, in Unix milliseconds
---   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   present: sorted set, called entry that checked in lately -> place

@@ -6,7 +6,7 @@
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
---   visits: hash, entry -> visit and step, if the entry is ready, active or waiting again
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
