@@ -14,17 +14,17 @@ use super::{
     signed::pick,
 };
 
-/// What a request presents.
-struct Presented {
+/// What a request shows of the visitor.
+struct TokenRequest {
     queue: &'static str,
     token: String,
     visitor: Option<String>,
 }
 
 /// A request of a visitor to claim, to extend or to leave, or of the protected service about the visitor.
-fn act(random: &mut StdRng, presented: &Presented) -> ApiRequest {
-    let path = format!("/queues/{}/entries/{}", presented.queue, presented.token);
-    let request = match (random.random_range(0..4), &presented.visitor) {
+fn act(random: &mut StdRng, shown: &TokenRequest) -> ApiRequest {
+    let path = format!("/queues/{}/entries/{}", shown.queue, shown.token);
+    let request = match (random.random_range(0..4), &shown.visitor) {
         (0, Some(visitor)) => {
             let (consume, extend) = pick(random, &[(false, false), (true, false), (false, true)]);
             let body = json!({ "visitor": visitor, "consume": consume, "extend": extend });
@@ -34,7 +34,7 @@ fn act(random: &mut StdRng, presented: &Presented) -> ApiRequest {
         (2, _) => ApiRequest::post(format!("{path}/extend")),
         _ => ApiRequest::post(format!("{path}/claim")),
     };
-    match &presented.visitor {
+    match &shown.visitor {
         Some(visitor) => request.visitor(visitor),
         None => request,
     }
@@ -63,7 +63,7 @@ pub(crate) fn flipped_token(scene: &Scene, random: &mut StdRng) -> ApiRequest {
     }
     act(
         random,
-        &Presented {
+        &TokenRequest {
             queue: QUEUE,
             token,
             visitor: Some(guest.id.clone()),
@@ -81,7 +81,7 @@ pub(crate) fn other_kind(scene: &Scene, random: &mut StdRng) -> ApiRequest {
     let token = of_other_kind.expect("one bit is the kind");
     act(
         random,
-        &Presented {
+        &TokenRequest {
             queue: QUEUE,
             token,
             visitor: Some(guest.id.clone()),
@@ -103,7 +103,7 @@ pub(crate) fn foreign_token(scene: &Scene, random: &mut StdRng) -> ApiRequest {
     );
     act(
         random,
-        &Presented {
+        &TokenRequest {
             queue: QUEUE,
             token: guest.token.clone(),
             visitor: Some(visitor),
@@ -117,7 +117,7 @@ pub(crate) fn flipped_visitor(scene: &Scene, random: &mut StdRng) -> ApiRequest 
     let visitor = flipped(&guest.id, random.random_range(0..128));
     act(
         random,
-        &Presented {
+        &TokenRequest {
             queue: QUEUE,
             token: guest.token.clone(),
             visitor: Some(visitor),
@@ -143,7 +143,7 @@ pub(crate) fn token_of_other_queue(scene: &Scene, random: &mut StdRng) -> ApiReq
     };
     act(
         random,
-        &Presented {
+        &TokenRequest {
             queue,
             token: token.clone(),
             visitor: Some(visitor),
@@ -156,7 +156,7 @@ pub(crate) fn no_visitor(scene: &Scene, random: &mut StdRng) -> ApiRequest {
     let token = victim(scene, random).token.clone();
     act(
         random,
-        &Presented {
+        &TokenRequest {
             queue: QUEUE,
             token,
             visitor: None,
@@ -183,7 +183,7 @@ pub(crate) fn malformed_token(scene: &Scene, random: &mut StdRng) -> ApiRequest 
     let token = pick(random, &texts);
     act(
         random,
-        &Presented {
+        &TokenRequest {
             queue: QUEUE,
             token,
             visitor: Some(guest.id.clone()),

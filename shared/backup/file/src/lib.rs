@@ -16,6 +16,7 @@ use std::{
 };
 
 use redb::{ReadTransaction, ReadableDatabase};
+use serde_json::Value;
 use vestibule_backup::{BackupError, QueueMetadata};
 use vestibule_domain::id::QueueId;
 
@@ -72,6 +73,30 @@ impl FileBackup {
             source,
         })?;
         Ok(Self { writer, store })
+    }
+
+    /// Stores the checkpoints of stopped queues. Call it last: a checkpoint says that the file has every change of its
+    /// queue.
+    ///
+    /// # Errors
+    /// [`BackupError`] if the file cannot be written. It then has none of the checkpoints.
+    pub async fn store_checkpoints(&self, checkpoints: Vec<(QueueId, Value)>) -> Result<(), BackupError> {
+        self.writer
+            .commit(move |tables| {
+                let put = |(queue, checkpoint)| tables.put_checkpoint(&queue, &checkpoint);
+                checkpoints.into_iter().try_for_each(put)
+            })
+            .await
+    }
+
+    /// Removes all checkpoints from the file and returns them. When the call returns, the removal survives a crash. So a
+    /// checkpoint is used once at most, and no later run takes an older state for that of its queue. An unreadable
+    /// checkpoint is left out.
+    ///
+    /// # Errors
+    /// [`BackupError`] if the file cannot be read or written. The checkpoints must not be used then.
+    pub async fn take_checkpoints(&self) -> Result<Vec<(QueueId, Value)>, BackupError> {
+        self.writer.commit(|tables| tables.take_checkpoints()).await
     }
 
     async fn update_metadata(

@@ -13,12 +13,12 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-use super::checkpoints::CHECKPOINTS;
-
 /// Queue, generation, shard, and the 16 bytes of the entry id. The keys of a shard form one range.
 pub(super) type EntryKey = (&'static str, u32, u8, &'static [u8; 16]);
 pub(super) const ENTRIES: TableDefinition<EntryKey, &[u8]> = TableDefinition::new("entries");
 pub(super) const QUEUES: TableDefinition<&str, &[u8]> = TableDefinition::new("queues");
+/// The checkpoint of each queue that was stopped in order.
+const CHECKPOINTS: TableDefinition<&str, &[u8]> = TableDefinition::new("checkpoints");
 
 /// How many records one partial sweep for expired records reads.
 const SWEEP_RECORDS: usize = 64;
