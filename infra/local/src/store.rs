@@ -29,19 +29,17 @@ pub(crate) struct Stores {
 impl Stores {
     /// Opens both, and verifies that they answer.
     pub(crate) async fn open(cli: &Cli) -> Result<Self, StartError> {
-        let (backup, file): (Arc<dyn Backup>, _) = match &cli.dynamodb {
-            Some(endpoint) => (Arc::new(connect_to_tables(cli, endpoint).await?), None),
-            None => {
-                let file = Arc::new(FileBackup::open(cli.dir.join(STORE_FILE))?);
-                (file.clone(), Some(file))
-            }
+        let (backup, file): (Arc<dyn Backup>, _) = if let Some(endpoint) = &cli.dynamodb {
+            (Arc::new(connect_to_tables(cli, endpoint).await?), None)
+        } else {
+            let file = Arc::new(FileBackup::open(cli.dir.join(STORE_FILE))?);
+            (file.clone(), Some(file))
         };
-        let (line, memory): (Arc<dyn Line>, _) = match &cli.redis {
-            Some(url) => (Arc::new(connect_to_redis(url).await?), None),
-            None => {
-                let memory = MemoryLine::new();
-                (Arc::new(memory.clone()), Some(memory))
-            }
+        let (line, memory): (Arc<dyn Line>, _) = if let Some(url) = &cli.redis {
+            (Arc::new(connect_to_redis(url).await?), None)
+        } else {
+            let memory = MemoryLine::new();
+            (Arc::new(memory.clone()), Some(memory))
         };
         Ok(Self {
             line,

@@ -16,16 +16,20 @@ impl Tables<'_> {
         put.map(drop).map_err(|e| to_backup_error(&e))
     }
 
-    /// Removes all checkpoints and returns them.
-    pub(super) fn take_checkpoints(&mut self) -> Result<Vec<(QueueId, Value)>, BackupError> {
-        let mut taken = Vec::new();
+    /// All checkpoints. An unreadable one is left out.
+    pub(super) fn read_checkpoints(&self) -> Result<Vec<(QueueId, Value)>, BackupError> {
+        let mut checkpoints = Vec::new();
         for found in self.checkpoints.iter().map_err(|e| to_backup_error(&e))? {
             let (queue, checkpoint) = found.map_err(|e| to_backup_error(&e))?;
             let checkpoint = serde_json::from_slice(checkpoint.value()).ok();
-            taken.extend(queue.value().parse().ok().zip(checkpoint));
+            checkpoints.extend(queue.value().parse().ok().zip(checkpoint));
         }
+        Ok(checkpoints)
+    }
+
+    /// Removes all checkpoints.
+    pub(super) fn remove_checkpoints(&mut self) -> Result<(), BackupError> {
         let removed = self.checkpoints.retain(|_, _| false);
-        removed.map_err(|e| to_backup_error(&e))?;
-        Ok(taken)
+        removed.map_err(|e| to_backup_error(&e))
     }
 }

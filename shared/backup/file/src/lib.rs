@@ -96,7 +96,13 @@ impl FileBackup {
     /// # Errors
     /// [`BackupError`] if the file cannot be read or written. The checkpoints must not be used then.
     pub async fn take_checkpoints(&self) -> Result<Vec<(QueueId, Value)>, BackupError> {
-        self.writer.commit(|tables| tables.take_checkpoints()).await
+        self.writer
+            .commit(|tables| {
+                let checkpoints = tables.read_checkpoints()?;
+                tables.remove_checkpoints()?;
+                Ok(checkpoints)
+            })
+            .await
     }
 
     async fn update_metadata(
