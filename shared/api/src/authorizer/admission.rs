@@ -139,7 +139,9 @@ impl Authorizer {
         presented: &PresentedEntry,
     ) -> Result<Admission, Refusal> {
         let (state, entry, request) = (&self.state, presented.entry, &presented.request);
-        let verified = state.verify_named_visitor(snapshot, entry, &request.named).await?;
+        let verified = state
+            .verify_named_visitor(snapshot, entry, &request.named)
+            .await?;
         // `validate` takes an expired pass for proof of who the visitor is. Here the pass is the key, and a key
         // ends when it says so.
         if verified.is_some_and(|pass| pass.has_expired) {
