@@ -45,6 +45,7 @@ impl Authorizer {
         let span = info_span!("authorize", request_id, queue = Empty, entry = Empty);
         let queues = QueueFilter::for_event(&self.config.queues, &event);
         let decision = async {
+            self.state.keys.passes.refresh_if_due().await;
             let decision = self.admit(&event, &queues).await;
             if let Err(denial) = &decision {
                 denial.problem.log();
