@@ -10,14 +10,15 @@ const { API = "http://127.0.0.1:8080", WAITING_PAGE = API, QUEUE = "demo:1", ISS
 const { PORT = "3000", SIGN_FOR_AWS } = process.env;
 const CHECKOUT_PAGE = '<title>Checkout</title><form method="post"><button>Order</button></form>';
 const REPORT_MS = 5_000;
+// It outlives the browser, because a visit has one session: a visitor without the cookie could not come back.
+const COOKIE = { signed: true, httpOnly: true, sameSite: "lax", maxAge: 3_600_000 };
 
 const { signHeaders = (_, headers) => headers } = SIGN_FOR_AWS ? await import("./sign_for_aws.mjs") : {};
-const keys = createRemoteJWKSet(new URL(`${API}/.well-known/jwks.json`));
+const keys = createRemoteJWKSet(new URL(`${API}/.well-known/jwks.json`), { cacheMaxAge: 300_000 });
 // By the visit: one visit has one session. Several processes of a shop must share them.
 const sessions = new Map();
 // Passes of an earlier epoch are void after a reset. Until this is known, no pass is accepted.
-let minEpoch = Infinity;
-let requests = 0;
+let [minEpoch, requests] = [Infinity, 0];
 
 async function callQueue(path, content) {
   const address = `${API}/queues/${QUEUE}${path}`;
@@ -35,14 +36,15 @@ const ownPath = (text) => (/^\/(?![/\\])[^\\\x00-\x20]*$/.test(text) ? text : "/
 // The visitor comes from the waiting page. A pass opens one session, in one browser, and none after its end.
 async function enter(request, response) {
   const pass = String(request.query.pass);
-  const rules = { algorithms: ["ES256"], typ: "pass+jwt", issuer: ISSUER, audience: QUEUE, clockTolerance: "5s" };
+  const rules = { algorithms: ["ES256"], typ: "pass+jwt", issuer: ISSUER, audience: QUEUE, clockTolerance: 5 };
   const { payload: claims } = await jwtVerify(pass, keys, rules);
   if (!(claims.epoch >= minEpoch)) throw new errors.JWTInvalid("it is from before a reset");
   const visit = `${claims.sub} ${claims.visit}`;
   const session = sessions.get(visit) ?? {};
   if (session.end || (session.pass && session !== request.shopSession)) throw new errors.JWTInvalid("it was used");
-  sessions.set(visit, Object.assign(session, { pass, token: claims.sub, endsAtMs: claims.exp * 1_000 }));
-  response.cookie("shop", visit, { signed: true, httpOnly: true, sameSite: "lax", secure: request.secure });
+  // As tolerant as the check of the pass, so that no visitor is sent round by a clock that is ahead.
+  sessions.set(visit, Object.assign(session, { pass, token: claims.sub, endsAtMs: (claims.exp + 5) * 1_000 }));
+  response.cookie("shop", visit, { ...COOKIE, secure: request.secure });
   response.redirect(303, ownPath(String(request.query.return)));
 }
 

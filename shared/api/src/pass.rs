@@ -27,10 +27,6 @@ pub const PASS_TYPE: &str = "pass+jwt";
 /// The algorithm of every pass. A token that names another one is refused.
 const ALGORITHM: Algorithm = Algorithm::ES256;
 
-/// The least length of a text from which a signing key is derived, in letters and digits. A random text of
-/// this length has more than 256 bits of entropy.
-const KEY_TEXT_LENGTH_MIN: usize = 64;
-
 /// The reason why a pass was refused or could not be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PassError {
@@ -172,22 +168,6 @@ impl PassSigner {
             verifying: checking,
             public,
         })
-    }
-
-    /// Reads a P-256 private key as PEM, in which `\n` may stand for a line break, or derives one from a
-    /// text of at least 64 letters and digits.
-    ///
-    /// # Errors
-    /// [`PassError::InvalidSigningKey`] if the text is neither.
-    pub fn from_key_text(issuer: &str, text: &str) -> Result<Self, PassError> {
-        let text = text.trim();
-        let is_random =
-            text.len() >= KEY_TEXT_LENGTH_MIN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if is_random {
-            Self::from_pem(issuer, &derive_key_pem(text))
-        } else {
-            Self::from_pem(issuer, &text.replace("\\n", "\n"))
-        }
     }
 
     /// Signs a pass that is valid from now until the last whole second before its end. `now_ms` is line

@@ -6,7 +6,11 @@ use vestibule_domain::{
     key_ring::{KeyRing, RingKey},
 };
 
-use super::{Pass, PassClaims, PassError, PassGrant, PassSigner};
+use super::{Pass, PassClaims, PassError, PassGrant, PassSigner, derive_key_pem};
+
+/// The least length of a text from which a signing key is derived, in letters and digits. A random text of
+/// this length has more than 256 bits of entropy.
+const KEY_TEXT_LENGTH_MIN: usize = 64;
 
 /// The keys of a deployment as this process knows them.
 ///
@@ -22,7 +26,7 @@ impl PassKeySet {
     /// [`PassError::InvalidSigningKey`] for the first key that is neither a P-256 key nor a random text.
     pub fn from_ring(issuer: &str, ring: &KeyRing) -> Result<Self, PassError> {
         let keys = ring.keys().iter();
-        let keys = keys.map(|key| Ok((PassSigner::from_key_text(issuer, &key.key)?, key.clone())));
+        let keys = keys.map(|key| Ok((build_signer(issuer, &key.key)?, key.clone())));
         keys.collect::<Result<_, _>>().map(Self)
     }
 
@@ -91,6 +95,18 @@ impl PassKeySet {
             .iter()
             .find(|(signer, key)| signer.key_id() == key_id && key.is_published(clock_ms));
         named.map(|(signer, _)| signer).ok_or(PassError::UnknownKey)
+    }
+}
+
+/// Reads a P-256 private key as PEM, in which `\n` may stand for a line break, or derives one from a random text.
+fn build_signer(issuer: &str, text: &str) -> Result<PassSigner, PassError> {
+    let text = text.trim();
+    let is_random =
+        text.len() >= KEY_TEXT_LENGTH_MIN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_random {
+        PassSigner::from_pem(issuer, &derive_key_pem(text))
+    } else {
+        PassSigner::from_pem(issuer, &text.replace("\\n", "\n"))
     }
 }
 

@@ -19,6 +19,7 @@ mod promote;
 mod recover;
 mod rotate;
 mod settings;
+mod signing_keys;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -39,7 +40,7 @@ pub use self::{
     check::CHECK_TIME_MAX,
     operations::{OPERATIONS, Operation},
     problem::Problem,
-    rotate::SigningKeys,
+    signing_keys::SigningKeys,
 };
 use self::{
     command::{Command, Confirmation},

@@ -1,7 +1,5 @@
 //! The command `rotate`: replaces the key that signs passes, without refusing a pass.
 
-use std::sync::Arc;
-
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 use tracing::info;
@@ -9,22 +7,12 @@ use vestibule_domain::{
     id::QueueId,
     key_ring::{KeyRing, RingKey, RotationTimes},
 };
-use vestibule_engine::key_store::KeyStore;
 
-use super::{Admin, Problem, stats::CONCURRENT_READS_MAX};
+use super::{Admin, Problem, signing_keys::SigningKeys, stats::CONCURRENT_READS_MAX};
 
 /// How long passes of a queue are accepted if its stored settings cannot be read, in seconds: the longest
 /// session and outage grace that settings can contain.
 const PASS_SECONDS_UNKNOWN: u32 = 7 * 86_400 + 3_600;
-
-/// Where the signing keys are, for the command `rotate`.
-#[derive(Debug, Clone)]
-pub struct SigningKeys {
-    /// The store of the key ring.
-    pub store: Arc<dyn KeyStore>,
-    /// How old the keys in a process or a cache may be, in seconds.
-    pub cache_seconds: u32,
-}
 
 impl Admin {
     /// Adds a new signing key to the ring. It signs as soon as no process and no cache is without it. The old
