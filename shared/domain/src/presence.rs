@@ -45,7 +45,8 @@ pub struct PresenceClock {
     pub period_at_ms: u64,
     /// How many there were at the beginning of the period.
     pub period_check_ins: u64,
-    /// Whether they came at one per second or more in the last period that had one.
+    /// Whether they came at one per second or more in the last period that had one. A queue that was busy
+    /// stays so if they came at this rate until the last one of the period.
     pub is_busy: bool,
 }
 
@@ -91,7 +92,10 @@ impl PresenceClock {
         if counted_ms >= FRONT_DOOR_SILENCE_MS {
             let counted = check_ins.saturating_sub(self.period_check_ins);
             if counted > 0 {
-                next.is_busy = counted * 1_000 >= counted_ms;
+                // An outage may begin early in the period. What came before it still shows that the queue is busy.
+                let until_last_ms = next.checked_in_at_ms.saturating_sub(self.period_at_ms);
+                let is_rate_of = |ms: u64| counted * 1_000 >= ms;
+                next.is_busy = is_rate_of(counted_ms) || (self.is_busy && is_rate_of(until_last_ms));
             }
             (next.period_at_ms, next.period_check_ins) = (next.at_ms, check_ins);
         }

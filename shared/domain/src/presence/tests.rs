@@ -75,6 +75,29 @@ fn an_outage_counts_from_the_last_check_in() {
     );
 }
 
+/// Check-ins are counted over periods, and an outage may begin anywhere in one.
+#[test]
+fn an_outage_is_noticed_whenever_it_begins() {
+    for start in 60..80 {
+        let mut clock = run_clock(start, 2);
+        for second in 1..=60 {
+            let (next, tick) = clock.advance(100_000 + (start + second) * 1_000, 2 * start, 10, true);
+            clock = next;
+            assert_eq!(tick.is_door_down, second >= 10, "{second} s after {start} s");
+        }
+    }
+}
+
+#[test]
+fn a_queue_that_became_quiet_has_no_front_door_to_watch() {
+    let mut clock = run_clock(60, 2);
+    // One check-in in fifteen seconds.
+    for tick in 61..=240 {
+        clock = clock.advance(100_000 + tick * 1_000, 120 + tick / 15, 10, true).0;
+    }
+    assert!(!clock.is_busy);
+}
+
 #[test]
 fn a_quiet_queue_has_no_front_door_to_watch() {
     let quiet = run_clock(60, 0).advance(161_000, 5, 10, true).0;

@@ -71,7 +71,9 @@ local function advance_presence_clock(keys, clock, now_ms, may_run)
   if counted_ms >= FRONT_DOOR_SILENCE_MS then
     local counted = check_ins - clock.period_check_ins
     if counted > 0 then
-      clock.is_busy = counted * 1000 >= counted_ms
+      -- An outage may begin early in the period. What came before it still shows that the queue is busy.
+      local until_last_ms = clock.checked_in_at_ms - clock.period_at_ms
+      clock.is_busy = counted * 1000 >= counted_ms or (clock.is_busy and counted * 1000 >= until_last_ms)
     end
     clock.period_at_ms, clock.period_check_ins = clock.at_ms, check_ins
   end
