@@ -13,6 +13,10 @@ use std::ops::RangeInclusive;
 pub const LIMIT_CALLS: RangeInclusive<u32> = 1..=10_000;
 /// The period of a limit, in seconds.
 pub const LIMIT_SECONDS: RangeInclusive<u32> = 1..=3_600;
+/// How many calls the default limit allows at once.
+pub const CALLS_DEFAULT: u32 = 5;
+/// The period of the default limit, in seconds.
+pub const SECONDS_DEFAULT: u32 = 10;
 
 /// A limit of calls: this many at once, and as many per period at the even rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +29,8 @@ impl Default for CallLimit {
     /// 5 calls in 10 seconds.
     fn default() -> Self {
         Self {
-            calls: 5,
-            seconds: 10,
+            calls: CALLS_DEFAULT,
+            seconds: SECONDS_DEFAULT,
         }
     }
 }

@@ -1,16 +1,13 @@
 //! What the environment says of the authorizer.
 
 use vestibule_api::config::{AuthorizerConfig, InvalidQueues};
-use vestibule_domain::call_limit::{CallLimit, LIMIT_CALLS, LIMIT_SECONDS};
+use vestibule_domain::call_limit::{CALLS_DEFAULT, CallLimit, LIMIT_CALLS, LIMIT_SECONDS, SECONDS_DEFAULT};
 
 use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable};
 
 const QUEUES: &str = "VESTIBULE_AUTHORIZER_QUEUES";
 const CALLS: &str = "VESTIBULE_AUTHORIZER_CALLS";
 const SECONDS: &str = "VESTIBULE_AUTHORIZER_SECONDS";
-
-const CALLS_DEFAULT: u32 = 5;
-const SECONDS_DEFAULT: u32 = 10;
 
 /// Reads these variables, which are all optional:
 ///
