@@ -14,17 +14,10 @@ use super::{
     signed::pick,
 };
 
-/// What a request shows of the visitor.
-struct TokenRequest {
-    queue: &'static str,
-    token: String,
-    visitor: Option<String>,
-}
-
 /// A request of a visitor to claim, to extend or to leave, or of the protected service about the visitor.
-fn act(random: &mut StdRng, shown: &TokenRequest) -> ApiRequest {
-    let path = format!("/queues/{}/entries/{}", shown.queue, shown.token);
-    let request = match (random.random_range(0..4), &shown.visitor) {
+fn act(random: &mut StdRng, queue: &str, token: &str, visitor: Option<&str>) -> ApiRequest {
+    let path = format!("/queues/{queue}/entries/{token}");
+    let request = match (random.random_range(0..4), visitor) {
         (0, Some(visitor)) => {
             let (consume, extend) = pick(random, &[(false, false), (true, false), (false, true)]);
             let body = json!({ "visitor": visitor, "consume": consume, "extend": extend });
@@ -34,7 +27,7 @@ fn act(random: &mut StdRng, shown: &TokenRequest) -> ApiRequest {
         (2, _) => ApiRequest::post(format!("{path}/extend")),
         _ => ApiRequest::post(format!("{path}/claim")),
     };
-    match &shown.visitor {
+    match visitor {
         Some(visitor) => request.visitor(visitor),
         None => request,
     }
@@ -61,14 +54,7 @@ pub(crate) fn flipped_token(scene: &Scene, random: &mut StdRng) -> ApiRequest {
             token = next;
         }
     }
-    act(
-        random,
-        &TokenRequest {
-            queue: QUEUE,
-            token,
-            visitor: Some(guest.id.clone()),
-        },
-    )
+    act(random, QUEUE, &token, Some(&guest.id))
 }
 
 /// The visitor's own token with the other kind of visitor.
@@ -79,14 +65,7 @@ pub(crate) fn other_kind(scene: &Scene, random: &mut StdRng) -> ApiRequest {
         .map(|bit| flipped(&guest.token, bit))
         .find(|token| kind(token).is_ok_and(|kind_of_token| Ok(kind_of_token) != kind(&guest.token)));
     let token = of_other_kind.expect("one bit is the kind");
-    act(
-        random,
-        &TokenRequest {
-            queue: QUEUE,
-            token,
-            visitor: Some(guest.id.clone()),
-        },
-    )
+    act(random, QUEUE, &token, Some(&guest.id))
 }
 
 /// The token of another visitor.
@@ -101,28 +80,14 @@ pub(crate) fn foreign_token(scene: &Scene, random: &mut StdRng) -> ApiRequest {
             guest.token.clone(),
         ],
     );
-    act(
-        random,
-        &TokenRequest {
-            queue: QUEUE,
-            token: guest.token.clone(),
-            visitor: Some(visitor),
-        },
-    )
+    act(random, QUEUE, &guest.token, Some(&visitor))
 }
 
 /// The visitor's own id with some bits flipped.
 pub(crate) fn flipped_visitor(scene: &Scene, random: &mut StdRng) -> ApiRequest {
     let guest = victim(scene, random);
     let visitor = flipped(&guest.id, random.random_range(0..128));
-    act(
-        random,
-        &TokenRequest {
-            queue: QUEUE,
-            token: guest.token.clone(),
-            visitor: Some(visitor),
-        },
-    )
+    act(random, QUEUE, &guest.token, Some(&visitor))
 }
 
 /// The token of the same visitor in another queue.
@@ -141,27 +106,13 @@ pub(crate) fn token_of_other_queue(scene: &Scene, random: &mut StdRng) -> ApiReq
     } else {
         own
     };
-    act(
-        random,
-        &TokenRequest {
-            queue,
-            token: token.clone(),
-            visitor: Some(visitor),
-        },
-    )
+    act(random, queue, token, Some(&visitor))
 }
 
 /// The token alone.
 pub(crate) fn no_visitor(scene: &Scene, random: &mut StdRng) -> ApiRequest {
     let token = victim(scene, random).token.clone();
-    act(
-        random,
-        &TokenRequest {
-            queue: QUEUE,
-            token,
-            visitor: None,
-        },
-    )
+    act(random, QUEUE, &token, None)
 }
 
 /// A text that is no token.
@@ -181,14 +132,7 @@ pub(crate) fn malformed_token(scene: &Scene, random: &mut StdRng) -> ApiRequest 
         "x".repeat(random.random_range(1..4_000)),
     ];
     let token = pick(random, &texts);
-    act(
-        random,
-        &TokenRequest {
-            queue: QUEUE,
-            token,
-            visitor: Some(guest.id.clone()),
-        },
-    )
+    act(random, QUEUE, &token, Some(&guest.id))
 }
 
 /// The genuine pass, shown by another visitor for the entry that it belongs to.

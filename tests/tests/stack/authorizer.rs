@@ -27,7 +27,12 @@ struct Shop<'a> {
     caller: Caller<'a>,
 }
 
-impl Shop<'_> {
+impl<'a> Shop<'a> {
+    fn new(stack: &'a Stack) -> Self {
+        let caller = Caller::for_stack(stack);
+        Self { stack, caller }
+    }
+
     /// Creates a queue, and enters it.
     async fn enter_new_queue(&self, prefix: &str, capacity: u32) -> (String, Visitor) {
         let queue = format!("{prefix}-{}", Uuid::new_v4());
@@ -79,10 +84,7 @@ fn pass_of(visitor: &Visitor) -> &str {
 #[tokio::test]
 async fn only_admitted_visitors_reach_the_protected_api() {
     let stack = Stack::from_environment();
-    let shop = Shop {
-        stack: &stack,
-        caller: Caller::for_stack(&stack),
-    };
+    let shop = Shop::new(&stack);
     let (queue, visitor) = shop.enter_new_queue("protected", 1).await;
     let waiting = shop.caller.enter(&queue).await;
     assert_eq!(waiting.state, "waiting");
@@ -136,10 +138,7 @@ async fn only_admitted_visitors_reach_the_protected_api() {
 #[tokio::test]
 async fn a_visitor_who_calls_too_often_is_told_when_to_come_back() {
     let stack = Stack::from_environment();
-    let shop = Shop {
-        stack: &stack,
-        caller: Caller::for_stack(&stack),
-    };
+    let shop = Shop::new(&stack);
     let (queue, visitor) = shop.enter_new_queue("protected", 2).await;
     let other = shop.caller.enter(&queue).await;
     let urls = routes(&stack);
