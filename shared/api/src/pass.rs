@@ -233,7 +233,9 @@ impl PassSigner {
         entry: EntryId,
     ) -> Result<PassClaims, PassError> {
         let header = decode_header(pass).map_err(|_| PassError::Malformed)?;
-        require_pass_header(&header)?;
+        if header.alg != ALGORITHM || header.typ.as_deref() != Some(PASS_TYPE) {
+            return Err(PassError::WrongType);
+        }
         if header.kid.as_deref() != Some(self.key_id.as_str()) {
             return Err(PassError::UnknownKey);
         }
@@ -266,15 +268,6 @@ impl PassSigner {
     }
 }
 
-/// Refuses a token of another type or algorithm than a pass has.
-fn require_pass_header(header: &Header) -> Result<(), PassError> {
-    if header.alg == ALGORITHM && header.typ.as_deref() == Some(PASS_TYPE) {
-        Ok(())
-    } else {
-        Err(PassError::WrongType)
-    }
-}
-
 /// Whether the text is a private key that [`PassSigner::from_pem`] accepts.
 fn is_signing_key(pem: &str) -> bool {
     PassSigner::from_pem("", pem).is_ok()
@@ -298,7 +291,6 @@ mod subject;
 
 pub use self::{
     key_pem::{derive_key_pem, new_key_pem},
-    key_set::PassKeySet,
     live_keys::{PassKeys, PassKeysError},
     subject::{UnverifiedSubject, read_unverified_subject},
 };

@@ -28,16 +28,13 @@ use super::{
 };
 use crate::{
     config::{ApiConfig, Keys},
-    pass::{PassKeys, PassSigner, new_key_pem},
+    pass::{PassKeys, new_key_pem},
 };
 
 fn api_state(dir: &tempfile::TempDir) -> Arc<ApiState> {
     let keys = Keys {
         root: RootKey::new(vec![7; 32]).expect("long enough"),
-        passes: PassKeys::fixed(
-            PassSigner::from_pem("x", &new_key_pem(|| [1; 32])).expect("a key"),
-            300,
-        ),
+        passes: PassKeys::fixed("x", &new_key_pem(|| [1; 32]), 300).expect("a key"),
     };
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
     let (_, shutdown) = watch::channel(false);

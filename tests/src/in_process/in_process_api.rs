@@ -12,7 +12,7 @@ use axum::Router;
 use lambda_http::{Context, RequestExt, request::from_str};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
-use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio::{sync::watch, time::timeout};
 use vestibule_api::{
     ApiState,
     authorizer::Authorizer,
@@ -21,15 +21,14 @@ use vestibule_api::{
     serve::handle,
 };
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
-use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::Salt;
-use vestibule_faults::{Faults, FaultyBackup, FaultyLine};
-use vestibule_line::{JournalLimits, Promotion, PromotionLine, RecoveryLine};
+use vestibule_faults::{Faults, FaultyLine};
+use vestibule_line::{Promotion, PromotionLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
 use super::{
-    ApiRequest, ApiResponse, BOUND, QUEUE, QUEUE_SALT, configuration, keys, local_config, queue_id, send_to,
+    ApiRequest, ApiResponse, BOUND, QUEUE_SALT, configuration, keys, local_config, queue_id, send_to,
 };
 use crate::{
     captured_output::CapturedOutput,
@@ -54,135 +53,12 @@ pub struct InProcessApi {
     pub written: CapturedOutput,
     /// The time, and how far the clock of the line's server is off.
     pub clock: ManualClock,
-    line_calls: Arc<AtomicU64>,
-    shutdown: watch::Sender<bool>,
-    _dir: TempDir,
-}
-
-/// How an [`InProcessApi`] differs from the usual.
-struct Choices {
-    config: ApiConfig,
-    other_backup: Option<Arc<dyn Backup>>,
-    clock_behind_by: Duration,
-    journal_limits: JournalLimits,
-}
-
-impl Default for Choices {
-    fn default() -> Self {
-        Self {
-            config: local_config(),
-            other_backup: None,
-            clock_behind_by: Duration::ZERO,
-            journal_limits: JournalLimits::default(),
-        }
-    }
+    pub(super) line_calls: Arc<AtomicU64>,
+    pub(super) shutdown: watch::Sender<bool>,
+    pub(super) _dir: TempDir,
 }
 
 impl InProcessApi {
-    /// Starts it with the settings of its queue.
-    pub async fn start(settings: Value) -> Self {
-        Self::build(Choices::default(), settings).await
-    }
-
-    /// Starts it with a configuration.
-    pub async fn start_with_config(config: ApiConfig, settings: Value) -> Self {
-        let choices = Choices {
-            config,
-            ..Choices::default()
-        };
-        Self::build(choices, settings).await
-    }
-
-    /// Starts it with a backup that cannot be reached. The queue exists in the line only.
-    pub async fn start_without_backup(settings: Value) -> Self {
-        Self::start_without_backup_and_with_limits(settings, JournalLimits::default()).await
-    }
-
-    /// Starts it with a backup that cannot be reached, and with these limits of the journal.
-    pub async fn start_without_backup_and_with_limits(settings: Value, limits: JournalLimits) -> Self {
-        // Port 1 is reserved, so nothing listens on it.
-        let backup = connect_to_table("http://127.0.0.1:1".to_owned()).await;
-        let choices = Choices {
-            other_backup: Some(Arc::new(backup)),
-            journal_limits: limits,
-            ..Choices::default()
-        };
-        Self::build(choices, settings).await
-    }
-
-    /// Starts it with a backup that accepts every call and never answers.
-    pub async fn start_with_silent_backup(settings: Value) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
-        tokio::spawn(async move {
-            let mut connections = Vec::new();
-            while let Ok((connection, _)) = listener.accept().await {
-                connections.push(connection);
-            }
-        });
-        let choices = Choices {
-            other_backup: Some(Arc::new(connect_to_table(url).await)),
-            ..Choices::default()
-        };
-        Self::build(choices, settings).await
-    }
-
-    /// Starts it with a line whose clock is an hour behind that of the process.
-    pub async fn start_an_hour_behind(settings: Value) -> Self {
-        let choices = Choices {
-            clock_behind_by: Duration::from_hours(1),
-            ..Choices::default()
-        };
-        Self::build(choices, settings).await
-    }
-
-    async fn build(choices: Choices, settings: Value) -> Self {
-        let dir = tempfile::tempdir().expect("a folder");
-        let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
-        let clock = ManualClock::new();
-        clock.set_ms(unix_ms(SystemTime::now() - choices.clock_behind_by));
-        let line_calls = Arc::new(AtomicU64::new(0));
-        let line = MemoryLine::with_clock({
-            let (server, line_calls) = (clock.as_server_clock(), line_calls.clone());
-            // The line reads its clock once in each call.
-            Arc::new(move || {
-                line_calls.fetch_add(1, Ordering::SeqCst);
-                server()
-            })
-        })
-        .with_journal_limits(choices.journal_limits)
-        .with_witness(clock.as_clock());
-        let (shutdown, shutdown_receiver) = watch::channel(false);
-        let written = CapturedOutput::default();
-        let faults = Faults::default();
-        faults.refuse_fallback_ticks();
-        let backup_faults = Faults::default();
-        let state = ApiState::with_metrics(
-            FaultyLine::new(Arc::new(line.clone()), faults.clone()),
-            choices
-                .other_backup
-                .unwrap_or_else(|| FaultyBackup::new(backup.clone(), backup_faults.clone())),
-            keys(),
-            choices.config,
-            shutdown_receiver,
-            written.metrics(),
-        );
-        let api = Self {
-            line,
-            faults,
-            backup_faults,
-            backup,
-            router: router(state),
-            written,
-            clock,
-            line_calls,
-            shutdown,
-            _dir: dir,
-        };
-        api.create_queue(QUEUE, settings).await;
-        api
-    }
-
     /// Returns the routes of another process of the same deployment.
     pub fn start_second_process(&self, config: ApiConfig) -> Router {
         router(self.second_state(config))
@@ -328,17 +204,9 @@ impl InProcessApi {
     }
 }
 
-fn unix_ms(time: SystemTime) -> u64 {
+pub(super) fn unix_ms(time: SystemTime) -> u64 {
     let since_1970 = time.duration_since(UNIX_EPOCH).expect("after 1970");
     u64::try_from(since_1970.as_millis()).expect("before the year 500,000,000")
-}
-
-async fn connect_to_table(url: String) -> DynamoDbBackup {
-    let connection = Connection {
-        endpoint_url: Some(url),
-        ..Connection::default()
-    };
-    DynamoDbBackup::connect(connection).await
 }
 
 fn into_object(value: Value) -> Map<String, Value> {

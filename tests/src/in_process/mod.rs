@@ -5,6 +5,7 @@
 
 mod event;
 mod in_process_api;
+mod start;
 
 use std::{sync::Arc, time::Duration};
 
@@ -76,16 +77,20 @@ pub fn anonymous_visitor(number: u64) -> (String, EntryId) {
     (visitor.to_string(), ids.entry_id(&Visitor::from_random(visitor)))
 }
 
+fn signing_key() -> String {
+    new_key_pem(|| [3; 32])
+}
+
 /// Returns the signer of the passes.
 pub fn signer() -> PassSigner {
-    PassSigner::from_pem(ISSUER, &new_key_pem(|| [3; 32])).expect("a key")
+    PassSigner::from_pem(ISSUER, &signing_key()).expect("a key")
 }
 
 /// Returns the keys of every process.
 pub fn keys() -> Keys {
     Keys {
         root: root_key(),
-        passes: PassKeys::fixed(signer(), 300),
+        passes: PassKeys::fixed(ISSUER, &signing_key(), 300).expect("a key"),
     }
 }
 

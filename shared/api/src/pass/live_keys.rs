@@ -12,12 +12,12 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     key_ring::KeyRing,
 };
-use vestibule_engine::key_store::{KeyStore, KeyStoreError};
+use vestibule_engine::key_store::{FixedKey, KeyStore, KeyStoreError};
 
-use super::{Pass, PassClaims, PassError, PassGrant, PassKeySet, PassSigner};
+use super::{Pass, PassClaims, PassError, PassGrant, key_set::PassKeySet};
 
 /// A request waits this long for the store of the keys. Then it goes on with the keys that the process has.
-const READ_TIMEOUT: Duration = Duration::from_secs(2);
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
 /// The least time between two readings of the ring, in milliseconds, after a failure or because of
 /// unknown keys: anyone can send a pass that names a key which does not exist.
 const READ_INTERVAL_MIN_MS: u64 = 5_000;
@@ -40,7 +40,7 @@ pub struct PassKeys(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     issuer: String,
-    store: Option<Arc<dyn KeyStore>>,
+    store: Arc<dyn KeyStore>,
     cache_seconds: u32,
     current: RwLock<Current>,
     /// Held while the ring is read, so that one request reads it for all.
@@ -50,7 +50,6 @@ struct Shared {
 #[derive(Debug, Clone)]
 struct Current {
     keys: Arc<PassKeySet>,
-    ring: Option<KeyRing>,
     /// When the ring was last read, in Unix milliseconds.
     read_at_ms: u64,
     /// When this process last tried to read the ring, in Unix milliseconds.
@@ -68,36 +67,37 @@ impl PassKeys {
         cache_seconds: u32,
     ) -> Result<Self, PassKeysError> {
         let ring = store.read().await?;
-        let keys = PassKeySet::from_ring(issuer, &ring)?;
+        Ok(Self::new(issuer, store, ring, cache_seconds)?)
+    }
+
+    /// One key that never changes: a P-256 key as PEM, or a random text.
+    ///
+    /// # Errors
+    /// [`PassError::InvalidSigningKey`] if the text is neither.
+    pub fn fixed(issuer: &str, key: &str, cache_seconds: u32) -> Result<Self, PassError> {
+        let ring = KeyRing::single(key);
+        Self::new(issuer, Arc::new(FixedKey(ring.clone())), ring, cache_seconds)
+    }
+
+    fn new(
+        issuer: &str,
+        store: Arc<dyn KeyStore>,
+        ring: KeyRing,
+        cache_seconds: u32,
+    ) -> Result<Self, PassError> {
+        let keys = Arc::new(PassKeySet::from_ring(issuer, ring)?);
         let now_ms = vestibule_clock::now_ms();
         Ok(Self(Arc::new(Shared {
             issuer: issuer.to_owned(),
-            store: Some(store),
+            store,
             cache_seconds,
             current: RwLock::new(Current {
-                keys: Arc::new(keys),
-                ring: Some(ring),
+                keys,
                 read_at_ms: now_ms,
                 tried_at_ms: now_ms,
             }),
             reading: Mutex::default(),
         })))
-    }
-
-    /// Keys that never change.
-    pub fn fixed(signer: PassSigner, cache_seconds: u32) -> Self {
-        Self(Arc::new(Shared {
-            issuer: String::new(),
-            store: None,
-            cache_seconds,
-            current: RwLock::new(Current {
-                keys: Arc::new(signer.into()),
-                ring: None,
-                read_at_ms: 0,
-                tried_at_ms: 0,
-            }),
-            reading: Mutex::default(),
-        }))
     }
 
     /// How long caches may keep the public keys, and this process its own, in seconds.
@@ -110,7 +110,11 @@ impl PassKeys {
     /// # Errors
     /// [`PassError::Signing`] if the key cannot sign.
     pub fn sign(&self, grant: &PassGrant<'_>, now_ms: u64) -> Result<Pass, PassError> {
-        self.current().keys.sign(grant, vestibule_clock::now_ms(), now_ms)
+        let current = self.current();
+        current
+            .keys
+            .signing_key(vestibule_clock::now_ms())
+            .sign(grant, now_ms)
     }
 
     /// Verifies a pass at a line time, in Unix milliseconds.
@@ -124,8 +128,9 @@ impl PassKeys {
         entry: EntryId,
         now_ms: u64,
     ) -> Result<PassClaims, PassError> {
-        let clock_ms = vestibule_clock::now_ms();
-        self.current().keys.verify(pass, queue, entry, clock_ms, now_ms)
+        let current = self.current();
+        let key = current.keys.named_key(pass, vestibule_clock::now_ms())?;
+        key.verify(pass, queue, entry, now_ms)
     }
 
     /// Verifies a pass without its times.
@@ -138,10 +143,9 @@ impl PassKeys {
         queue: &QueueId,
         entry: EntryId,
     ) -> Result<PassClaims, PassError> {
-        let clock_ms = vestibule_clock::now_ms();
-        self.current()
-            .keys
-            .verify_ignoring_time(pass, queue, entry, clock_ms)
+        let current = self.current();
+        let key = current.keys.named_key(pass, vestibule_clock::now_ms())?;
+        key.verify_ignoring_time(pass, queue, entry)
     }
 
     /// The public keys that verify passes now, as a JWK set (RFC 7517).
@@ -151,9 +155,8 @@ impl PassKeys {
 
     /// Reads the ring if it is older than the cache time. If another request reads it, this one goes on
     /// with the old keys, unless they are older than twice that time: then a rotation may already sign
-    /// with a key that this process does not know.
+    /// with a key that this process does not know. While the store fails, no request waits for another one.
     pub async fn refresh_if_due(&self) {
-        let Some(store) = &self.0.store else { return };
         let cache_ms = u64::from(self.0.cache_seconds) * 1_000;
         let is_due = || {
             let current = self.current();
@@ -163,20 +166,21 @@ impl PassKeys {
         if !is_due() {
             return;
         }
-        let reading = if age_ms(self.current().read_at_ms) < 2 * cache_ms {
+        let current = self.current();
+        let has_failed = current.tried_at_ms != current.read_at_ms;
+        let reading = if has_failed || age_ms(current.read_at_ms) < 2 * cache_ms {
             self.0.reading.try_lock().ok()
         } else {
             Some(self.0.reading.lock().await)
         };
         if reading.is_some() && is_due() {
-            self.read_ring(&**store).await;
+            self.read_ring().await;
         }
     }
 
     /// Reads the ring if a pass names a key that this process does not have, because a rotation may
     /// have published the key a moment ago.
     pub async fn refresh_for(&self, pass: &str) {
-        let Some(store) = &self.0.store else { return };
         let Some(key_id) = decode_header(pass).ok().and_then(|header| header.kid) else {
             return;
         };
@@ -187,27 +191,27 @@ impl PassKeys {
         if is_due() {
             let _reading = self.0.reading.lock().await;
             if is_due() {
-                self.read_ring(&**store).await;
+                self.read_ring().await;
             }
         }
     }
 
-    async fn read_ring(&self, store: &dyn KeyStore) {
-        let read = timeout(READ_TIMEOUT, store.read()).await;
+    async fn read_ring(&self) {
+        let read = timeout(READ_TIMEOUT, self.0.store.read()).await;
         let read = read.unwrap_or_else(|_| Err(KeyStoreError::Unavailable("no answer in time".to_owned())));
+        // Most readings find the same ring, whose keys need not be built again.
+        let known = self.current().keys;
         let read = read.map_err(PassKeysError::from).and_then(|ring| {
-            let is_known = self.current().ring.as_ref() == Some(&ring);
-            let keys = (!is_known).then(|| PassKeySet::from_ring(&self.0.issuer, &ring));
-            Ok((ring, keys.transpose()?))
+            let changed = (ring != *known.ring()).then(|| PassKeySet::from_ring(&self.0.issuer, ring));
+            Ok(changed.transpose()?)
         });
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
         current.tried_at_ms = vestibule_clock::now_ms();
         match read {
-            Ok((ring, changed)) => {
+            Ok(changed) => {
                 current.read_at_ms = current.tried_at_ms;
                 if let Some(keys) = changed {
                     current.keys = Arc::new(keys);
-                    current.ring = Some(ring);
                     info!(event = "keys.changed", "took over a changed ring of signing keys");
                 }
             }

@@ -1,7 +1,10 @@
 use serde_json::{Value, json};
-use vestibule_domain::id::{IdKey, RootKey, Salt, Visitor};
+use vestibule_domain::{
+    id::{IdKey, RootKey, Salt, Visitor},
+    key_ring::KeyRing,
+};
 
-use super::*;
+use super::{key_set::PassKeySet, *};
 
 const NOW_MS: u64 = 1_800_000_000_400;
 /// The private key of RFC 7515, appendix A.3.1.
@@ -39,7 +42,8 @@ fn sign_pass(signer: &PassSigner, pass_end_ms: u64) -> Pass {
 
 #[test]
 fn the_key_id_is_the_rfc_7638_thumbprint() {
-    let keys = PassKeySet::from(signer());
+    let ring = KeyRing::single(new_key_pem(|| RFC_KEY));
+    let keys = PassKeySet::from_ring("https://wait.example", ring).expect("a key");
     let jwks = serde_json::to_value(keys.jwks(NOW_MS)).expect("JSON");
     let expected = json!({ "keys": [{
         "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": RFC_THUMBPRINT,

@@ -105,12 +105,12 @@ struct SecretKeyStore {
 impl KeyStore for SecretKeyStore {
     async fn read(&self) -> Result<KeyRing, KeyStoreError> {
         let found = self.secret.fetch(&self.client).await;
-        let found = found.map_err(|error| KeyStoreError::Unavailable(error.to_string()))?;
+        let found = found.map_err(|error| KeyStoreError::Unavailable(error.reason))?;
         Ok(KeyRing::parse(&found.text)?)
     }
 
     async fn write(&self, ring: &KeyRing) -> Result<(), KeyStoreError> {
         let stored = self.secret.store(&self.client, ring.to_json()).await;
-        stored.map_err(|error| KeyStoreError::Unavailable(error.to_string()))
+        stored.map_err(|error| KeyStoreError::Unavailable(error.reason))
     }
 }

@@ -67,16 +67,12 @@ impl KeysConfig {
     }
 
     fn signing_error(&self, error: &PassKeysError) -> ConfigError {
-        let name = self.signing.secret.variable();
         let reason = match error {
-            // The reason names the variable, as the error of a variable does.
-            PassKeysError::Store(KeyStoreError::Unavailable(reason)) => {
-                reason.trim_start_matches(name).trim_start().to_owned()
-            }
+            PassKeysError::Store(KeyStoreError::Unavailable(reason)) => reason.clone(),
             PassKeysError::Store(error) => error.to_string(),
             PassKeysError::Key(error) => format!("does not serve as a signing key: {error}"),
         };
-        invalid_variable(name, reason)
+        invalid_variable(self.signing.secret.variable(), reason)
     }
 }
 

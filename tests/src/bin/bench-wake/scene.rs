@@ -15,7 +15,6 @@ use uuid::Uuid;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, Keys},
-    pass::PassKeys,
     router,
 };
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
@@ -29,7 +28,7 @@ use vestibule_line::{
     EnterOutcome, EntryLine, LineError, LineHistory, PromoteOrder, PromotionLine, RecoveryLine,
 };
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::in_process::{local_config, signer};
+use vestibule_tests::in_process::{keys, local_config};
 
 use crate::{
     BenchError,
@@ -85,12 +84,11 @@ impl Scene {
             ..local_config()
         };
         let root = RootKey::new(ROOT_KEY.to_vec()).map_err(|_| "long enough")?;
-        let passes = PassKeys::fixed(signer(), 300);
         let (stop, stopped) = watch::channel(false);
         let api = ApiState::new(
             Arc::new(line.clone()),
             backup,
-            Keys { root, passes },
+            Keys { root, ..keys() },
             config,
             stopped,
         );
