@@ -13,3 +13,4 @@ mod problem_codes;
 mod releases;
 mod resources;
 mod routes;
+mod waf;
