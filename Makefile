@@ -10,15 +10,15 @@ help: ## Print this list
 run: ## Run all of Vestibule in one process on localhost (reads PORT=8080; ARGS="--help" lists the options)
 	cargo run --profile local --package vestibule-local -- $(ARGS)
 
-check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template, the API's document and the scripts
+check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template, the API's document and the scripts (ADVISORIES=required fails without the database of vulnerabilities)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features vestibule-tests/stack --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	infra/client.sh check
-	@source infra/tools.sh && check_dependencies
-	@source infra/tools.sh && check_template
+	infra/check.sh dependencies
+	infra/check.sh template
 	infra/openapi.sh check
-	@source infra/tools.sh && check_scripts $(SCRIPTS)
+	infra/check.sh scripts $(SCRIPTS)
 
 test: ## Run the tests but the long ones, against servers that this command installs and starts
 	infra/test.sh

@@ -21,7 +21,7 @@ case $(uname -m) in
   *) fail "the runtime emulator runs on x86_64 and arm64, and this is $(uname -m)" ;;
 esac
 for emulator in "$sam"/../lib/python3.*/site-packages/samcli/local/rapid/aws-lambda-rie-"$architecture"; do :; done
-[[ -f $emulator ]] || fail "$SAM_PACKAGE has no runtime emulator for $architecture"
+[[ -f $emulator ]] || fail "aws-sam-cli has no runtime emulator for $architecture"
 
 target=${CARGO_TARGET_DIR:-$root/target}
 built=${1:-$target/lambda}

