@@ -4,6 +4,7 @@ mod checkpoints;
 mod cli;
 mod demo_visitors;
 mod error;
+mod host;
 mod keys;
 mod operations;
 mod pages;

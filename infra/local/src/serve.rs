@@ -6,14 +6,15 @@ use axum::Router;
 use tokio::{net::TcpListener, time::sleep};
 use vestibule_api::{ApiState, router_with};
 
-use crate::stop::Stop;
+use crate::{host::refuse_foreign_host, stop::Stop};
 
 /// After the stop signal, clients have this long to receive their last answers.
 const LAST_ANSWERS_MAX: Duration = Duration::from_secs(5);
 
-/// All routes of the process: the API, the page, and the routes for the user of this machine.
+/// All routes of the process: the API, the page, and the routes for the user of this machine. None answers a request that
+/// names another host.
 pub(crate) fn all_routes(api: Arc<ApiState>, page: Router, operations: Router) -> Router {
-    router_with(api, page.merge(operations))
+    router_with(api, page.merge(operations), refuse_foreign_host)
 }
 
 /// Serves requests until the process stops and the last answers are sent.

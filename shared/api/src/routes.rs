@@ -5,9 +5,9 @@ use std::{any::Any, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
-    http::{HeaderName, HeaderValue, Method, StatusCode, header},
-    middleware::{from_fn, from_fn_with_state, map_response},
+    extract::{DefaultBodyLimit, Request},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::{Next, from_fn, from_fn_with_state, map_response},
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
@@ -55,18 +55,34 @@ pub fn validate_routes(state: Arc<ApiState>) -> Router {
 
 /// All routes, for a process that serves all of them.
 pub fn router(state: Arc<ApiState>) -> Router {
-    router_with(state, Router::new())
+    add_layers(api_routes(), Router::new(), state)
 }
 
 /// All routes of the API, next to routes of the process's own. The process's own routes also get a
-/// request id and answer with problems. CORS applies to the routes of the API only.
-pub fn router_with(state: Arc<ApiState>, other_routes: Router) -> Router {
-    let api_routes = public_routes()
+/// request id and answer with problems. CORS applies to the routes of the API only. No route answers a request
+/// whose headers `refuse` refuses.
+pub fn router_with(
+    state: Arc<ApiState>,
+    other_routes: Router,
+    refuse: fn(&HeaderMap) -> Result<(), Problem>,
+) -> Router {
+    let refuse = move |request: Request, next: Next| async move {
+        match refuse(request.headers()) {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        }
+    };
+    merge_routes(api_routes(), other_routes, state)
+        .layer(from_fn(refuse))
+        .layer(from_fn(request_context::add_request_context))
+}
+
+fn api_routes() -> Router<Arc<ApiState>> {
+    public_routes()
         .merge(visitor_routes())
         .merge(session_routes())
         .merge(poll_routes())
-        .merge(service_routes());
-    add_layers(api_routes, other_routes, state)
+        .merge(service_routes())
 }
 
 fn public_routes() -> Router<Arc<ApiState>> {
@@ -144,6 +160,10 @@ pub(super) fn add_layers(
     other_routes: Router,
     state: Arc<ApiState>,
 ) -> Router {
+    merge_routes(routes, other_routes, state).layer(from_fn(request_context::add_request_context))
+}
+
+fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<ApiState>) -> Router {
     let cors = cors_layer(&state.config.origins);
     let routes = routes
         .fallback(|| async {
@@ -164,7 +184,6 @@ pub(super) fn add_layers(
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(answer_panic))
         .merge(routes)
-        .layer(from_fn(request_context::add_request_context))
 }
 
 async fn method_not_allowed() -> Problem {

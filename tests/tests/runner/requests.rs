@@ -26,14 +26,6 @@ async fn commands_are_accepted_from_this_machine_only() {
         let (status, answer) = send(host, "application/json; charset=utf-8").await;
         assert_eq!((status, &answer["ok"]), (200, &json!(true)), "{host}");
     }
-    for host in [
-        "evil.example",
-        "localhost.evil.example",
-        "127.0.0.1.evil.example:8080",
-    ] {
-        let (status, answer) = send(host, "application/json").await;
-        assert_eq!((status, &answer["code"]), (403, &json!("foreign-host")), "{host}");
-    }
     for kind in ["text/plain", "application/x-www-form-urlencoded"] {
         let (status, answer) = send("localhost", kind).await;
         assert_eq!(
@@ -41,6 +33,47 @@ async fn commands_are_accepted_from_this_machine_only() {
             (415, &json!("unsupported-media-type")),
             "{kind}"
         );
+    }
+}
+
+/// The page of another site can let its own name lead to this machine (DNS rebinding).
+#[tokio::test]
+async fn no_route_answers_a_request_for_another_host() {
+    let dir = temporary_folder();
+    let runner = start_runner(&dir);
+    let foreign = [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example:8080",
+    ];
+    for (method, path) in [
+        (Method::GET, "/"),
+        (Method::GET, "/page.js"),
+        (Method::GET, "/openapi.json"),
+        (Method::GET, "/_health"),
+        (Method::GET, "/_nothing"),
+        (Method::POST, "/_admin"),
+        (Method::GET, "/.well-known/jwks.json"),
+        (Method::GET, "/queues/demo:1"),
+        (Method::OPTIONS, "/queues/demo:1/entries"),
+        (Method::POST, "/queues/demo:1/entries"),
+    ] {
+        let send = async |host: &str| {
+            let request = runner.http().request(method.clone(), runner.url(path));
+            let request = request
+                .header("Host", host)
+                .header("Content-Type", "application/json");
+            request.body("{}").send().await.expect("answered")
+        };
+        for host in foreign {
+            let answer = send(host).await;
+            assert_eq!(answer.status(), 403, "{method} {path} at {host}");
+            assert!(answer.headers().contains_key("x-request-id"), "{method} {path}");
+            let problem: Value = answer.json().await.expect("JSON");
+            assert_eq!(problem["code"], "foreign-host", "{method} {path}");
+        }
+        let own = send("shop.localhost:8080").await;
+        assert_ne!(own.status(), 403, "{method} {path}");
     }
 }
 

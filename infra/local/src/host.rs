@@ -1,0 +1,76 @@
+//! Which host a request may name. The process listens on this machine only, and a page of another site can reach it
+//! from the user's browser: if the site lets its own name lead to 127.0.0.1 (DNS rebinding), the browser takes the
+//! answers for the site's own. Such a request names the site in `Host`.
+
+use axum::http::{HeaderMap, header::HOST};
+use vestibule_api::{Code, Problem};
+
+/// Refuses a request that does not name this machine.
+pub(crate) fn refuse_foreign_host(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = hosts
+        .next()
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or_default();
+    if hosts.next().is_none() && is_loopback(host) {
+        return Ok(());
+    }
+    let detail = "send the request to localhost, a name that ends with .localhost, 127.0.0.1 or [::1]; a proxy in front \
+                  has to set the header Host so";
+    Err(Problem::new(Code::ForeignHost, detail))
+}
+
+/// The names that lead to this machine whatever a name server says (RFC 6761, section 6.3), with or without a port.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.to_ascii_lowercase();
+    matches!(&*name, "localhost" | "127.0.0.1" | "[::1]") || name.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_count_as_loopback() {
+        for local in [
+            "localhost",
+            "LOCALHOST:8080",
+            "shop.localhost:8080",
+            "127.0.0.1",
+            "127.0.0.1:1",
+            "[::1]",
+            "[::1]:8080",
+        ] {
+            assert!(is_loopback(local), "{local}");
+        }
+        for foreign in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "evillocalhost",
+            "127.0.0.1.evil.example:80",
+            "127.0.0.2",
+            "0.0.0.0:8080",
+            "::1",
+            "localhost:x",
+            "localhost:80@evil.example",
+            "evil.example:80, localhost",
+        ] {
+            assert!(!is_loopback(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_request_names_one_host() {
+        let mut headers = HeaderMap::new();
+        assert!(refuse_foreign_host(&headers).is_err());
+        headers.append(HOST, "localhost".parse().expect("a value"));
+        assert!(refuse_foreign_host(&headers).is_ok());
+        headers.append(HOST, "evil.example".parse().expect("a value"));
+        assert!(refuse_foreign_host(&headers).is_err());
+    }
+}
