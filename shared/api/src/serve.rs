@@ -6,6 +6,8 @@
 //! never matter. What the gateway verified about the caller travels as a request extension, which
 //! no header can set.
 
+mod repeated_headers;
+
 use std::{
     convert::Infallible,
     time::{Instant, SystemTime},
@@ -18,12 +20,12 @@ use axum::{
     response::IntoResponse,
 };
 use lambda_http::{
-    Body, Context, RequestExt,
+    Adapter, Body, Context, LambdaEvent, RequestExt,
     aws_lambda_events::{
         apigw::{ApiGatewayProxyRequestContext, ApiGatewayV2httpRequestContext},
         query_map::QueryMap,
     },
-    request::RequestContext,
+    request::{LambdaRequest, RequestContext},
     service_fn,
 };
 use percent_encoding::percent_decode_str;
@@ -31,6 +33,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 use vestibule_domain::uri;
 
+pub use self::repeated_headers::keep_repeated_headers;
 use super::{gateway::Gateway, problem::Problem};
 use crate::deadline::invocation_deadline;
 
@@ -39,14 +42,18 @@ use crate::deadline::invocation_deadline;
 /// # Errors
 /// Returns an error if Lambda's runtime interface fails.
 pub async fn serve(router: Router) -> Result<(), lambda_http::Error> {
-    lambda_http::run_concurrent(service_fn(move |event| {
+    let adapter = Adapter::from(service_fn(move |event| {
         let router = router.clone();
         async move { Ok::<_, Infallible>(handle(router, event).await) }
-    }))
-    .await
+    }));
+    let handler = adapter.map_request(|event: LambdaEvent<LambdaRequest>| LambdaEvent {
+        payload: keep_repeated_headers(event.payload),
+        context: event.context,
+    });
+    lambda_runtime::run_concurrent(handler).await
 }
 
-/// Answers one event.
+/// Answers one event, which went through [`keep_repeated_headers`].
 pub async fn handle(router: Router, event: lambda_http::Request) -> Response<Body> {
     let path = request_path(&event);
     let gateway = read_gateway(&event, &path);

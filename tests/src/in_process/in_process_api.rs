@@ -9,7 +9,7 @@ use std::{
 };
 
 use axum::Router;
-use lambda_http::{Context, RequestExt, request::from_str};
+use lambda_http::{Context, Request, RequestExt, request::LambdaRequest};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{sync::watch, time::timeout};
@@ -18,7 +18,7 @@ use vestibule_api::{
     authorizer::Authorizer,
     config::{ApiConfig, AuthorizerConfig, Keys},
     router,
-    serve::handle,
+    serve::{handle, keep_repeated_headers},
 };
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
@@ -195,9 +195,8 @@ impl InProcessApi {
     pub async fn send_event_with_time_limit(&self, event: &Value, limit: Duration) -> ApiResponse {
         let mut context = Context::default();
         context.deadline = unix_ms(SystemTime::now() + limit);
-        let event = from_str(&event.to_string())
-            .expect("an event")
-            .with_lambda_context(context);
+        let event: LambdaRequest = serde_json::from_str(&event.to_string()).expect("an event");
+        let event = Request::from(keep_repeated_headers(event)).with_lambda_context(context);
         let response = timeout(BOUND, handle(self.router.clone(), event));
         let (parts, body) = response.await.expect("a response in time").into_parts();
         ApiResponse::new(parts.status, parts.headers, &body)

@@ -9,6 +9,7 @@ crate::cases![
     the_header_wins_over_the_cookie,
     an_invalid_cookie_is_ignored,
     a_visitor_id_that_could_be_guessed_is_refused,
+    a_visitor_id_sent_twice_is_refused,
     a_token_of_another_visitor_is_refused,
     a_token_without_a_visitor_id_only_reads_the_status,
 ];
@@ -78,6 +79,28 @@ async fn a_visitor_id_that_could_be_guessed_is_refused(backend: &Backend) {
         let refused = backend.send(queue.enter_request().visitor(id)).await;
         refused.expect_invalid_field("X-Visitor-Id");
     }
+}
+
+/// A proxy or a log may read the first of two headers, and Vestibule the last one.
+async fn a_visitor_id_sent_twice_is_refused(backend: &Backend) {
+    let (queue, active) = backend.create_full_queue(json!({})).await;
+    for second in [new_visitor_id(), active.id.clone()] {
+        for (first, last) in [(&second, &active.id), (&active.id, &second)] {
+            for request in [
+                queue.enter_request(),
+                ApiRequest::get(queue.entry_path(&active, "")),
+                ApiRequest::delete(queue.entry_path(&active, "")),
+                ApiRequest::post(queue.entry_path(&active, "/claim")),
+                ApiRequest::post(queue.entry_path(&active, "/extend")),
+            ] {
+                let twice = request.visitor(first).header("x-visitor-id", last);
+                let refused = backend.send(twice).await;
+                let detail = refused.expect_invalid_field("X-Visitor-Id").text("detail");
+                assert!(detail.contains("only once"), "{detail}");
+            }
+        }
+    }
+    assert_eq!(queue.get_status(&active).await.text("state"), "active");
 }
 
 async fn a_token_of_another_visitor_is_refused(backend: &Backend) {

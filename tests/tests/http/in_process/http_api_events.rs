@@ -11,6 +11,7 @@ super::cases![
     a_stage_or_route_shows_only_in_the_location,
     only_an_authorizer_of_the_event_proves_the_caller,
     a_field_of_a_custom_authorizer_names_the_visitor,
+    a_visitor_id_sent_twice_is_refused,
 ];
 
 /// Returns an event as `cargo lambda watch` sends it: the complete path, without a route and an identity.
@@ -194,4 +195,24 @@ async fn a_field_of_a_custom_authorizer_names_the_visitor() {
         first.expect_status(201).text("token"),
         again.expect_status(200).text("token")
     );
+}
+
+/// An HTTP API joins the values of a repeated header with commas. So no visitor id may have a comma there, although the
+/// id of a known visitor may have one elsewhere.
+async fn a_visitor_id_sent_twice_is_refused() {
+    let config = ApiConfig {
+        visitor_routes: VisitorRoutes::Iam,
+        ..ApiConfig::default()
+    };
+    let api = InProcessApi::start_with_config(config, json!({ "trust_client_visitor_id": true })).await;
+    let iam = json!({ "iam": { "userArn": "arn:aws:iam::123456789012:user/shop" } });
+    let enter = || with_authorizer(event("POST", &entries_path()), iam.clone());
+    for joined in ["ada,bob", "ada,ada", "ada, bob", "ada,", ","] {
+        let twice = with_header(enter(), "x-visitor-id", joined);
+        let refused = api.send_event(&twice).await;
+        let detail = refused.expect_invalid_field("X-Visitor-Id").text("detail");
+        assert!(detail.contains("only once"), "{joined}: {detail}");
+    }
+    let once = with_header(enter(), "x-visitor-id", "ada");
+    api.send_event(&once).await.expect_status(201);
 }

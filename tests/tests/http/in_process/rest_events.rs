@@ -11,6 +11,7 @@ super::cases![
     a_queue_id_is_decoded_once,
     the_body_and_the_query_of_an_event_reach_the_route,
     an_event_without_a_resource_is_routed_by_its_path,
+    a_visitor_id_sent_twice_is_refused,
 ];
 
 const ENTER: &str = "/queues/{queue}/entries";
@@ -100,4 +101,35 @@ async fn an_event_without_a_resource_is_routed_by_its_path() {
     let mut view = event("GET", "/queues/{queue}", &json!({ "queue": QUEUE }));
     view["requestContext"]["resourcePath"] = json!(null);
     api.send_event(&view).await.expect_status(200);
+}
+
+/// A REST API has all values of a header in `multiValueHeaders`, under each spelling of its name, and the last one in
+/// `headers`.
+async fn a_visitor_id_sent_twice_is_refused() {
+    let api = InProcessApi::start_with_config(ApiConfig::default(), json!({})).await;
+    let (ada, bob) = (new_visitor_id(), new_visitor_id());
+    let enter = event("POST", ENTER, &json!({ "queue": QUEUE }));
+    for (single, all) in [
+        (
+            json!({ "X-Visitor-Id": bob }),
+            json!({ "X-Visitor-Id": [ada, bob] }),
+        ),
+        (
+            json!({ "x-visitor-id": ada }),
+            json!({ "x-visitor-id": [ada, ada] }),
+        ),
+        (
+            json!({ "X-Visitor-Id": ada, "x-visitor-id": bob }),
+            json!({ "X-Visitor-Id": [ada], "x-visitor-id": [bob] }),
+        ),
+    ] {
+        let mut twice = enter.clone();
+        twice["headers"] = single;
+        twice["multiValueHeaders"] = all;
+        let refused = api.send_event(&twice).await;
+        let detail = refused.expect_invalid_field("X-Visitor-Id").text("detail");
+        assert!(detail.contains("only once"), "{detail}");
+    }
+    let once = with_header(enter, "X-Visitor-Id", &ada);
+    api.send_event(&once).await.expect_status(201);
 }
