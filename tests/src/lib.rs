@@ -18,4 +18,5 @@ pub mod runner;
 pub mod servers;
 pub mod stack;
 pub mod template;
+pub mod tickets;
 pub mod waiting;

@@ -17,11 +17,11 @@ use vestibule_domain::{
 
 use super::{
     ApiState,
+    credentials::Ownership,
     entry::EntryBody,
     problem::Problem,
     queue_cache::{DegradedQueue, QueueLookupError, QueueSnapshot, READ_TIMEOUT},
     validate_request::{ValidateRequest, earlier_epoch_problem, other_visit_problem},
-    visitor::Ownership,
 };
 use crate::pass::{Pass, PassClaims, PassError, PassGrant};
 

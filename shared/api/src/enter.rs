@@ -7,38 +7,53 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use uuid::Uuid;
 use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
-    id::{EntryId, QueueId, Visitor},
+    id::{EntryId, QueueId},
     record::EntryRecord,
 };
-use vestibule_engine::{
-    missing_entry::MissingEntryOutcome, persist_entry::persist_entry, reconcile_entry::ReconciledEntry,
-};
-use vestibule_line::{EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
+use vestibule_engine::{persist_entry::persist_entry, reconcile_entry::ReconciledEntry};
+use vestibule_line::{EnterOutcome, JoinKind, LeaveOutcome, LeaveReason, LineError};
 
 use super::{
     ApiState,
+    entering_visitor::entering_problem,
     entry::{EntryViewInput, json},
     gateway::Gateway,
-    missing_entry::grace_until_ms,
     problem::Problem,
     queue_cache::QueueSnapshot,
-    request::{Body, EmptyBody, QueuePath},
-    visitor::{Credentials, RawCredentials, build_visitor_cookie},
+    request::{Body, Fields, QueuePath},
+    visitor::{RawCredentials, build_visitor_cookie},
 };
+
+/// The body of a request to enter.
+pub(super) struct EnterRequest {
+    /// Who the visitor is, signed by the shop.
+    ticket: Option<String>,
+}
+
+impl TryFrom<Fields> for EnterRequest {
+    type Error = Problem;
+
+    fn try_from(mut fields: Fields) -> Result<Self, Problem> {
+        let request = Self {
+            ticket: fields.take_string("ticket")?,
+        };
+        fields.refuse_unknown()?;
+        Ok(request)
+    }
+}
 
 pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
     raw_credentials: RawCredentials,
     gateway: Gateway,
-    Body(EmptyBody): Body<EmptyBody>,
+    Body(request): Body<EnterRequest>,
 ) -> Result<Response, Problem> {
     state
-        .with_fallback_tick(&queue, answer(&state, &queue, raw_credentials, gateway))
+        .with_fallback_tick(&queue, answer(&state, &queue, raw_credentials, gateway, request))
         .await
 }
 
@@ -47,11 +62,14 @@ async fn answer(
     queue: &QueueId,
     raw_credentials: RawCredentials,
     gateway: Gateway,
+    request: EnterRequest,
 ) -> Result<Response, Problem> {
     let snapshot = state.snapshot(queue).await?;
     let credentials = raw_credentials.resolve(&snapshot)?;
-    let (visitor, is_generated) = state.select_visitor(&snapshot, &credentials).await?;
-    let id = snapshot.ids.entry_id(&visitor);
+    let visitor = state
+        .select_visitor(&snapshot, &credentials, request.ticket.as_deref())
+        .await?;
+    let id = visitor.id;
     let mut entered = state.enter_line(&snapshot, id).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is
@@ -60,6 +78,17 @@ async fn answer(
     }
     let (kind, place) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
+    let is_new_visit = match kind {
+        JoinKind::NewVisit => !place.is_restored,
+        JoinKind::TookBack => true,
+        JoinKind::Kept | JoinKind::Requeued => false,
+    };
+    if is_new_visit && !visitor.may_begin {
+        // The visit to which the visitor returned has ended meanwhile.
+        let visit = Some(place.status.visit());
+        state.end_visit(&snapshot, id, visit, LeaveReason::Leave).await?;
+        return Err(entering_problem(&snapshot));
+    }
     let lane = state.read_lane_of_far_entry(&snapshot, place.status).await;
     let mut body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,
@@ -71,21 +100,24 @@ async fn answer(
         durable: place.durable,
         is_owner_proven: true,
     })?;
-    if is_generated {
-        body = body.with_visitor(&visitor);
+    if let Some(secret) = &visitor.secret {
+        body = body.with_visitor(secret.reveal());
     }
-    let status = match kind {
-        JoinKind::NewVisit if !place.is_restored => StatusCode::CREATED,
-        JoinKind::TookBack => StatusCode::CREATED,
-        JoinKind::NewVisit | JoinKind::Kept | JoinKind::Requeued => StatusCode::OK,
+    if let Some(generated) = &visitor.generated {
+        body = body.with_visitor(generated.reveal());
+    }
+    let status = if is_new_visit {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
     };
     let mut response = json(status, &body);
     let headers = response.headers_mut();
     headers.insert(header::LOCATION, location_header(&gateway, queue, id));
-    if is_generated {
+    if let Some(generated) = &visitor.generated {
         headers.append(
             header::SET_COOKIE,
-            build_visitor_cookie(&visitor, state.config.local),
+            build_visitor_cookie(generated, state.config.local),
         );
     }
     Ok(response)
@@ -214,36 +246,6 @@ impl ApiState {
             })),
             Ok(ReconciledEntry::Missing(_)) => Ok(None),
             Err(error) => Err(self.missing_entry_error_problem(snapshot, error).await),
-        }
-    }
-
-    /// Returns the visitor who enters, and whether the server generated the visitor's id. A visitor
-    /// who joined anonymously and then logged in keeps the anonymous place. That place counts only
-    /// while it is live or can be entered again within the grace.
-    async fn select_visitor(
-        &self,
-        snapshot: &QueueSnapshot,
-        credentials: &Credentials,
-    ) -> Result<(Visitor, bool), Problem> {
-        match (credentials.known(), credentials.anonymous()) {
-            (Some(known), Some(anonymous)) => {
-                let id = snapshot.ids.entry_id(anonymous);
-                let holds_place = match self.line.status(&snapshot.queue, id).await {
-                    Ok(EntryLookup::Found(_)) => true,
-                    // The line may have lost the entry, or the visitor missed the turn and is back
-                    // within the grace.
-                    Ok(EntryLookup::NotFound(missing)) => {
-                        let outcome = self.resolve_missing_entry(snapshot, id, missing).await?;
-                        matches!(outcome, MissingEntryOutcome::Restored(_))
-                            || grace_until_ms(&outcome, snapshot).is_some()
-                    }
-                    Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
-                };
-                let visitor = if holds_place { anonymous } else { known };
-                Ok((visitor.clone(), false))
-            }
-            (Some(visitor), None) | (None, Some(visitor)) => Ok((visitor.clone(), false)),
-            (None, None) => Ok((Visitor::from_random(Uuid::new_v4()), true)),
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use vestibule_domain::{
     entry_status::EntryStatus,
     estimate::Estimate,
-    id::{EntryId, Visitor},
+    id::EntryId,
     lane::LaneProgress,
     poll_pacing::{
         RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, look_after_ms, renew_after_ms,
@@ -284,9 +284,9 @@ impl EntryBody {
         }
     }
 
-    /// Adds the visitor id that the server generated.
-    pub(super) fn with_visitor(mut self, visitor: &Visitor) -> Self {
-        self.visitor = Some(visitor.reveal().to_owned());
+    /// Adds the visitor id or the secret that the server gave to the visitor.
+    pub(super) fn with_visitor(mut self, visitor: &str) -> Self {
+        self.visitor = Some(visitor.to_owned());
         self
     }
 }

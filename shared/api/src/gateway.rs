@@ -28,14 +28,25 @@ pub(crate) struct Gateway {
     pub(crate) api_key_id: Option<String>,
 }
 
+/// A claim of the authorizer.
+pub(super) enum Claim {
+    /// The authorizer returned no such claim.
+    Absent,
+    /// The claim has a value that is no text. It names no visitor: of a number, the gateway may already have
+    /// lost digits.
+    NotText,
+    /// The claim as the authorizer returned it.
+    Text(String),
+}
+
 impl Gateway {
-    /// Returns the value of the claim that identifies the visitor.
-    pub(super) fn claim(&self, name: &str) -> Option<String> {
+    /// Returns the claim that identifies the visitor.
+    pub(super) fn claim(&self, name: &str) -> Claim {
         let in_claims = self.authorizer.get("claims").and_then(|claims| claims.get(name));
-        match in_claims.or_else(|| self.authorizer.get(name))? {
-            Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
+        match in_claims.or_else(|| self.authorizer.get(name)) {
+            None | Some(Value::Null) => Claim::Absent,
+            Some(Value::String(text)) => Claim::Text(text.clone()),
+            Some(_) => Claim::NotText,
         }
     }
 
@@ -67,6 +78,7 @@ impl Gateway {
     pub(super) fn is_trusted(&self, config: &ApiConfig) -> bool {
         match config.visitor_routes {
             VisitorRoutes::Open => config.local,
+            VisitorRoutes::Authorizer => false,
             VisitorRoutes::Iam => self.signer.is_some(),
             VisitorRoutes::ApiKey => self.api_key_id.is_some(),
         }

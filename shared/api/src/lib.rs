@@ -10,7 +10,8 @@
 //! | authorizer | [`authorizer`] | answers events of API Gateway that ask whether a visitor may call an API of the shop |
 //! | routes | `routes`, `request_context` | list all routes; give every request its id and its span |
 //! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
-//! | shared steps | `visitor`, `entry` | identify the visitor; show an entry |
+//! | shared steps | `visitor`, `credentials`, `entry` | identify the visitor; compare a token with its owner; show an entry |
+//! | | `entering_visitor` | decides who enters |
 //! | | `missing_entry`, `ended` | repair an entry on which the line and the backup disagree |
 //! | | `degraded` | answers from the backup while the line is unavailable |
 //! | | `hold` | holds a poll open until something changes |
@@ -20,7 +21,9 @@
 //! | | `problem`, `code` | turn failures into HTTP answers |
 //! | parts of the state | `queue_cache` | keeps a snapshot of each queue, at most a second old |
 //! | | `budget`, `watcher`, `held_polls`, `entry_notifier` | let many held polls ask the line about once a second together |
+//! | | `identity_monitor` | counts and reports requests that the authorizer gave no visitor |
 //! | | `fallback_ticker` | decides which request ticks which queue |
+//! | credentials | `ticket` | verifies the tickets by which a shop says who may enter |
 //!
 //! Below them are [`config`], [`pass`] and the crate `vestibule_engine`.
 
@@ -31,10 +34,12 @@ mod code;
 mod complete;
 pub mod config;
 mod consume;
+mod credentials;
 pub mod deadline;
 mod degraded;
 mod ended;
 mod enter;
+mod entering_visitor;
 mod entry;
 mod entry_notifier;
 mod extend;
@@ -43,6 +48,7 @@ mod fallback_ticks;
 mod gateway;
 mod held_polls;
 mod hold;
+mod identity_monitor;
 mod jwks;
 mod leave;
 mod load;
@@ -58,6 +64,7 @@ mod routes;
 pub mod serve;
 mod state;
 mod status;
+mod ticket;
 mod validate;
 mod validate_pass;
 mod validate_request;

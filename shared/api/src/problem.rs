@@ -32,6 +32,8 @@ pub struct Problem {
     /// For the client to read.
     detail: String,
     field: Option<String>,
+    /// A stable word that says more than the code.
+    reason: Option<&'static str>,
     last: Option<Box<LastState>>,
     /// For the log only.
     cause: Option<String>,
@@ -71,6 +73,8 @@ struct ProblemBody<'a> {
     detail: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     #[serde(flatten)]
     last: Option<LastState>,
     request_id: &'a str,
@@ -84,6 +88,7 @@ impl Problem {
             code,
             detail: detail.into(),
             field: None,
+            reason: None,
             last: None,
             cause: None,
         }
@@ -210,6 +215,7 @@ impl Problem {
             code: self.code.name(),
             detail: &self.detail,
             field: self.field.as_deref(),
+            reason: self.reason,
             last: self.last.as_deref().copied(),
             request_id,
         };
@@ -240,6 +246,7 @@ impl Problem {
                 event = "request.refused",
                 code,
                 status,
+                reason = self.reason,
                 "refused a request; see the code"
             ),
         }

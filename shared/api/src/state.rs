@@ -15,6 +15,7 @@ use super::{
     entry_notifier::EntryNotifier,
     fallback_ticker::FallbackTicker,
     gateway::Gateway,
+    identity_monitor::IdentityMonitor,
     problem::Problem,
     queue_cache::{QueueCache, QueueSnapshot},
     watcher::{WatchContext, Watchers},
@@ -31,6 +32,7 @@ pub struct ApiState {
     pub(super) budget: Arc<HoldPermits>,
     pub(super) fallback_ticker: FallbackTicker,
     pub(super) entry_notifier: EntryNotifier,
+    pub(super) identity_monitor: IdentityMonitor,
     pub(super) watchers: Watchers,
     pub(super) shutdown: watch::Receiver<bool>,
 }
@@ -68,6 +70,7 @@ impl ApiState {
     ) -> Arc<Self> {
         let queue_cache = QueueCache::new(line.clone(), backup.clone(), keys.root.clone());
         let queue_cache = Arc::new(queue_cache);
+        let identity_monitor = IdentityMonitor::new(metrics.clone());
         let budget = Arc::new(HoldPermits::new(line.clone(), &config, metrics));
         let watchers = Watchers::new(WatchContext {
             line: line.clone(),
@@ -79,6 +82,7 @@ impl ApiState {
             budget,
             fallback_ticker: FallbackTicker::default(),
             entry_notifier: EntryNotifier::default(),
+            identity_monitor,
             watchers,
             line,
             backup,

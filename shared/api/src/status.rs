@@ -19,6 +19,7 @@ use vestibule_line::{CheckIn, EntryLookup, LineError};
 
 use super::{
     ApiState,
+    credentials::{Ownership, token_mismatch_problem},
     degraded::{DegradedContext, QueueSource},
     entry::EntryViewInput,
     gateway::Gateway,
@@ -27,7 +28,7 @@ use super::{
     problem::Problem,
     queue_cache::QueueSnapshot,
     request::{EntryPath, QueryParams},
-    visitor::{Ownership, RawCredentials, token_mismatch_problem},
+    visitor::RawCredentials,
 };
 
 /// The longest `wait` that is accepted, in seconds.
@@ -54,7 +55,7 @@ async fn answer(
     gateway: Gateway,
 ) -> Result<Response, Problem> {
     let source = state.queue_source(queue).await?;
-    let credentials = raw_credentials.resolve_with_settings(source.settings())?;
+    let credentials = raw_credentials.resolve_with_settings(source.settings(), source.ids())?;
     let ownership = credentials.ownership(source.ids(), id);
     if ownership == Ownership::Mismatch {
         return Err(token_mismatch_problem());

@@ -9,10 +9,10 @@ use vestibule_domain::{
 
 use super::{
     code::Code,
+    credentials::{is_owner, token_mismatch_problem},
     extend::EXTEND_SECONDS,
     problem::Problem,
     request::Fields,
-    visitor::{is_owner, token_mismatch_problem},
 };
 use crate::pass::{PassClaims, PassError};
 

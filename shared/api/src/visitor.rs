@@ -1,9 +1,9 @@
-//! Identifies the visitor who sends a request, and decides whether a token belongs to that visitor.
+//! Reads the credentials by which a request identifies its visitor.
 //!
 //! A visitor is *known* by the verified claim of the authorizer, or by `X-Visitor-Id` if the queue
 //! trusts its callers. A visitor is *anonymous* by a random UUID in `X-Visitor-Id` or, on pages of
-//! the same site, in a cookie. A request may present both. The kind of a token decides which of
-//! them the token is compared with.
+//! the same site, in a cookie. A visitor who entered with a ticket has the secret of the entry in
+//! `X-Visitor-Id`. A request may present several of them.
 
 use std::sync::Arc;
 
@@ -13,16 +13,22 @@ use axum::{
 };
 use cookie::{Cookie, SameSite, time::Duration};
 use vestibule_domain::{
-    id::{EntryId, IdKey, Visitor, VisitorKind},
+    id::{IdKey, Visitor, VisitorSecret},
     settings::Settings,
 };
 
-use super::{ApiState, code::Code, gateway::Gateway, problem::Problem, queue_cache::QueueSnapshot};
+use super::{
+    ApiState,
+    code::Code,
+    credentials::{Credentials, Secret, VISITOR_ID_SHOWN, parse_known},
+    gateway::{Claim, Gateway},
+    problem::Problem,
+    queue_cache::QueueSnapshot,
+};
+use crate::config::VisitorRoutes;
 
 /// The header in which a client names the visitor.
 pub(super) const VISITOR_ID: HeaderName = HeaderName::from_static("x-visitor-id");
-/// The name of the header as problems show it.
-const VISITOR_ID_SHOWN: &str = "X-Visitor-Id";
 /// The prefix makes browsers accept the cookie from this very host only, and only over TLS (RFC 6265bis,
 /// section 4.1.3.2).
 const COOKIE_NAME: &str = "__Host-vestibule-visitor";
@@ -50,17 +56,37 @@ impl FromRequestParts<Arc<ApiState>> for RawCredentials {
     async fn from_request_parts(parts: &mut Parts, state: &Arc<ApiState>) -> Result<Self, Problem> {
         let Ok(gateway) = Gateway::from_request_parts(parts, state).await;
         Ok(Self {
-            claim: gateway
-                .claim(&state.config.visitor_claim)
-                .map(|value| VerifiedClaim {
-                    name: state.config.visitor_claim.clone(),
-                    value,
-                }),
+            claim: read_claim(&gateway, state)?,
             header: read_visitor_id_header(&parts.headers)?,
             cookie: read_visitor_cookie(&parts.headers, cookie_name(state.config.local)),
             caller_is_trusted: gateway.is_trusted(&state.config),
         })
     }
+}
+
+/// Reads the claim that names the visitor. Behind an authorizer a request without it is refused, because its
+/// visitor would get another place as an anonymous one.
+fn read_claim(gateway: &Gateway, state: &ApiState) -> Result<Option<VerifiedClaim>, Problem> {
+    let name = &state.config.visitor_claim;
+    let is_required = state.config.visitor_routes == VisitorRoutes::Authorizer;
+    let value = match gateway.claim(name) {
+        Claim::Absent if !is_required => return Ok(None),
+        Claim::Text(text) if !(is_required && text.is_empty()) => text,
+        Claim::Absent | Claim::NotText | Claim::Text(_) => {
+            state.identity_monitor.count_missing(name);
+            return Err(Problem::new(
+                Code::IdentityMissing,
+                "the authorizer must return the configured claim as a text that is not empty",
+            ));
+        }
+    };
+    if is_required {
+        state.identity_monitor.count_found();
+    }
+    Ok(Some(VerifiedClaim {
+        name: name.clone(),
+        value,
+    }))
 }
 
 pub(super) fn read_visitor_id_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
@@ -113,115 +139,45 @@ pub(super) fn build_visitor_cookie(visitor: &Visitor, local: bool) -> HeaderValu
 impl RawCredentials {
     /// Returns the credentials that the queue accepts.
     pub(super) fn resolve(self, snapshot: &QueueSnapshot) -> Result<Credentials, Problem> {
-        self.resolve_with_settings(snapshot.settings())
+        self.resolve_with_settings(snapshot.settings(), &snapshot.ids)
     }
 
-    /// Returns the credentials that a queue with these settings accepts.
-    pub(super) fn resolve_with_settings(self, settings: &Settings) -> Result<Credentials, Problem> {
+    /// Returns the credentials that a queue with these settings and this key accepts.
+    pub(super) fn resolve_with_settings(
+        self,
+        settings: &Settings,
+        ids: &IdKey,
+    ) -> Result<Credentials, Problem> {
         let trusted = self.caller_is_trusted && settings.trust_client_visitor_id;
         // A verified claim outranks a header. If there is a claim, the header names an anonymous
-        // visitor.
+        // visitor or has a secret.
         let header_is_known = trusted && self.claim.is_none();
         let claimed = |claim: &VerifiedClaim| parse_known(&claim.name, &claim.value);
         let mut credentials = Credentials {
             known: self.claim.as_ref().map(claimed).transpose()?,
             anonymous: None,
             cookie: self.cookie,
+            secret: None,
         };
-        match self.header.as_deref() {
-            Some(id) if header_is_known => credentials.known = Some(parse_known(VISITOR_ID_SHOWN, id)?),
-            Some(id) => credentials.anonymous = Some(parse_anonymous(id)?),
-            None => {}
+        let Some(text) = self.header.as_deref() else {
+            return Ok(credentials);
+        };
+        if let Some(entry) = ids.verify_secret(text) {
+            credentials.secret = Some(Secret::Of(entry));
+        } else if header_is_known {
+            // The name of a known visitor may look like anything, also like a secret.
+            credentials.known = Some(parse_known(VISITOR_ID_SHOWN, text)?);
+        } else if VisitorSecret::is_formed_like_one(text) {
+            credentials.secret = Some(Secret::Void);
+        } else {
+            credentials.anonymous = Some(parse_anonymous(text)?);
         }
         Ok(credentials)
     }
 }
 
-fn parse_known(shown: &str, id: &str) -> Result<Visitor, Problem> {
-    Visitor::known(id).map_err(|error| Problem::invalid_field(shown, error.to_string()))
-}
-
 fn parse_anonymous(id: &str) -> Result<Visitor, Problem> {
     Visitor::anonymous(id).map_err(|error| Problem::invalid_field(VISITOR_ID_SHOWN, error.to_string()))
-}
-
-/// The identity of the visitor, by each kind of credential.
-#[derive(Debug)]
-pub(super) struct Credentials {
-    known: Option<Visitor>,
-    anonymous: Option<Visitor>,
-    cookie: Option<Visitor>,
-}
-
-/// Whether a token belongs to the visitor who sent the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ownership {
-    /// The token belongs to this visitor.
-    Proven,
-    /// The token belongs to another visitor.
-    Mismatch,
-    /// The request presents nothing but the token.
-    Unproven,
-}
-
-impl Credentials {
-    /// The visitor that a verified claim or a trusted caller names.
-    pub(super) fn known(&self) -> Option<&Visitor> {
-        self.known.as_ref()
-    }
-
-    /// The visitor with a random UUID: from the header, otherwise from the cookie.
-    pub(super) fn anonymous(&self) -> Option<&Visitor> {
-        self.anonymous.as_ref().or(self.cookie.as_ref())
-    }
-
-    /// Compares a token with the credential of its kind. A credential of the other kind proves
-    /// nothing. If the client sent that one on purpose, it shows that another visitor asks. A
-    /// cookie shows nothing, because browsers send it with every request.
-    pub(super) fn ownership(&self, ids: &IdKey, token: EntryId) -> Ownership {
-        let (visitor_of_kind, visitor_of_other_kind) = match token.kind() {
-            VisitorKind::Known => (self.known(), self.anonymous.as_ref()),
-            VisitorKind::Anon => (self.anonymous(), self.known()),
-        };
-        match visitor_of_kind {
-            Some(visitor) if ids.entry_id(visitor) == token => Ownership::Proven,
-            Some(_) => Ownership::Mismatch,
-            None if visitor_of_other_kind.is_some() => Ownership::Mismatch,
-            None => Ownership::Unproven,
-        }
-    }
-
-    /// Refuses a visitor who is not proven to own the token.
-    pub(super) fn require_ownership(&self, ids: &IdKey, token: EntryId) -> Result<(), Problem> {
-        match self.ownership(ids, token) {
-            Ownership::Proven => Ok(()),
-            Ownership::Mismatch => Err(token_mismatch_problem()),
-            Ownership::Unproven => Err(Problem::new(
-                Code::VisitorRequired,
-                "send X-Visitor-Id or what the authorizer requires; a token alone only allows status requests",
-            )),
-        }
-    }
-}
-
-/// The problem of a visitor who presents another visitor's token.
-pub(super) fn token_mismatch_problem() -> Problem {
-    Problem::new(
-        Code::TokenOwnerMismatch,
-        "only the visitor who entered with this token may use it",
-    )
-}
-
-/// Whether a token belongs to the visitor whom the protected service names. The kind of the token
-/// decides how the name is read.
-pub(super) fn is_owner(ids: &IdKey, token: EntryId, id: &str) -> Result<bool, Problem> {
-    let known = parse_known("visitor", id)?;
-    let visitor = match token.kind() {
-        VisitorKind::Known => Some(known),
-        // An anonymous visitor's id is a UUID, so any other name owns no such token.
-        VisitorKind::Anon => Visitor::anonymous(id).ok(),
-    };
-    Ok(visitor.is_some_and(|visitor| ids.entry_id(&visitor) == token))
 }
 
 #[cfg(test)]

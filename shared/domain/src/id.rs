@@ -5,6 +5,7 @@
 //! the owner of a token is a comparison.
 
 mod error;
+mod secret;
 mod visitor;
 
 use std::{fmt, str::FromStr, sync::Arc};
@@ -16,6 +17,7 @@ use uuid::{Builder, Uuid};
 
 pub use self::{
     error::{IdError, QUEUE_ID_MAX, VISITOR_ID_MAX},
+    secret::VisitorSecret,
     visitor::{Visitor, VisitorKind},
 };
 
@@ -143,6 +145,30 @@ impl IdKey {
             VisitorKind::Anon => bytes[8] |= ANON_BIT,
         }
         EntryId(Builder::from_custom_bytes(bytes).into_uuid())
+    }
+
+    /// The secret that proves the ownership of this entry. It is always the same, and contains the id.
+    pub fn visitor_secret(&self, entry: EntryId) -> VisitorSecret {
+        VisitorSecret::new(entry.as_bytes(), self.secret_mac(entry))
+    }
+
+    /// Returns the entry whose secret this is; `None` if it is a secret of another queue or of an earlier
+    /// generation, or no secret.
+    pub fn verify_secret(&self, text: &str) -> Option<EntryId> {
+        let (id, mac) = VisitorSecret::parse(text)?;
+        let entry = EntryId(Some(id).filter(is_version_8)?);
+        self.secret_mac(entry)
+            .verify_truncated_left(&mac)
+            .is_ok()
+            .then_some(entry)
+    }
+
+    /// No visitor begins like this, so a secret is never an entry id.
+    fn secret_mac(&self, entry: EntryId) -> Hmac<Sha256> {
+        let mut mac = self.0.clone();
+        mac.update(b"secret:");
+        mac.update(entry.as_bytes());
+        mac
     }
 }
 

@@ -97,6 +97,12 @@ declare_codes! {
     TokenOwnerMismatch = "token-owner-mismatch", 403, "The token belongs to another visitor", Api;
     /// Only the visitor may do this, and the request does not prove who the visitor is.
     VisitorRequired = "visitor-required", 403, "Only the visitor may do this", Api;
+    /// The routes are behind an authorizer, and it did not name the visitor.
+    IdentityMissing = "identity-missing", 403, "The authorizer did not name the visitor", Api;
+    /// A visit in this queue begins with a ticket only, or a ticket alone can name the visitor.
+    TicketRequired = "ticket-required", 403, "A ticket is required to enter", Api;
+    /// The ticket is not valid for this queue at this time; `reason` says why.
+    InvalidTicket = "invalid-ticket", 403, "The ticket is not valid", Api;
     /// Only the protected service may do this.
     ServiceOnly = "service-only", 403, "Only the protected service may do this", Api;
     /// The request names a host for which this server does not answer.

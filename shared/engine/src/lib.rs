@@ -31,6 +31,7 @@ pub mod persist_entry;
 pub mod reconcile_entry;
 mod resolve_conflict;
 pub mod restore;
+mod settings_policy;
 pub mod sync;
 pub mod tick;
 pub mod tick_history;

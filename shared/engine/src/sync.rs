@@ -3,43 +3,13 @@
 
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
-use vestibule_domain::{
-    configuration::Configuration,
-    id::QueueId,
-    settings::{Settings, SettingsError},
-};
+use vestibule_domain::{configuration::Configuration, id::QueueId, settings::SettingsError};
 use vestibule_line::{
     ConfigureOutcome, JournalLine, LineError, MinWatermark, RaiseWatermarkOutcome, RecoveryLine,
 };
 
 use crate::restore;
-
-/// What a deployment allows the settings of its queues to contain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SettingsPolicy {
-    /// Whether a queue may set `trust_client_visitor_id`. It may only if trusted callers alone can
-    /// reach the visitor routes. Otherwise any caller could send another visitor's id and take that
-    /// visitor's place.
-    pub trust_client_visitor_id: bool,
-}
-
-impl SettingsPolicy {
-    /// Returns the settings unchanged if this deployment allows them.
-    ///
-    /// # Errors
-    /// [`SettingsError`] with the name of the setting that the deployment does not allow.
-    pub fn validate(self, settings: Settings) -> Result<Settings, SettingsError> {
-        if settings.trust_client_visitor_id && !self.trust_client_visitor_id {
-            return Err(SettingsError {
-                field: "trust_client_visitor_id".to_owned(),
-                reason: "must be false in this deployment: a queue may trust the visitor ids of its callers only if \
-                         the visitor routes need IAM or an API key"
-                    .to_owned(),
-            });
-        }
-        Ok(settings)
-    }
-}
+pub use crate::settings_policy::SettingsPolicy;
 
 /// Builds the configuration to apply from a stored queue.
 ///

@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use vestibule_domain::id::QueueId;
 
-use super::metrics::{DEPLOYMENT, DIMENSION_SETS, Metric, NAMESPACE, QUEUE};
+use super::metrics::{DEPLOYMENT, DEPLOYMENT_DIMENSION_SETS, DIMENSION_SETS, Metric, NAMESPACE, QUEUE};
 
 /// The most values that one document may contain for one metric.
 pub const VALUES_MAX: usize = 100;
@@ -72,6 +72,15 @@ impl Metrics {
     /// Writes the measured values of a queue on one line. The value of a metric is a number, or an
     /// array of at most [`VALUES_MAX`] numbers.
     pub fn write(&self, queue: &QueueId, measured: impl IntoIterator<Item = (Metric, Value)>) {
+        self.write_document(Some(queue), measured);
+    }
+
+    /// Writes measured values that belong to the whole deployment and to no queue.
+    pub fn write_for_deployment(&self, measured: impl IntoIterator<Item = (Metric, Value)>) {
+        self.write_document(None, measured);
+    }
+
+    fn write_document(&self, queue: Option<&QueueId>, measured: impl IntoIterator<Item = (Metric, Value)>) {
         let Some(sink) = &self.0 else { return };
         // The system's clock, because CloudWatch expects the world's time rather than line time.
         let now_ms = vestibule_clock::now_ms();
@@ -87,7 +96,7 @@ impl Metrics {
 
 fn build_document(
     deployment: &str,
-    queue: &QueueId,
+    queue: Option<&QueueId>,
     now_ms: u64,
     measured: impl IntoIterator<Item = (Metric, Value)>,
 ) -> Value {
@@ -97,10 +106,12 @@ fn build_document(
         fields.insert(metric.name.to_owned(), value);
     }
     fields.insert(DEPLOYMENT.to_owned(), deployment.into());
-    fields.insert(QUEUE.to_owned(), queue.as_str().into());
+    if let Some(queue) = queue {
+        fields.insert(QUEUE.to_owned(), queue.as_str().into());
+    }
     let directive = json!({
         "Namespace": NAMESPACE,
-        "Dimensions": DIMENSION_SETS,
+        "Dimensions": if queue.is_some() { json!(DIMENSION_SETS) } else { json!(DEPLOYMENT_DIMENSION_SETS) },
         "Metrics": definitions,
     });
     let metadata = json!({ "Timestamp": now_ms, "CloudWatchMetrics": [directive] });
@@ -121,7 +132,7 @@ mod tests {
         let queue = "TIMEDEAL:123".parse().expect("a queue id");
         let measured = [(WAITING, json!(7)), (REDIS_ROUND_TRIP, json!([0.5, 1.25]))];
         assert_eq!(
-            build_document("shop", &queue, 1_788_220_800_123, measured),
+            build_document("shop", Some(&queue), 1_788_220_800_123, measured),
             json!({
                 "_aws": {
                     "Timestamp": 1_788_220_800_123_u64,
@@ -139,6 +150,16 @@ mod tests {
                 "Waiting": 7,
                 "RedisRoundTripMs": [0.5, 1.25],
             })
+        );
+    }
+
+    #[test]
+    fn a_document_of_the_deployment_has_no_queue() {
+        let document = build_document("shop", None, 1, [(WAITING, json!(7))]);
+        assert_eq!(document["Queue"], Value::Null);
+        assert_eq!(
+            document["_aws"]["CloudWatchMetrics"][0]["Dimensions"],
+            json!([["Deployment"]])
         );
     }
 

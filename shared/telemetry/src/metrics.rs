@@ -10,6 +10,9 @@ pub const QUEUE: &str = "Queue";
 /// CloudWatch aggregates every metric per queue, and over all queues of a deployment.
 pub const DIMENSION_SETS: [&[&str]; 2] = [&[DEPLOYMENT], &[DEPLOYMENT, QUEUE]];
 
+/// The dimensions of a metric that belongs to no queue.
+pub const DEPLOYMENT_DIMENSION_SETS: [&[&str]; 1] = [&[DEPLOYMENT]];
+
 /// A metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
@@ -94,9 +97,13 @@ pub const CHECK_AGE: Metric = milliseconds_metric("CheckAgeMs");
 /// 1 while the clocks of the server and of a promoter differ too much, so that the queue does not
 /// promote; 0 otherwise.
 pub const CLOCKS_APART: Metric = count_metric("ClocksApart");
+/// Requests whose authorizer named the visitor. It has no queue.
+pub const IDENTITIES_FOUND: Metric = count_metric("IdentitiesFound");
+/// Requests that were refused because the authorizer did not name the visitor. It has no queue.
+pub const IDENTITIES_MISSING: Metric = count_metric("IdentitiesMissing");
 
 /// All metrics.
-pub const ALL: [Metric; 27] = [
+pub const ALL: [Metric; 29] = [
     WAITING,
     CALLED,
     PRESENT,
@@ -124,4 +131,6 @@ pub const ALL: [Metric; 27] = [
     REPAIRED,
     CHECK_AGE,
     CLOCKS_APART,
+    IDENTITIES_FOUND,
+    IDENTITIES_MISSING,
 ];

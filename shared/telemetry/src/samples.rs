@@ -120,7 +120,55 @@ impl StartCounter {
     }
 }
 
-/// The samples of one queue since they were last written.
+/// Counts two kinds of outcomes of the whole deployment, and always writes both: an alarm can then compare
+/// them.
+#[derive(Debug)]
+pub struct OutcomeCounter {
+    names: [Metric; 2],
+    metrics: Metrics,
+    counts: Mutex<QueueSamples<[u64; 2]>>,
+}
+
+impl OutcomeCounter {
+    /// A counter without samples. It writes the first outcome to `first`, and the second to `second`.
+    pub fn new(first: Metric, second: Metric, metrics: Metrics) -> Self {
+        Self {
+            names: [first, second],
+            metrics,
+            counts: Mutex::default(),
+        }
+    }
+
+    /// Counts one first outcome.
+    pub fn count_first(&self) {
+        self.count([1, 0]);
+    }
+
+    /// Counts one second outcome.
+    pub fn count_second(&self) {
+        self.count([0, 1]);
+    }
+
+    fn count(&self, added: [u64; 2]) {
+        if !self.metrics.is_enabled() {
+            return;
+        }
+        if let Some(counts) = self.add_counts(added, Instant::now()) {
+            let measured = self.names.into_iter().zip(counts.map(|count| json!(count)));
+            self.metrics.write_for_deployment(measured);
+        }
+    }
+
+    fn add_counts(&self, added: [u64; 2], now: Instant) -> Option<[u64; 2]> {
+        let mut counts = lock(&self.counts);
+        for (count, added) in counts.samples.iter_mut().zip(added) {
+            *count += added;
+        }
+        counts.is_due(now).then(|| counts.take_samples(now))
+    }
+}
+
+/// The samples of one queue or of the deployment since they were last written.
 #[derive(Debug, Default)]
 struct QueueSamples<T> {
     samples: T,
@@ -147,7 +195,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::metrics::{HELD_POLLS, HELD_POLLS_MAX, REDIS_ROUND_TRIP},
+        super::metrics::{
+            HELD_POLLS, HELD_POLLS_MAX, IDENTITIES_FOUND, IDENTITIES_MISSING, REDIS_ROUND_TRIP,
+        },
         *,
     };
 
@@ -210,5 +260,15 @@ mod tests {
             [60, 59, 49, 39, 29, 19, 9],
             "the maximum starts anew after each document"
         );
+    }
+
+    #[test]
+    fn an_outcome_counter_writes_both_counts_together() {
+        let counter = OutcomeCounter::new(IDENTITIES_FOUND, IDENTITIES_MISSING, Metrics::none());
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!(counter.add_counts([0, 1], start), Some([0, 1]), "at once");
+        assert_eq!(counter.add_counts([1, 0], at(5)), None);
+        assert_eq!(counter.add_counts([0, 1], at(10)), Some([1, 1]));
     }
 }

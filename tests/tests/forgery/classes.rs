@@ -3,7 +3,7 @@
 use rand::rngs::StdRng;
 use vestibule_tests::api::ApiRequest;
 
-use super::{altered, scene::Scene, signed, tokens};
+use super::{altered, scene::Scene, signed, tickets, tokens};
 
 /// How a mutant of a class is made.
 pub(crate) enum Forge {
@@ -51,7 +51,7 @@ const fn request(name: &'static str, forge: fn(&Scene, &mut StdRng) -> ApiReques
     }
 }
 
-pub(crate) const CLASSES: [Class; 36] = [
+pub(crate) const CLASSES: [Class; 46] = [
     forged(
         "foreign key, one claim changed",
         signed::foreign_key_with_one_claim_changed,
@@ -94,4 +94,17 @@ pub(crate) const CLASSES: [Class; 36] = [
         "pass and token of different visitors",
         tokens::pass_at_another_token,
     ),
+    request("ticket by a foreign key", tickets::foreign_key),
+    request(
+        "ticket with HMAC by the public key",
+        tickets::public_key_as_secret,
+    ),
+    request("ticket without an algorithm", tickets::no_algorithm),
+    request("ticket of another queue", tickets::other_queue),
+    request("ticket that has expired", tickets::expired),
+    request("ticket with flipped bits", tickets::flipped),
+    request("ticket with the claims of another", tickets::spliced),
+    request("ticket with claims missing", tickets::incomplete),
+    request("secret with flipped bits", tickets::flipped_secret),
+    request("secret of another entry, queue or reset", tickets::foreign_secret),
 ];

@@ -9,6 +9,7 @@ mod classes;
 mod jose;
 mod scene;
 mod signed;
+mod tickets;
 mod tokens;
 mod verifier;
 

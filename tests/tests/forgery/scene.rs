@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use vestibule_tests::{
     api::{ApiRequest, ApiResponse, Guest, new_visitor_id},
     in_process::{InProcessApi, QUEUE, entry_path},
+    tickets::{TicketIssuer, key_set},
 };
 
 use super::{
@@ -35,15 +36,20 @@ pub(crate) struct Scene {
     pub elsewhere_pass: String,
     /// A visitor whose turn it is.
     pub ready: Guest,
+    /// The shop that signs tickets for the queue.
+    pub shop: TicketIssuer,
+    /// A visitor who waits, and entered with a ticket. The id is the secret.
+    pub member: Guest,
     pub own_key: EncodingKey,
     pub foreign_key: EncodingKey,
 }
 
 impl Scene {
     pub(crate) async fn build() -> Self {
+        let shop = TicketIssuer::ec("shop-1", 21);
         let settings = json!({
             "capacity": 3, "batch": 3, "interval_seconds": 1, "session_seconds": 36_000, "claim_seconds": 3_600,
-            "presence_seconds": 0,
+            "presence_seconds": 0, "ticket_keys": key_set(&[&shop]),
         });
         let api = InProcessApi::start(settings.clone()).await;
         api.create_queue(OTHER_QUEUE, settings).await;
@@ -69,6 +75,10 @@ impl Scene {
             ApiRequest::post(format!("{}/validate", entry_path(&guest.token))).json(&json!({ "pass": pass }))
         };
         api.send_until(validate, |answer| answer.status == 200).await;
+        let ticket = json!({ "ticket": shop.ticket("member", api.now_ms()) });
+        let member = api.send(ApiRequest::enter().json(&ticket)).await;
+        let secret = member.expect_status(201).text("visitor").to_owned();
+        let member = Guest::from_response(secret, &member);
         let verifier = OfflineVerifier::read_keys(&api).await;
         let parts = Segments::of(&pass);
         Self {
@@ -83,6 +93,8 @@ impl Scene {
             elsewhere,
             elsewhere_pass,
             ready,
+            shop,
+            member,
             own_key: key_of(OWN_KEY),
             foreign_key: key_of(9),
         }
@@ -106,6 +118,7 @@ impl Scene {
             (&self.guest, "active"),
             (&self.ready, "ready"),
             (&self.neighbour, "active"),
+            (&self.member, "waiting"),
         ] {
             let status = self
                 .api

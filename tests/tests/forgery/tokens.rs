@@ -15,7 +15,7 @@ use super::{
 };
 
 /// A request of a visitor to claim, to extend or to leave, or of the protected service about the visitor.
-fn act(random: &mut StdRng, queue: &str, token: &str, visitor: Option<&str>) -> ApiRequest {
+pub(crate) fn act(random: &mut StdRng, queue: &str, token: &str, visitor: Option<&str>) -> ApiRequest {
     let path = format!("/queues/{queue}/entries/{token}");
     let request = match (random.random_range(0..4), visitor) {
         (0, Some(visitor)) => {

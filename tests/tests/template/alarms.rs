@@ -212,6 +212,38 @@ fn a_single_dead_letter_raises_the_alarm() {
     );
 }
 
+/// One caller without the claim is no alarm: others have it.
+#[test]
+fn the_identity_alarm_needs_that_no_claim_was_found() {
+    let template = read_template();
+    let alarm = &template["Resources"]["IdentityAlarm"]["Properties"];
+    assert_eq!(alarm["Metrics"][0]["Expression"], "IF(found == 0, missing, 0)");
+    for (number, id, metric) in [
+        (1, "missing", metrics::IDENTITIES_MISSING),
+        (2, "found", metrics::IDENTITIES_FOUND),
+    ] {
+        let watched = &alarm["Metrics"][number];
+        assert_eq!(watched["Id"], id);
+        assert_eq!(watched["MetricStat"]["Metric"]["MetricName"], metric.name);
+        assert_eq!(watched["MetricStat"]["Stat"], "Sum");
+    }
+    assert_eq!(
+        (&alarm["Threshold"], &alarm["ComparisonOperator"]),
+        (&json!(0), &json!("GreaterThanThreshold"))
+    );
+}
+
+/// A stack with an authorizer tells its functions so: they refuse a caller without the claim.
+#[test]
+fn the_functions_know_of_an_authorizer_for_visitors() {
+    let template = read_template();
+    let routes = &template["Globals"]["Function"]["Environment"]["Variables"]["VESTIBULE_VISITOR_ROUTES"];
+    let expected = json!({ "Fn::If": ["VisitorsSign", "iam", { "Fn::If": ["VisitorsHaveKeys", "api-key", {
+        "Fn::If": ["VisitorsAreOpen", "open", "authorizer"],
+    }] }] });
+    assert_eq!(routes, &expected);
+}
+
 /// The logical id and the properties of every alarm.
 fn alarms(template: &Value) -> Vec<(&str, &Value)> {
     let resources = template["Resources"].as_object().expect("resources");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use vestibule_domain::settings::{FIELDS, Field, FieldType};
+use vestibule_domain::settings::{FIELDS, Field, FieldType, TICKET_KEYS_MAX};
 use vestibule_operate::admin::{OPERATIONS, Operation};
 use vestibule_tests::template::read_text;
 
@@ -59,6 +59,11 @@ fn assert_values(field: &Field, cell: &str) {
         FieldType::Text { max } => assert_eq!(
             numbers(cell),
             [u64::try_from(max).expect("a small number")],
+            "{name}"
+        ),
+        FieldType::PublicKeys => assert_eq!(
+            numbers(cell),
+            [u64::try_from(TICKET_KEYS_MAX).expect("a small number"), 16],
             "{name}"
         ),
         FieldType::Url => assert!(cell.contains("https"), "{name}: {cell}"),

@@ -209,7 +209,9 @@ fn dashboard_shows_all_metrics() {
     let mut shown = BTreeSet::new();
     for_each_named(&body, "expression", &mut |expression| {
         let search = expression.as_str().expect("a text");
-        if let Some(rest) = search.strip_prefix("SEARCH('{Vestibule,Deployment,Queue} MetricName=\"") {
+        let name =
+            |dimensions| search.strip_prefix(&format!("SEARCH('{{Vestibule,{dimensions}}} MetricName=\""));
+        if let Some(rest) = name("Deployment,Queue").or(name("Deployment")) {
             shown.extend(rest.split('"').next().map(str::to_owned));
         }
     });

@@ -12,8 +12,10 @@ const DEFAULT_DEPLOYMENT: &str = "local";
 /// How API Gateway guards the routes that visitors call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VisitorRoutes {
-    /// It does not guard them, or an authorizer names the visitor.
+    /// It does not guard them.
     Open,
+    /// By an authorizer, whose claim names the visitor of every request.
+    Authorizer,
     /// By AWS signatures (Signature Version 4).
     Iam,
     /// By API keys.
@@ -85,7 +87,9 @@ impl ApiConfig {
 impl From<&ApiConfig> for SettingsPolicy {
     fn from(config: &ApiConfig) -> Self {
         Self {
-            trust_client_visitor_id: config.local || config.visitor_routes != VisitorRoutes::Open,
+            trust_client_visitor_id: config.local
+                || matches!(config.visitor_routes, VisitorRoutes::Iam | VisitorRoutes::ApiKey),
+            authorizer_names_visitors: config.visitor_routes == VisitorRoutes::Authorizer,
         }
     }
 }

@@ -4,7 +4,7 @@ use vestibule_domain::id::IdError;
 use vestibule_line::Refusal;
 
 use super::Problem;
-use crate::{code::Code, pass::PassError, queue_cache::QueueLookupError};
+use crate::{code::Code, pass::PassError, queue_cache::QueueLookupError, ticket::TicketError};
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
@@ -20,6 +20,15 @@ impl From<PassError> for Problem {
         match error {
             PassError::InvalidSigningKey | PassError::Signing => Self::internal(error.to_string()),
             refused => Self::new(Code::InvalidPass, refused.to_string()),
+        }
+    }
+}
+
+impl From<TicketError> for Problem {
+    fn from(error: TicketError) -> Self {
+        Self {
+            reason: Some(error.reason()),
+            ..Self::new(Code::InvalidTicket, error.to_string())
         }
     }
 }

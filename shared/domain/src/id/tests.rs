@@ -81,3 +81,50 @@ fn debug_output_hides_the_visitor_id() {
     let shown = format!("{:?}", Visitor::known("ada@example.com").expect("valid"));
     assert!(!shown.contains("ada"), "{shown}");
 }
+
+#[test]
+fn a_secret_proves_its_entry_in_its_generation_alone() {
+    let key = id_key("a", 1);
+    for visitor in [
+        Visitor::known("ada").expect("valid"),
+        Visitor::from_random(Uuid::new_v4()),
+    ] {
+        let entry = key.entry_id(&visitor);
+        let secret = key.visitor_secret(entry);
+        assert_eq!(key.verify_secret(secret.reveal()), Some(entry));
+        assert_eq!(key.visitor_secret(entry), secret, "it is always the same");
+        for other in [id_key("b", 1), id_key("a", 2)] {
+            assert_eq!(other.verify_secret(secret.reveal()), None);
+        }
+        assert!(!format!("{secret:?}").contains(secret.reveal()));
+        assert!(Visitor::anonymous(secret.reveal()).is_err());
+    }
+}
+
+#[test]
+fn an_altered_secret_proves_nothing() {
+    let key = id_key("a", 1);
+    let entry = key.entry_id(&Visitor::known("ada").expect("valid"));
+    let secret = key.visitor_secret(entry).reveal().to_owned();
+    for place in 0..secret.len() {
+        let mut altered = secret.clone().into_bytes();
+        altered[place] = if altered[place] == b'A' { b'B' } else { b'A' };
+        let altered = String::from_utf8(altered).expect("ASCII");
+        assert_eq!(key.verify_secret(&altered), None, "{place}");
+    }
+    for length in 0..secret.len() {
+        assert_eq!(key.verify_secret(&secret[..length]), None, "{length}");
+    }
+    for bad in [
+        format!("{secret}A"),
+        format!("{secret}="),
+        entry.to_string(),
+        entry.to_member(),
+    ] {
+        assert_eq!(key.verify_secret(&bad), None, "{bad}");
+    }
+    let bob = key.entry_id(&Visitor::known("bob").expect("valid"));
+    let bobs = key.visitor_secret(bob).reveal().to_owned();
+    let mixed = format!("{}{}", &secret[..26], &bobs[26..]);
+    assert_eq!(key.verify_secret(&mixed), None);
+}

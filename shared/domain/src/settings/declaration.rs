@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::{
     error::SettingsError,
     field::{Field, FieldType},
+    ticket_keys::TicketKeys,
     values::SettingValue,
-    words::{Entrance, OnOutage, Passes, ReEntry},
+    words::{Entrance, OnOutage, Passes, ReEntry, Visitors},
 };
 
 /// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose
@@ -119,6 +120,13 @@ declare_settings! {
 
     /// open: visitors may enter. draining: no new visitor enters. closed: also, no entry is promoted.
     entrance: Entrance = Entrance::Open, "word", FieldType::Word(Entrance::WORDS), read by scripts;
+
+    /// Who may begin a visit. anyone: every visitor. known: only a visitor whom an authorizer, a ticket or a
+    /// trusted caller names. ticket: only a visitor with a ticket.
+    visitors: Visitors = Visitors::Anyone, "word", FieldType::Word(Visitors::WORDS);
+
+    /// The public keys that verify entry tickets, as a JWK set. The shop signs tickets with the private keys.
+    ticket_keys: Option<TicketKeys> = None, "JWK set", FieldType::PublicKeys;
 
     /// While true, no entry is promoted and claim deadlines stand still; visitors may still enter.
     paused: bool = false, "flag", FieldType::Flag, read by scripts;

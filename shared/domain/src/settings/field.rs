@@ -26,6 +26,8 @@ pub enum FieldType {
     },
     /// An `https` URL, or an `http` URL of the loopback host. `null` or an empty text clears it.
     Url,
+    /// A JWK set of public keys, or a JSON text of one. `null` or an empty text clears it.
+    PublicKeys,
 }
 
 /// One setting: its name, unit, range and meaning.
@@ -59,6 +61,7 @@ impl Field {
                 "must be an https URL of at most {URL_CHARACTERS_MAX} characters, or an http URL of localhost, without a \
                  login; {{pass}} and {{return}} may stand in its path, query or fragment"
             ),
+            FieldType::PublicKeys => "must be a JWK set of public keys".to_owned(),
         };
         setting_error(self.name, reason)
     }

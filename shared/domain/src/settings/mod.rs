@@ -7,6 +7,7 @@ mod field;
 mod map;
 #[cfg(test)]
 mod tests;
+mod ticket_keys;
 mod values;
 mod words;
 
@@ -14,5 +15,6 @@ pub use self::{
     declaration::{CLAIM_SECONDS_MIN, FIELDS, GRACE_SECONDS_MAX, SWITCHES, Settings},
     error::SettingsError,
     field::{Field, FieldType},
-    words::{Entrance, OnOutage, Passes, ReEntry},
+    ticket_keys::{TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX, TicketAlgorithm, TicketKey, TicketKeys},
+    words::{Entrance, OnOutage, Passes, ReEntry, Visitors},
 };

@@ -4,8 +4,9 @@ use serde_json::Value;
 use url::{Host, Url};
 
 use super::{
-    error::SettingsError,
+    error::{SettingsError, setting_error},
     field::{Field, FieldType, URL_CHARACTERS_MAX},
+    ticket_keys::TicketKeys,
 };
 
 /// A type that a setting can have. Numbers and flags may be strings, because the AWS console often
@@ -58,6 +59,19 @@ impl SettingValue for Option<String> {
             Value::String(text) if text.is_empty() => Ok(None),
             Value::String(text) if is_valid(text) => Ok(Some(text.clone())),
             _ => Err(field.refuse_value()),
+        }
+    }
+}
+
+/// A JWK set. `null` and an empty text mean that the setting is absent.
+impl SettingValue for Option<TicketKeys> {
+    fn parse(field: &Field, value: &Value) -> Result<Self, SettingsError> {
+        match value {
+            Value::Null => Ok(None),
+            Value::String(text) if text.trim().is_empty() => Ok(None),
+            set => TicketKeys::parse(set)
+                .map(Some)
+                .map_err(|reason| setting_error(field.name, reason)),
         }
     }
 }

@@ -58,6 +58,18 @@ declare_words! {
 }
 
 declare_words! {
+    /// Which visitors may begin a visit.
+    pub enum Visitors {
+        /// Any visitor, also one without a verified identity.
+        Anyone = "anyone",
+        /// A visitor whom an authorizer, a ticket or a trusted caller names.
+        Known = "known",
+        /// A visitor with a ticket.
+        Ticket = "ticket",
+    }
+}
+
+declare_words! {
     /// Where the protected service checks passes.
     pub enum Passes {
         /// In the service itself, so a pass counts until its end. The slot of a visitor who leaves is

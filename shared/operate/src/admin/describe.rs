@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vestibule_domain::{
     id::QueueId,
-    settings::{FIELDS, Field, FieldType},
+    settings::{FIELDS, Field, FieldType, TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX},
 };
 use vestibule_line::LineError;
 
@@ -45,6 +45,9 @@ fn field_to_json(field: &Field) -> Value {
         FieldType::Word(words) => json!({ "words": words }),
         FieldType::Flag => json!({ "words": ["true", "false"] }),
         FieldType::Text { max } => json!({ "max_characters": max }),
+        FieldType::PublicKeys => {
+            json!({ "keys_max": TICKET_KEYS_MAX, "bytes_max": TICKET_KEYS_BYTES_MAX, "form": "a JWK set" })
+        }
         FieldType::Url => json!({ "address": "https, or http of the loopback host" }),
     };
     json!({

@@ -15,7 +15,7 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 /// - `VESTIBULE_HELD_BUDGET`: a number of polls, 500 by default
 /// - `VESTIBULE_DEPLOYMENT`: a name, `local` by default
 /// - `VESTIBULE_VISITOR_CLAIM`: a claim, `sub` by default
-/// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `iam` or `api-key`
+/// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `authorizer`, `iam` or `api-key`
 /// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
 /// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the
 ///   visitors' routes and the service routes are guarded in the same way.
@@ -68,9 +68,13 @@ fn read_held_polls_max(name: &'static str, vars: VariableLookup<'_>) -> Result<u
 fn read_visitor_routes(name: &'static str, vars: VariableLookup<'_>) -> Result<VisitorRoutes, ConfigError> {
     match vars(name).as_deref() {
         None | Some("open") => Ok(VisitorRoutes::Open),
+        Some("authorizer") => Ok(VisitorRoutes::Authorizer),
         Some("iam") => Ok(VisitorRoutes::Iam),
         Some("api-key") => Ok(VisitorRoutes::ApiKey),
-        Some(_) => Err(invalid_variable(name, "must be one of: open, iam, api-key")),
+        Some(_) => Err(invalid_variable(
+            name,
+            "must be one of: open, authorizer, iam, api-key",
+        )),
     }
 }
 

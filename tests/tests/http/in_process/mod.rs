@@ -9,6 +9,7 @@ mod grace;
 mod hold_budget;
 mod hold_wakeups;
 mod http_api_events;
+mod identity_missing;
 mod killed_process;
 mod line_unavailable;
 mod no_herd;
@@ -22,7 +23,9 @@ mod rotation;
 mod sample_events;
 mod service_callers;
 mod standstill;
+mod tickets;
 mod trusted_identity;
+mod visitors;
 
 use std::future::Future;
 
@@ -58,6 +61,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         hold_budget::trials(),
         hold_wakeups::trials(),
         http_api_events::trials(),
+        identity_missing::trials(),
         killed_process::trials(),
         standstill::trials(),
         line_unavailable::trials(),
@@ -71,7 +75,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         rotation::trials(),
         sample_events::trials(),
         service_callers::trials(),
+        tickets::trials(),
         trusted_identity::trials(),
+        visitors::trials(),
     ]
     .into_iter()
     .flatten()

@@ -104,6 +104,7 @@ async fn trusted_callers_need_a_policy_that_allows_them() {
     let mut desk = AdminFixture::new();
     desk.admin.policy = SettingsPolicy {
         trust_client_visitor_id: true,
+        ..SettingsPolicy::default()
     };
     let created = desk
         .run(create(&json!({ "trust_client_visitor_id": true })))

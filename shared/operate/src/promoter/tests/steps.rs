@@ -254,7 +254,8 @@ fn revision_depends_on_the_settings_alone() {
     };
     assert!(
         SettingsPolicy {
-            trust_client_visitor_id: true
+            trust_client_visitor_id: true,
+            ..SettingsPolicy::default()
         }
         .validate(trusting.clone())
         .is_ok()

@@ -1,0 +1,173 @@
+//! Decides who enters: which of the credentials names the entry, and whether the visitor may begin a visit.
+
+use uuid::Uuid;
+use vestibule_domain::{
+    id::{EntryId, Visitor, VisitorKind, VisitorSecret},
+    settings::Visitors,
+};
+use vestibule_engine::missing_entry::MissingEntryOutcome;
+use vestibule_line::EntryLookup;
+
+use super::{
+    ApiState,
+    code::Code,
+    credentials::{Credentials, Secret, VISITOR_ID_SHOWN},
+    missing_entry::grace_until_ms,
+    problem::Problem,
+    queue_cache::QueueSnapshot,
+    ticket::{Ticket, TicketError},
+};
+
+/// The visitor who enters.
+pub(super) struct EnteringVisitor {
+    pub(super) id: EntryId,
+    /// The visitor id that the server generated. The client learns it from the answer.
+    pub(super) generated: Option<Visitor>,
+    /// The secret of the entry, for a visitor who entered with a ticket or with the secret.
+    pub(super) secret: Option<VisitorSecret>,
+    /// Whether the visitor may begin a visit. If not, entering only returns to a visit that goes on.
+    pub(super) may_begin: bool,
+}
+
+/// The place that an entry has before its visitor enters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EarlierPlace {
+    /// The visit goes on.
+    Live,
+    /// The visitor missed the turn, and may enter again within the grace.
+    WithinGrace,
+    /// There is none.
+    Gone,
+}
+
+impl ApiState {
+    /// Selects the visitor who enters. A visitor who joined anonymously, and then logged in or got a ticket, keeps
+    /// the anonymous place. That place counts only while it is live or can be entered again within the grace.
+    ///
+    /// # Errors
+    /// The problem of a visitor who may neither begin a visit nor return to one.
+    pub(super) async fn select_visitor(
+        &self,
+        snapshot: &QueueSnapshot,
+        credentials: &Credentials,
+        ticket: Option<&str>,
+    ) -> Result<EnteringVisitor, Problem> {
+        let ticket = verify_ticket(snapshot, credentials, ticket)?;
+        let by_ticket = ticket.as_ref().map(|ticket| &ticket.visitor);
+        let named = by_ticket.or(credentials.known());
+        let may_begin = match snapshot.settings().visitors {
+            Visitors::Anyone => true,
+            Visitors::Known => named.is_some(),
+            Visitors::Ticket => ticket.is_some(),
+        };
+        let by_secret = match credentials.secret() {
+            Some(Secret::Of(entry)) => Some(entry),
+            Some(Secret::Void) if named.is_none() => return Err(void_secret_problem(snapshot)),
+            Some(Secret::Void) | None => None,
+        };
+        let by_cookie_or_header = credentials
+            .anonymous()
+            .map(|visitor| snapshot.ids.entry_id(visitor));
+        let mut generated = None;
+        let mut place = None;
+        let id = match named.map(|visitor| snapshot.ids.entry_id(visitor)) {
+            Some(known) => {
+                let anonymous = by_secret.filter(|entry| entry.kind() == VisitorKind::Anon);
+                let anonymous = anonymous.or(by_cookie_or_header);
+                if let Some(id) = anonymous {
+                    let found = self.earlier_place(snapshot, id).await?;
+                    place = Some(found).filter(|place| *place != EarlierPlace::Gone);
+                }
+                anonymous.filter(|_| place.is_some()).unwrap_or(known)
+            }
+            None => match by_secret.or(by_cookie_or_header) {
+                Some(id) => id,
+                None if may_begin => {
+                    let visitor = Visitor::from_random(Uuid::new_v4());
+                    snapshot.ids.entry_id(generated.insert(visitor))
+                }
+                None => return Err(entering_problem(snapshot)),
+            },
+        };
+        let may_begin = may_begin || {
+            let place = match place {
+                Some(place) => place,
+                None => self.earlier_place(snapshot, id).await?,
+            };
+            if place == EarlierPlace::Gone {
+                return Err(entering_problem(snapshot));
+            }
+            // If there is room, a visitor who missed the turn is let in at once, by a new visit.
+            place == EarlierPlace::WithinGrace
+        };
+        let has_secret = ticket.is_some() || by_secret == Some(id);
+        Ok(EnteringVisitor {
+            id,
+            generated,
+            secret: has_secret.then(|| snapshot.ids.visitor_secret(id)),
+            may_begin,
+        })
+    }
+
+    async fn earlier_place(&self, snapshot: &QueueSnapshot, id: EntryId) -> Result<EarlierPlace, Problem> {
+        match self.line.status(&snapshot.queue, id).await {
+            Ok(EntryLookup::Found(_)) => Ok(EarlierPlace::Live),
+            // The line may have lost the entry.
+            Ok(EntryLookup::NotFound(missing)) => {
+                let outcome = self.resolve_missing_entry(snapshot, id, missing).await?;
+                Ok(match outcome {
+                    MissingEntryOutcome::Restored(_) => EarlierPlace::Live,
+                    outcome if grace_until_ms(&outcome, snapshot).is_some() => EarlierPlace::WithinGrace,
+                    _ => EarlierPlace::Gone,
+                })
+            }
+            Err(error) => Err(self.line_problem(&snapshot.queue, error).await),
+        }
+    }
+}
+
+/// Verifies the ticket of a request, if it has one. A ticket that has expired counts as none if the request also has
+/// the secret of an entry: the expiry of a ticket limits entering and not waiting, so a client may send both again.
+fn verify_ticket(
+    snapshot: &QueueSnapshot,
+    credentials: &Credentials,
+    ticket: Option<&str>,
+) -> Result<Option<Ticket>, Problem> {
+    let Some(ticket) = ticket else { return Ok(None) };
+    let keys = snapshot.settings().ticket_keys.as_ref();
+    let keys = keys.ok_or(TicketError::UnknownKey)?;
+    let ticket = match Ticket::verify(ticket, keys, &snapshot.queue, snapshot.now_ms()) {
+        Err(TicketError::Expired) if matches!(credentials.secret(), Some(Secret::Of(_))) => return Ok(None),
+        ticket => ticket?,
+    };
+    if credentials.known().is_some_and(|known| *known != ticket.visitor) {
+        return Err(TicketError::OtherVisitor.into());
+    }
+    Ok(Some(ticket))
+}
+
+/// The problem of a visitor who may not begin a visit.
+pub(super) fn entering_problem(snapshot: &QueueSnapshot) -> Problem {
+    let settings = snapshot.settings();
+    let detail = match settings.visitors {
+        Visitors::Ticket => "a visit in this queue begins with a ticket only",
+        _ if settings.trust_client_visitor_id || settings.ticket_keys.is_none() => {
+            return Problem::new(
+                Code::VisitorRequired,
+                "this queue is for known visitors; send the request with what names the visitor",
+            );
+        }
+        _ => "this queue is for known visitors; send a ticket, which names the visitor",
+    };
+    Problem::new(Code::TicketRequired, detail)
+}
+
+/// The problem of a visitor whose secret proves nothing any more.
+fn void_secret_problem(snapshot: &QueueSnapshot) -> Problem {
+    let detail = "the secret is of another queue, or of this queue before its last reset";
+    if snapshot.settings().ticket_keys.is_some() {
+        Problem::new(Code::TicketRequired, format!("{detail}; send a ticket"))
+    } else {
+        Problem::invalid_field(VISITOR_ID_SHOWN, detail)
+    }
+}
