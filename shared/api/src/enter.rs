@@ -17,7 +17,7 @@ use vestibule_domain::{
 use vestibule_engine::{
     missing_entry::MissingEntryOutcome, persist_entry::persist_entry, reconcile_entry::ReconciledEntry,
 };
-use vestibule_line::{EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
+use vestibule_line::{Arrival, EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
 
 use super::{
     ApiState,
@@ -110,7 +110,7 @@ impl ApiState {
         snapshot: &QueueSnapshot,
         id: EntryId,
     ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
-        let entered = match self.line.enter(&snapshot.queue, id).await {
+        let entered = match self.line.enter(&snapshot.queue, id, Arrival::Ordinary).await {
             Ok(entered) => entered,
             Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
         };
