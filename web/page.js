@@ -13,6 +13,9 @@ const parameters = new URLSearchParams(location.search);
 const queue = parameters.get("queue") || "demo:1";
 // The path of the shop from which the visitor came.
 const returnTo = parameters.get("return") ?? "";
+// The shop's ticket for this visitor. It leaves the address bar at once, and no server sees a fragment.
+const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket") ?? undefined;
+if (ticket) history.replaceState(null, "", location.pathname + location.search);
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
 let place;
 let isLeaving = false;
@@ -45,6 +48,9 @@ const PROBLEM_TEXTS = {
   "queue-closed": "This line is closed.",
   "queue-draining": "This line does not accept new visitors.",
   "unknown-queue": "This line does not exist.",
+  "ticket-required": "You need a link of the shop to join this line.",
+  "invalid-ticket": "Your link to this line is not valid, or no longer. Please get a new one from the shop.",
+  "identity-missing": "You must log in to join this line.",
   "unknown-entry": "The line was reset. Please join again.",
   "token-owner-mismatch": "The line was reset. Please join again.",
 };
@@ -171,7 +177,7 @@ function redirectToTarget({ status, targetUrl }) {
 }
 
 function join() {
-  place = joinQueue({ queue, returnTo });
+  place = joinQueue({ queue, returnTo, ticket });
   place.subscribe((state) => {
     render();
     redirectToTarget(state);

@@ -12,7 +12,7 @@ use vestibule_domain::{
     score::WaitScore,
     settings::Settings,
 };
-use vestibule_line::{EnterOutcome, EntryLine, Promotion, PromotionLine, QueueLine, RecoveryLine};
+use vestibule_line::{Arrival, EnterOutcome, EntryLine, Promotion, PromotionLine, QueueLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 
 use crate::{
@@ -100,7 +100,11 @@ impl AbsentHead {
         for _ in 0..count {
             self.later += 1;
             let id = visitor(LATER_VISITORS + self.later);
-            let entered = self.line.enter(&self.queue, id).await.expect("entered");
+            let entered = self
+                .line
+                .enter(&self.queue, id, Arrival::Ordinary)
+                .await
+                .expect("entered");
             assert!(matches!(entered, EnterOutcome::Joined { .. }), "{entered:?}");
             self.check_in(id).await;
         }

@@ -7,7 +7,7 @@ use std::{
     io::Read,
     net::TcpListener,
     path::Path,
-    process::{Child, Command, ExitStatus},
+    process::{Child, Command, ExitStatus, Output},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -25,6 +25,16 @@ pub struct Runner {
     http: reqwest::Client,
     /// Reads the log until the process ends.
     log: Option<JoinHandle<String>>,
+}
+
+/// Runs `vestibule-local ticket` in a folder, with further arguments.
+///
+/// # Panics
+/// Panics if the program cannot be started.
+pub fn run_ticket_command(dir: &Path, arguments: &[&str]) -> Output {
+    let mut program = Command::new(binary_path());
+    program.arg("ticket").arg("--dir").arg(dir).args(arguments);
+    program.output().expect("the program can be started")
 }
 
 /// A runner that exited instead of serving.

@@ -10,8 +10,8 @@ use std::{
 use tokio::time::sleep;
 use vestibule_domain::call_limit::CallLimit;
 use vestibule_line::{
-    CallBudget, CallOutcome, ClaimOutcome, EntryLine, EvictionPolicy, JournalLine, LeaveOutcome, LeaveReason,
-    LineError, PromotionLine, QueueLine, RecoveryLine,
+    Arrival, CallBudget, CallOutcome, ClaimOutcome, EntryLine, EvictionPolicy, JournalLine, LeaveOutcome,
+    LeaveReason, LineError, PromotionLine, QueueLine, RecoveryLine,
 };
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
@@ -107,7 +107,7 @@ async fn a_full_redis_refuses_new_entries_and_serves_the_others() {
         .await
         .expect("created");
     for number in 1..=4 {
-        line.enter(&queue, visitor(number))
+        line.enter(&queue, visitor(number), Arrival::Ordinary)
             .await
             .expect("the server has free memory");
     }
@@ -118,7 +118,7 @@ async fn a_full_redis_refuses_new_entries_and_serves_the_others() {
         .expect("configured");
     server.fill();
 
-    let refused = line.enter(&queue, visitor(5)).await;
+    let refused = line.enter(&queue, visitor(5), Arrival::Ordinary).await;
     assert!(matches!(refused, Err(LineError::Unavailable(_))), "{refused:?}");
 
     let left = line

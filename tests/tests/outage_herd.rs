@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, pause, sleep, sleep_until},
 };
 use vestibule_faults::Fault;
-use vestibule_line::EntryLine;
+use vestibule_line::{Arrival, EntryLine};
 use vestibule_tests::{
     follower::{Failure, Follower, RequestKind},
     in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, anonymous_visitor, entry_path, queue_id},
@@ -130,7 +130,11 @@ impl Scene {
     async fn visit(self: Rc<Self>, number: u64) {
         let (visitor, id) = anonymous_visitor(number);
         // The line hands out the places, because the requests to enter are not what the test counts.
-        self.api.line.enter(&queue_id(), id).await.expect("entered");
+        self.api
+            .line
+            .enter(&queue_id(), id, Arrival::Ordinary)
+            .await
+            .expect("entered");
         sleep(Duration::from_secs(2).mul_f64(rand::random())).await;
         let mut follower = Follower::new(self.reads_documents, 0.0);
         let mut is_refused = false;

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vestibule_api::config::{ApiConfig, VisitorRoutes};
 use vestibule_tests::{
     captured_output::CapturedOutput,
     in_process::{ApiRequest, InProcessApi, QUEUE, entry_path, event, with_claims, with_header},
+    tickets::{TicketIssuer, key_set},
 };
 
 /// Returns the only line of the log that names this request.
@@ -78,7 +80,45 @@ async fn a_refused_request_is_logged_once_without_identities() {
         .await
         .expect_status(404);
 
+    // A ticket and its secret.
+    let shop = TicketIssuer::ec("shop-1", 21);
+    let members = InProcessApi::start(json!({ "ticket_keys": key_set(&[&shop]) })).await;
+    let ticket = shop.ticket(secret, members.now_ms());
+    let enter = |ticket: &str| ApiRequest::enter().json(&json!({ "ticket": ticket }));
+    let member = members.send(enter(&ticket)).await;
+    let visitor_secret = member.expect_status(201).text("visitor");
+    let stolen = ApiRequest::get(entry_path(token)).visitor(visitor_secret);
+    members.send(stolen).await.expect_status(403);
+    let forged = members.send(enter(&format!("{ticket}A"))).await;
+    let line = find_only_line(&log, forged.expect_status(403).text("request_id"));
+    assert_eq!(line["fields"]["code"], "invalid-ticket");
+    assert_eq!(line["fields"]["reason"], forged.text("reason"));
+
+    // A claim that is no text is reported once a minute, by its name.
+    let config = ApiConfig {
+        visitor_routes: VisitorRoutes::Authorizer,
+        ..ApiConfig::default()
+    };
+    let guarded = InProcessApi::start_with_config(config, json!({})).await;
+    let without_name = with_claims(
+        event("POST", "/queues/{queue}/entries", &json!({ "queue": QUEUE })),
+        &json!({ "sub": [secret] }),
+    );
+    for _ in 0..3 {
+        guarded.send_event(&without_name).await.expect_status(403);
+    }
     let text = log.text();
+    let warnings: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("identity.missing"))
+        .collect();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    let warning: Value = serde_json::from_str(warnings[0]).expect("a line is JSON");
+    assert_eq!(warning["fields"]["claim"], "sub");
+
+    for never in [&ticket, visitor_secret] {
+        assert!(!text.contains(never), "{never} in {text}");
+    }
     for never in [secret, pass, thief.as_str(), guest.as_str(), "192.0.2.1"] {
         assert!(!text.contains(never), "{never} in {text}");
     }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use axum::http::Uri;
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 use vestibule_api::config::Origins;
+use vestibule_domain::id::{QueueId, Visitor};
 
 use crate::error::StartError;
 
@@ -34,7 +35,7 @@ pub(crate) struct Cli {
     pub entries_table: Option<String>,
 
     /// The folder of the keys and of the file backup
-    #[arg(long, value_name = "FOLDER", default_value = ".vestibule")]
+    #[arg(long, value_name = "FOLDER", default_value = ".vestibule", global = true)]
     pub dir: PathBuf,
 
     /// The port to listen on; 0 selects a free port and prints it
@@ -57,6 +58,45 @@ pub(crate) struct Cli {
     /// Print only the address and errors
     #[arg(long)]
     pub quiet: bool,
+
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do instead of serving.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print a ticket by which a test visitor enters a queue, signed with a key of the folder. The queue needs the public
+    /// key in its setting `ticket_keys`: see `--keys`. The queue demo:1 has it
+    Ticket(TicketRequest),
+}
+
+/// The claims of a test ticket.
+#[derive(Debug, Args)]
+pub(crate) struct TicketRequest {
+    /// The queue (claim aud)
+    #[arg(long, value_name = "QUEUE", default_value = "demo:1")]
+    pub queue: QueueId,
+
+    /// The visitor (claim sub). The same visitor has the same place
+    #[arg(long, value_name = "VISITOR", required_unless_present = "keys", value_parser = parse_visitor)]
+    pub sub: Option<String>,
+
+    /// For how many seconds the visitor may enter with the ticket (claim exp)
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub expires_in: u32,
+
+    /// The lane, 0 to 3. It has no effect yet
+    #[arg(long, value_name = "LANE", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub lane: Option<u8>,
+
+    /// Let the visitor in past the line
+    #[arg(long)]
+    pub bypass: bool,
+
+    /// Print the public key as a JWK set, for the setting `ticket_keys`, and no ticket
+    #[arg(long)]
+    pub keys: bool,
 }
 
 impl Cli {
@@ -80,6 +120,12 @@ fn parse_port(text: &str) -> Result<u16, String> {
             u16::MAX
         )
     })
+}
+
+/// Refuses a name that no queue would accept.
+fn parse_visitor(text: &str) -> Result<String, String> {
+    let visitor = Visitor::known(text).map_err(|error| error.to_string())?;
+    Ok(visitor.reveal().to_owned())
 }
 
 fn is_http_url(url: &str) -> bool {

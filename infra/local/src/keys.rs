@@ -33,6 +33,8 @@ pub(crate) enum KeyError {
     File(PathBuf, io::Error),
     #[error("the key {0} has {1} bytes and needs at least 32")]
     TooShort(PathBuf, usize),
+    #[error("the key {0} is not a P-256 private key in PKCS#8, encoded as PEM")]
+    Ticket(PathBuf),
     #[error("the signing keys in {0} are invalid: {1}")]
     Signing(PathBuf, PassKeysError),
     #[error(
@@ -99,7 +101,7 @@ impl KeyStore for FileKeyStore {
     }
 }
 
-fn load_or_create_key(path: &Path, create: impl Fn() -> Vec<u8>) -> Result<Vec<u8>, KeyError> {
+pub(crate) fn load_or_create_key(path: &Path, create: impl Fn() -> Vec<u8>) -> Result<Vec<u8>, KeyError> {
     read_or_create_file(path, create).map_err(|error| KeyError::File(path.to_owned(), error))
 }
 

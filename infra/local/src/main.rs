@@ -12,20 +12,24 @@ mod run;
 mod serve;
 mod stop;
 mod store;
+mod tickets;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Command};
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
     start_logging(cli.quiet);
     let result = match cli.validate() {
-        Ok(()) => run::run(&cli).await,
+        Ok(()) => match &cli.command {
+            None => run::run(&cli).await,
+            Some(Command::Ticket(request)) => tickets::print_ticket(&cli.dir, request),
+        },
         refused => refused,
     };
     match result {

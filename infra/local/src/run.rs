@@ -19,6 +19,7 @@ use vestibule_operate::{admin::Admin, promoter::Promoter};
 
 use crate::{
     cli::Cli, demo_visitors, error::StartError, keys, operations, pages, serve, stop::Stop, store::Stores,
+    tickets::TicketKey,
 };
 
 /// Runs the process until it is stopped.
@@ -42,7 +43,8 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
         policy,
         signing_keys,
     };
-    create_demo_queue(&admin).await?;
+    let ticket_keys = TicketKey::load_or_create(&cli.dir)?.to_jwk_set();
+    create_demo_queue(&admin, ticket_keys).await?;
     let api = ApiState::new(line, backup, keys, config, stop.receiver());
     print_greeting(cli, &listener)?;
 
@@ -82,16 +84,18 @@ async fn restore_queues(promoter: &Promoter) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Creates the demo queue at the first start. Later starts leave it as the user changed it.
-async fn create_demo_queue(admin: &Admin) -> Result<(), StartError> {
+/// Creates the demo queue at the first start, for test tickets of this folder, too. Later starts leave it as the user
+/// changed it.
+async fn create_demo_queue(admin: &Admin, ticket_keys: Value) -> Result<(), StartError> {
     let queue = demo_visitors::QUEUE
         .parse()
         .expect("the name of the demo queue is a valid queue id");
     if admin.backup.read_queue(&queue).await?.is_some() {
         return Ok(());
     }
-    let command =
-        json!({ "op": "create", "queue": demo_visitors::QUEUE, "settings": demo_visitors::settings() });
+    let mut settings = demo_visitors::settings();
+    settings["ticket_keys"] = ticket_keys;
+    let command = json!({ "op": "create", "queue": demo_visitors::QUEUE, "settings": settings });
     let answer = admin.handle(command).await;
     match &answer["ok"] {
         Value::Bool(true) => Ok(()),

@@ -14,7 +14,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_engine::{persist_entry::persist_entry, reconcile_entry::ReconciledEntry};
-use vestibule_line::{EnterOutcome, JoinKind, LeaveOutcome, LeaveReason, LineError};
+use vestibule_line::{Arrival, EnterOutcome, JoinKind, LeaveOutcome, LeaveReason, LineError};
 
 use super::{
     ApiState,
@@ -70,11 +70,11 @@ async fn answer(
         .select_visitor(&snapshot, &credentials, request.ticket.as_deref())
         .await?;
     let id = visitor.id;
-    let mut entered = state.enter_line(&snapshot, id).await?;
+    let mut entered = state.enter_line(&snapshot, id, visitor.arrival).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is
         // removed now, so this call begins a new one.
-        entered = state.enter_line(&snapshot, id).await?;
+        entered = state.enter_line(&snapshot, id, visitor.arrival).await?;
     }
     let (kind, place) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
@@ -141,8 +141,9 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
+        arrival: Arrival,
     ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
-        let entered = match self.line.enter(&snapshot.queue, id).await {
+        let entered = match self.line.enter(&snapshot.queue, id, arrival).await {
             Ok(entered) => entered,
             Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
         };

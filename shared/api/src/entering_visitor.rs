@@ -6,7 +6,7 @@ use vestibule_domain::{
     settings::Visitors,
 };
 use vestibule_engine::missing_entry::MissingEntryOutcome;
-use vestibule_line::EntryLookup;
+use vestibule_line::{Arrival, EntryLookup};
 
 use super::{
     ApiState,
@@ -25,6 +25,8 @@ pub(super) struct EnteringVisitor {
     pub(super) generated: Option<Visitor>,
     /// The secret of the entry, for a visitor who entered with a ticket or with the secret.
     pub(super) secret: Option<VisitorSecret>,
+    /// Whether the line lets the visitor in past its end.
+    pub(super) arrival: Arrival,
     /// Whether the visitor may begin a visit. If not, entering only returns to a visit that goes on.
     pub(super) may_begin: bool,
 }
@@ -105,6 +107,10 @@ impl ApiState {
             id,
             generated,
             secret: has_secret.then(|| snapshot.ids.visitor_secret(id)),
+            arrival: match ticket {
+                Some(Ticket { bypass: true, .. }) => Arrival::Bypass,
+                _ => Arrival::Ordinary,
+            },
             may_begin,
         })
     }

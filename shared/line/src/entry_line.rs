@@ -7,8 +7,8 @@ use vestibule_domain::{
 };
 
 use super::{
-    CheckIn, ClaimOutcome, EnterOutcome, EntryLookup, ExtendOutcome, LeaveOutcome, LeaveReason, LineError,
-    QueueLine, SessionExtension, TickSubscription, ValidateOutcome, Validation,
+    Arrival, CheckIn, ClaimOutcome, EnterOutcome, EntryLookup, ExtendOutcome, LeaveOutcome, LeaveReason,
+    LineError, QueueLine, SessionExtension, TickSubscription, ValidateOutcome, Validation,
 };
 
 /// Entering, looking up, claiming, leaving and validating one entry.
@@ -24,9 +24,11 @@ pub trait EntryLine: QueueLine {
     ///   free capacity, the pace bucket has a token and no entry waits but absent ones.
     /// - Otherwise the visitor joins at the back of the line.
     ///
+    /// [`Arrival::Bypass`] has its own rule: while a slot is free, the visitor becomes active at once.
+    ///
     /// A visitor who is called at that place is present for `call_seconds`. The position counts no
     /// absent entry.
-    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError>;
+    async fn enter(&self, queue: &QueueId, id: EntryId, arrival: Arrival) -> Result<EnterOutcome, LineError>;
 
     /// Returns the status of an entry for its visitor, who checks in by asking: if the entry waits
     /// and is called, the visitor is present for `presence_seconds`. The position counts no absent

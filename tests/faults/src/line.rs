@@ -13,7 +13,7 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CallBudget, CallOutcome, CheckAssignment, CheckIn,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, CheckAssignment, CheckIn,
     CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
     EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome,
     JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion,
@@ -138,7 +138,7 @@ impl QueueLine for FaultyLine {
 }
 
 decorate! { EntryLine {
-    fn enter(id: EntryId) -> EnterOutcome;
+    fn enter(id: EntryId, arrival: Arrival) -> EnterOutcome;
     fn status(id: EntryId) -> EntryLookup;
     fn check_in(id: EntryId) -> CheckIn;
     fn status_many(ids: &[EntryId]) -> Vec<EntryLookup>;

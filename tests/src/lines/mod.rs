@@ -19,7 +19,8 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{
-    ConfigureOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, LineHistory, PromoteOrder,
+    Arrival, ConfigureOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, LineHistory,
+    PromoteOrder,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
@@ -133,7 +134,7 @@ pub fn tick_order(asked: u64) -> PromoteOrder {
 
 /// Enters in the line and returns the change without writing it to the backup, as if the process was killed.
 pub async fn enter_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
-    match line.enter(queue, id).await.expect("enter") {
+    match line.enter(queue, id, Arrival::Ordinary).await.expect("enter") {
         EnterOutcome::Joined {
             change: Some(change), ..
         } => change,
@@ -162,7 +163,10 @@ pub async fn open_queue_with_one_waiting(line: &dyn Line, queue: &QueueId) {
     };
     let configured = line.configure(queue, &configuration(&settings), true).await;
     assert_eq!(configured.expect("configure"), ConfigureOutcome::Created);
-    let entered = line.enter(queue, visitor(1)).await.expect("enter");
+    let entered = line
+        .enter(queue, visitor(1), Arrival::Ordinary)
+        .await
+        .expect("enter");
     let waits = matches!(
         entered,
         EnterOutcome::Joined {

@@ -12,7 +12,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_line::{
-    ClaimOutcome, ConfigureOutcome, Cursor, EnterOutcome, EntryLookup, JoinKind, JournalLimits,
+    Arrival, ClaimOutcome, ConfigureOutcome, Cursor, EnterOutcome, EntryLookup, JoinKind, JournalLimits,
     JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, NotFound, Promotion, QueueView,
 };
 use vestibule_line_memory::MemoryLine;
@@ -176,7 +176,12 @@ impl Subject {
 
     /// Enters. The visitor gets a new place or keeps the old one.
     pub async fn enter(&self, id: EntryId) -> JoinedEntry {
-        match self.line.enter(&self.queue, id).await.expect("enter") {
+        match self
+            .line
+            .enter(&self.queue, id, Arrival::Ordinary)
+            .await
+            .expect("enter")
+        {
             EnterOutcome::Joined { kind, status, change } => JoinedEntry { kind, status, change },
             refused @ EnterOutcome::Refused(_) => panic!("{refused:?}"),
         }
@@ -196,7 +201,7 @@ impl Subject {
     /// Enters as a client does: if Redis did not answer in time, it enters again.
     async fn enter_repeatedly(&self, id: EntryId) -> JoinedEntry {
         for _ in 1..ENTER_ATTEMPTS_MAX {
-            match self.line.enter(&self.queue, id).await {
+            match self.line.enter(&self.queue, id, Arrival::Ordinary).await {
                 Ok(EnterOutcome::Joined { kind, status, change }) => {
                     return JoinedEntry { kind, status, change };
                 }

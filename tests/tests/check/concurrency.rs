@@ -23,7 +23,7 @@ use vestibule_engine::{
     flush::flush_journal,
     persist_entry::persist_entry,
 };
-use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason};
+use vestibule_line::{Arrival, ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason};
 use vestibule_tests::{
     entries::now_ms,
     lines::{configuration, visitor},
@@ -139,7 +139,7 @@ async fn go_through(scene: &Scene, number: u64) {
     let (line, queue, id) = (&*scene.line, &scene.queue, visitor(number));
     let until = Instant::now() + BOUND;
     let (mut last, mut is_admitted) = (u64::MAX, false);
-    match line.enter(queue, id).await.expect("entered") {
+    match line.enter(queue, id, Arrival::Ordinary).await.expect("entered") {
         EnterOutcome::Joined {
             status,
             change: Some(change),

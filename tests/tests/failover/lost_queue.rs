@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 use vestibule_backup::{Backup, Lease, LeaseOutcome};
-use vestibule_line::{EntryLine, LeaveReason, RecoveryLine, RestoredEntries};
+use vestibule_line::{Arrival, EntryLine, LeaveReason, RecoveryLine, RestoredEntries};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND},
     lines::Backend,
@@ -182,7 +182,11 @@ pub(crate) async fn an_entry_written_after_the_restore_is_found(backend: Backend
     let guests = scene.enter_many(6).await;
     // The visitor entered before the line was lost. The write to the backup arrives after the restore.
     let late = vestibule_tests::entries::fresh_id();
-    let entered = scene.line.enter(&scene.queue, late).await.expect("entered");
+    let entered = scene
+        .line
+        .enter(&scene.queue, late, Arrival::Ordinary)
+        .await
+        .expect("entered");
     let vestibule_line::EnterOutcome::Joined {
         change: Some(change), ..
     } = entered

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::{fact::Step, state::EntryState};
-use vestibule_line::EntryLine;
+use vestibule_line::{Arrival, EntryLine};
 use vestibule_tests::{
     in_process::ApiResponse,
     lines::{Backend, ManualClock},
@@ -155,7 +155,7 @@ pub(crate) async fn the_check_finishes_a_return_that_a_kill_cut_off(backend: Bac
     let entered = turn
         .scene
         .line
-        .enter(&turn.scene.queue, turn.returning().entry())
+        .enter(&turn.scene.queue, turn.returning().entry(), Arrival::Ordinary)
         .await;
     entered.expect("the visitor enters, and the process dies");
     // The check runs much later, but the time of the return counts.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::join;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{EntryLine, EntryLookup, LeaveReason, NotFound, QueueLine};
+use vestibule_line::{Arrival, EntryLine, EntryLookup, LeaveReason, NotFound, QueueLine};
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND, send_to},
     lines::Backend,
@@ -65,7 +65,7 @@ pub(crate) async fn a_place_of_a_killed_process_yields_to_the_old_one(backend: B
     scene.forget_entries(&guests[1..2]).await;
     scene
         .line
-        .enter(&scene.queue, guests[1].entry())
+        .enter(&scene.queue, guests[1].entry(), Arrival::Ordinary)
         .await
         .expect("the visitor enters, and the process dies");
     let (_, again) = scene.enter_as(&guests[1].id).await;

@@ -6,8 +6,8 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_line::{
-    AdjustClockOutcome, EntryLine, LeaveReason, PromotionLine, QueueLine, RecoveryLine, ValidateOutcome,
-    Validation,
+    AdjustClockOutcome, Arrival, EntryLine, LeaveReason, PromotionLine, QueueLine, RecoveryLine,
+    ValidateOutcome, Validation,
 };
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{
@@ -242,7 +242,9 @@ async fn a_real_server_is_checked_against_its_callers_clocks() {
     created.expect("configure");
     let order = tick_order(u64::MAX);
     for number in 1..=5 {
-        line.enter(&queue, visitor(number)).await.expect("enter");
+        line.enter(&queue, visitor(number), Arrival::Ordinary)
+            .await
+            .expect("enter");
     }
     let tick = line.promote(&queue, order).await.expect("promote");
     assert!(

@@ -11,7 +11,7 @@ use vestibule_domain::{
     score::WaitScore,
     settings::Settings,
 };
-use vestibule_line::{ConfigureOutcome, EnterOutcome, Line};
+use vestibule_line::{Arrival, ConfigureOutcome, EnterOutcome, Line};
 use vestibule_tests::lines::{Backend, configuration, fresh_queue, tick_order, visitor};
 
 const CROWD: u64 = 100_000;
@@ -104,7 +104,7 @@ async fn enter_all(line: &Arc<dyn Line>, queue: &QueueId) -> Vec<(WaitScore, Ent
             let mut places = Vec::new();
             for number in (caller..CROWD).step_by(usize::try_from(CALLERS).expect("64")) {
                 let id = visitor(number);
-                match line.enter(&queue, id).await.expect("enter") {
+                match line.enter(&queue, id, Arrival::Ordinary).await.expect("enter") {
                     EnterOutcome::Joined {
                         status: EntryStatus::Waiting { score, .. },
                         ..

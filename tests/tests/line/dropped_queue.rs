@@ -2,7 +2,7 @@
 //! lacks.
 
 use vestibule_domain::configuration::Configuration;
-use vestibule_line::{ConfigureOutcome, LeaveReason, LineError, RestoredEntries};
+use vestibule_line::{Arrival, ConfigureOutcome, LeaveReason, LineError, RestoredEntries};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
@@ -23,7 +23,9 @@ pub(crate) async fn a_dropped_queue_is_unknown_until_it_is_restored(mut subject:
     assert!(line.drop_queue(&subject.queue, 3).await.expect("drop_queue"));
     for outcome in [
         line.queue_view(&subject.queue).await.map(drop),
-        line.enter(&subject.queue, visitor(3)).await.map(drop),
+        line.enter(&subject.queue, visitor(3), Arrival::Ordinary)
+            .await
+            .map(drop),
         line.status(&subject.queue, visitor(1)).await.map(drop),
         line.due_journal_records(&subject.queue, 1).await.map(drop),
         line.raise_watermark(&subject.queue, 1, 0).await.map(drop),

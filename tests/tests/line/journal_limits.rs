@@ -7,7 +7,7 @@ use vestibule_domain::{
     settings::{ReEntry, Settings},
     state::EntryState,
 };
-use vestibule_line::{EnterOutcome, JoinKind, JournalLimits, LeaveReason, LineError, Refusal};
+use vestibule_line::{Arrival, EnterOutcome, JoinKind, JournalLimits, LeaveReason, LineError, Refusal};
 use vestibule_tests::lines::{Subject, visitor};
 
 const LIMITS: JournalLimits = JournalLimits {
@@ -52,7 +52,10 @@ async fn acknowledge_one(subject: &Subject) {
 }
 
 async fn try_enter(subject: &Subject, number: u64) -> EnterOutcome {
-    let entered = subject.line.enter(&subject.queue, visitor(number)).await;
+    let entered = subject
+        .line
+        .enter(&subject.queue, visitor(number), Arrival::Ordinary)
+        .await;
     entered.expect("an answer")
 }
 

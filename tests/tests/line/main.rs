@@ -4,6 +4,7 @@
 
 mod absences;
 mod adopt;
+mod bypass;
 mod calls;
 mod check;
 mod claim_and_leave;
@@ -100,6 +101,16 @@ on_every_line! {
         positions_count_no_absent_entry
         an_absence_ends_after_its_time
         an_absence_ends_later_for_a_visitor_who_was_back
+    }
+    bypass {
+        a_bypass_admits_past_the_line_while_a_slot_is_free
+        a_bypass_counts_held_and_ready_slots
+        a_bypass_ignores_every_switch
+        a_bypass_ignores_a_full_journal
+        no_bypass_while_the_clocks_are_apart
+        a_waiting_visitor_passes_the_line_in_the_same_visit
+        an_absent_visitor_passes_the_line
+        concurrent_bypasses_never_exceed_the_capacity
     }
     held_slots {
         a_slot_is_held_until_the_session_would_have_ended

@@ -9,7 +9,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_line::{
-    AdoptBasis, AdoptOrder, Cursor, JoinKind, LeaveReason, LineError, QueueTotals, RequeueOrder,
+    AdoptBasis, AdoptOrder, Arrival, Cursor, JoinKind, LeaveReason, LineError, QueueTotals, RequeueOrder,
     SessionExtension, Validation,
 };
 use vestibule_tests::lines::{Subject, configuration, tick_order, visitor};
@@ -60,7 +60,7 @@ pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
         healthy: true,
     };
     let answers = [
-        line.enter(queue, id).await.map(drop),
+        line.enter(queue, id, Arrival::Ordinary).await.map(drop),
         line.status(queue, id).await.map(drop),
         line.status_many(queue, &[id]).await.map(drop),
         line.adopt(queue, &adoption).await.map(drop),
@@ -146,6 +146,7 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
         QueueTotals {
             entered: 10,
             fast_tracked: 3,
+            bypassed: 0,
             promoted: 6,
             claimed: 2,
             completed: 1,

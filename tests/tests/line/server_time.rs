@@ -3,7 +3,7 @@
 use redis::Cmd;
 use uuid::Uuid;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{EntryLine, EntryLookup, PromotionLine, QueueLine, RecoveryLine};
+use vestibule_line::{Arrival, EntryLine, EntryLookup, PromotionLine, QueueLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     lines::{Backend, configuration, fresh_queue, tick_order, visitor},
@@ -39,7 +39,9 @@ async fn a_queue_works_without_the_server_time(backend: Backend) {
         .await;
     created.expect("created");
     for number in 1..=200 {
-        line.enter(&queue, visitor(number)).await.expect("entered");
+        line.enter(&queue, visitor(number), Arrival::Ordinary)
+            .await
+            .expect("entered");
     }
     let before = line.queue_view(&queue).await.expect("a view");
     assert_eq!((before.active, before.waiting), (30, 170));
@@ -69,7 +71,10 @@ async fn a_queue_works_without_the_server_time(backend: Backend) {
     let other = RedisLine::connect_patiently(&backend.url())
         .await
         .expect("it answers");
-    other.enter(&queue, visitor(500)).await.expect("entered");
+    other
+        .enter(&queue, visitor(500), Arrival::Ordinary)
+        .await
+        .expect("entered");
     let view = other.queue_view(&queue).await.expect("a view");
     assert!(!view.clocks.apart && view.now_ms >= before.now_ms);
 }

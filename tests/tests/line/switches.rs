@@ -8,7 +8,7 @@ use vestibule_domain::{
     settings::{Entrance, ReEntry, Settings},
     state::EntryState,
 };
-use vestibule_line::{ClaimOutcome, EnterOutcome, JoinKind, LeaveReason, NotFound, Refusal};
+use vestibule_line::{Arrival, ClaimOutcome, EnterOutcome, JoinKind, LeaveReason, NotFound, Refusal};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
@@ -21,7 +21,10 @@ fn one_at_a_time() -> Settings {
 }
 
 async fn expect_refused(subject: &Subject, number: u64, refusal: Refusal) {
-    let entered = subject.line.enter(&subject.queue, visitor(number)).await;
+    let entered = subject
+        .line
+        .enter(&subject.queue, visitor(number), Arrival::Ordinary)
+        .await;
     assert_eq!(entered.expect("enter"), EnterOutcome::Refused(refusal));
 }
 

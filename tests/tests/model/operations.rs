@@ -2,7 +2,7 @@
 
 use proptest::{collection::vec, option, prelude::*, strategy::Union};
 use vestibule_domain::{consumption::UseId, load::LoadReport};
-use vestibule_line::{CheckOrder, FallbackTickOrder, LeaveReason};
+use vestibule_line::{Arrival, CheckOrder, FallbackTickOrder, LeaveReason};
 
 use crate::{
     adopt_operations::{Adoption, adoption},
@@ -16,7 +16,7 @@ pub(crate) const VISITORS: u64 = 6;
 /// An operation. It names a visitor by number.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
-    Enter(u64),
+    Enter(u64, Arrival),
     Status(u64),
     CheckIn(u64),
     Promote {
@@ -124,7 +124,7 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
 
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        6 => visitor().prop_map(Operation::Enter),
+        6 => (visitor(), arrival()).prop_map(|(id, arrival)| Operation::Enter(id, arrival)),
         2 => visitor().prop_map(Operation::Status),
         6 => visitor().prop_map(Operation::CheckIn),
         6 => promote(),
@@ -167,6 +167,10 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 pub(crate) fn visitor() -> impl Strategy<Value = u64> {
     1..=VISITORS
+}
+
+fn arrival() -> impl Strategy<Value = Arrival> {
+    prop_oneof![3 => Just(Arrival::Ordinary), 1 => Just(Arrival::Bypass)]
 }
 
 fn load() -> impl Strategy<Value = LoadReport> {

@@ -7,7 +7,9 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_engine::write_through::write_through;
-use vestibule_line::{EnterOutcome, EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine};
+use vestibule_line::{
+    Arrival, EnterOutcome, EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine,
+};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     lines::{Backend, visitor},
@@ -36,7 +38,7 @@ async fn check_command_repairs_after_a_crash_and_a_failover() {
     for number in 1..=40 {
         let Ok(EnterOutcome::Joined {
             change: Some(change), ..
-        }) = line.enter(queue, visitor(number)).await
+        }) = line.enter(queue, visitor(number), Arrival::Ordinary).await
         else {
             panic!("visitor {number} could not enter")
         };

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 use vestibule_backup::{Backup, EntryPartition};
-use vestibule_line::{DeadLetterOutcome, EnterOutcome, EntryLine, JournalLine, LeaveReason, QueueLine};
+use vestibule_line::{
+    Arrival, DeadLetterOutcome, EnterOutcome, EntryLine, JournalLine, LeaveReason, QueueLine,
+};
 use vestibule_telemetry::metrics::{
     COMPLETED, DEAD_LETTERED_RECORDS, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, TICK_AGE,
     WAITING,
@@ -23,7 +25,9 @@ async fn two_promoters_count_each_event_once_on_redis() {
     )
     .await;
     for number in 1..=100 {
-        line.enter(queue, visitor(number)).await.expect("entered");
+        line.enter(queue, visitor(number), Arrival::Ordinary)
+            .await
+            .expect("entered");
     }
     let written = &deployment.written;
     let sums = || {
@@ -86,14 +90,18 @@ async fn round_trips_are_measured_for_existing_queues_only() {
     run_command(&deployment.admin().await, create).await;
     let before = deployment.written.values(REDIS_ROUND_TRIP).len();
     for number in 1..=150 {
-        line.enter(&deployment.queue, visitor(number))
+        line.enter(&deployment.queue, visitor(number), Arrival::Ordinary)
             .await
             .expect("entered");
         line.status(&deployment.queue, visitor(number))
             .await
             .expect("seen");
         let made_up = format!("made-up-{number}").parse().expect("an id");
-        assert!(line.enter(&made_up, visitor(number)).await.is_err());
+        assert!(
+            line.enter(&made_up, visitor(number), Arrival::Ordinary)
+                .await
+                .is_err()
+        );
     }
     let values = deployment.written.values(REDIS_ROUND_TRIP);
     // Each enter and each status is one round trip, and the first visitor's enter is two: the short script leaves an empty
@@ -112,7 +120,7 @@ async fn dead_letters_are_reported_until_they_are_written() {
     let name = queue.as_str();
     run_command(&admin, json!({ "op": "create", "queue": name })).await;
     let id = visitor(1);
-    let entered = line.enter(queue, id).await.expect("entered");
+    let entered = line.enter(queue, id, Arrival::Ordinary).await.expect("entered");
     let EnterOutcome::Joined {
         change: Some(change), ..
     } = entered

@@ -10,7 +10,7 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
 };
-use vestibule_line::{EntryLine, EntryLookup, LeaveReason, LineError, PromotionLine};
+use vestibule_line::{Arrival, EntryLine, EntryLookup, LeaveReason, LineError, PromotionLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     entries::fresh_id,
@@ -45,7 +45,7 @@ impl Visitors {
         let queue = create(url).await;
         let ids = [fresh_id(), fresh_id(), fresh_id()];
         for id in ids {
-            line.enter(&queue, id).await.expect("entered");
+            line.enter(&queue, id, Arrival::Ordinary).await.expect("entered");
         }
         let [_, first, second] = ids;
         let visitors = Self { queue, first, second };
@@ -73,13 +73,15 @@ async fn the_next_call_after_a_planned_failover_enters() {
     let mut pair = Pair::start().await;
     let line = RedisLine::connect(&pair.url()).await.expect("it answers");
     let queue = create(&pair.url()).await;
-    line.enter(&queue, fresh_id()).await.expect("entered");
+    line.enter(&queue, fresh_id(), Arrival::Ordinary)
+        .await
+        .expect("entered");
 
     pair.promote_replica().await;
     pair.move_address();
     pair.primary.replicate(pair.replica.server.address()).await;
     let mut errors = Vec::new();
-    while let Err(error) = line.enter(&queue, fresh_id()).await {
+    while let Err(error) = line.enter(&queue, fresh_id(), Arrival::Ordinary).await {
         errors.push(error);
         assert!(errors.len() < CALLS_MAX, "{errors:?}");
     }
@@ -92,7 +94,7 @@ async fn many_calls_reach_the_new_primary_by_one_connection() {
     let queue = create(&pair.url()).await;
     pair.fail_over().await;
     let before = pair.replica.connections_received().await;
-    let calls = (0..100).map(|_| line.enter(&queue, fresh_id()));
+    let calls = (0..100).map(|_| line.enter(&queue, fresh_id(), Arrival::Ordinary));
     let answers = join_all(calls).await;
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     assert_eq!(pair.replica.connections_received().await - before, 1);
@@ -155,7 +157,9 @@ async fn a_call_that_leaves_a_server_ends_its_subscriptions() {
     let mut subscription = line.subscribe(&queue).await.expect("subscribed");
 
     pair.fail_over().await;
-    line.enter(&queue, fresh_id()).await.expect("entered");
+    line.enter(&queue, fresh_id(), Arrival::Ordinary)
+        .await
+        .expect("entered");
     let ended = timeout(SUBSCRIPTION_IDLE, subscription.next()).await;
     assert!(matches!(ended, Ok(None)), "{ended:?}");
     let _subscription = line.subscribe(&queue).await.expect("subscribed");
@@ -235,7 +239,7 @@ async fn a_server_that_stays_demoted_gets_few_connections() {
     let before = pair.primary.connections_received().await;
     let begun = Instant::now();
     // From the first refused write on, no call succeeds.
-    let enter = async || line.enter(&visitors.queue, fresh_id()).await;
+    let enter = async || line.enter(&visitors.queue, fresh_id(), Arrival::Ordinary).await;
     let _ = poll_until(BOUND, enter, Result::is_err).await;
     while begun.elapsed() < Duration::from_secs(2) {
         let read = line.status(&visitors.queue, visitors.second);

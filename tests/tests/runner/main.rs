@@ -10,6 +10,7 @@ mod restart_scene;
 mod rotation;
 mod shutdown;
 mod startup;
+mod tickets;
 
 use tempfile::TempDir;
 use vestibule_tests::runner::Runner;

@@ -12,7 +12,7 @@ use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
 use vestibule_faults::{Faults, FaultyLine};
-use vestibule_line::{LeaveReason, Line, Promotion};
+use vestibule_line::{Arrival, LeaveReason, Line, Promotion};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
     lines::{fresh_queue, tick_order, visitor},
@@ -74,7 +74,10 @@ impl Scene {
     /// queue, in which turns are too far away for polls to be held.
     async fn put_one_in_line(&self) {
         for number in [ACTIVE, FIRST_IN_LINE] {
-            let entered = self.line.enter(&self.queue, visitor(number)).await;
+            let entered = self
+                .line
+                .enter(&self.queue, visitor(number), Arrival::Ordinary)
+                .await;
             entered.expect("the queue exists");
         }
         let configuration = configuration(&settings(10_000), "2");

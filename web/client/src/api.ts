@@ -20,7 +20,7 @@ export type Send = (
 ) => Promise<Answer>;
 
 /** Returns the function that sends the requests. */
-export function createSend({ queue, base = "", fetch = globalThis.fetch, headers }: QueueOptions): Send {
+export function createSend({ queue, base = "", fetch = globalThis.fetch, headers, ticket }: QueueOptions): Send {
   const address = `${base}/queues/${encodeURIComponent(queue)}`;
 
   return async ({ kind, holdSeconds = 0 }, { token, entry }, visitor, controller, requestBody = {}) => {
@@ -36,6 +36,7 @@ export function createSend({ queue, base = "", fetch = globalThis.fetch, headers
       if (kind === "document") return fetch(address, { credentials: "omit", signal });
       // The visit keeps a late repetition from ending the next one.
       const paths = { enter: "", status: `/${token}?wait=${holdSeconds}`, leave: `/${token}?visit=${entry?.visit}` };
+      const sent = kind === "enter" ? { ticket: typeof ticket === "function" ? await ticket() : ticket } : requestBody;
       const method = { status: "GET", leave: "DELETE" }[kind as string] ?? "POST";
       return fetch(`${address}/entries${paths[kind as "enter"] ?? `/${token}/${kind}`}`, {
         method,
@@ -44,7 +45,7 @@ export function createSend({ queue, base = "", fetch = globalThis.fetch, headers
           ...(visitor && { "X-Visitor-Id": visitor }),
           ...(await headers?.()),
         },
-        body: method === "POST" ? JSON.stringify(requestBody) : null,
+        body: method === "POST" ? JSON.stringify(sent) : null,
         signal,
       });
     };

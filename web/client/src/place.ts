@@ -106,11 +106,12 @@ class FollowedPlace implements Place {
   }
 
   async #follow(): Promise<void> {
-    this.#visitor = await runAlone("vestibule:visitor", () => this.#records.readVisitor());
+    const id = await runAlone("vestibule:visitor", () => this.#records.readVisitor());
+    this.#visitor = (await this.#records.readSecret()) || id;
     await this.#join();
     if (this.#isEnded) return;
     const tabs = (this.#tabs = new Tabs(
-      `vestibule:${this.#visitor}:${this.#name}`,
+      `vestibule:${id}:${this.#name}`,
       () => this.#join(),
       () => this.#resume(),
       (message) => this.#receive(message),

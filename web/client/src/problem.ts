@@ -16,6 +16,9 @@ export const REFUSAL_CODES: readonly string[] = [
   "queue-closed",
   "queue-draining",
   "visitor-required",
+  "identity-missing",
+  "ticket-required",
+  "invalid-ticket",
   "invalid-field",
 ];
 

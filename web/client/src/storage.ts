@@ -57,9 +57,14 @@ export class PlaceRecords {
     return visitor;
   }
 
-  /** Stores the visitor id. */
+  /** Reads the secret that a ticket for this queue gave. */
+  readSecret(): Promise<string | null | void> {
+    return this.#read(`${this.#key}:visitor`);
+  }
+
+  /** Stores the visitor id, or the secret of this queue. */
   writeVisitor(visitor: string): Promise<unknown> {
-    return this.#write(VISITOR_KEY, visitor);
+    return this.#write(visitor.startsWith("vst_") ? `${this.#key}:visitor` : VISITOR_KEY, visitor);
   }
 
   /** Reads the place. */

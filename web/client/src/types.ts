@@ -42,6 +42,11 @@ export interface QueueOptions {
   returnTo?: string;
   /** Ends following the place, as `close()` does. */
   signal?: AbortSignal | undefined;
+  /**
+   * A ticket by which the shop says who may enter, or a function that fetches one. It is called before each try to enter,
+   * so a ticket can be new.
+   */
+  ticket?: string | (() => string | Promise<string>);
   /** Headers of each request about the entry, such as `Authorization`. Called before each, so a token can be new. */
   headers?: () => Record<string, string> | Promise<Record<string, string>>;
   /** Replaces the global `fetch`. */

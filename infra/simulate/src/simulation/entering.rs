@@ -1,7 +1,7 @@
 //! Entering the line, and leaving or vanishing before the turn.
 
 use vestibule_domain::entry_status::EntryStatus;
-use vestibule_line::{EnterOutcome, EntryLine, LeaveOutcome, LeaveReason};
+use vestibule_line::{Arrival, EnterOutcome, EntryLine, LeaveOutcome, LeaveReason};
 
 use super::{
     clients::{Clients, FIXED_POLL_MS},
@@ -16,7 +16,7 @@ impl Simulation {
         let turn = self.turn_order.enter(visitor);
         self.visitors[visitor as usize].turn = turn;
         self.entered += 1;
-        match resolve(self.line.enter(&self.queue, id)).expect("the queue exists") {
+        match resolve(self.line.enter(&self.queue, id, Arrival::Ordinary)).expect("the queue exists") {
             EnterOutcome::Joined {
                 status: EntryStatus::Active { .. },
                 ..

@@ -10,14 +10,14 @@ use vestibule_domain::{
     settings::{Entrance, ReEntry},
     state::EntryState,
 };
-use vestibule_line::{EnterOutcome, JoinKind, Refusal};
+use vestibule_line::{Arrival, EnterOutcome, JoinKind, Refusal};
 
 use super::{account::Account, queue::Queue};
 
 impl Queue {
     /// Gives the visitor a place. If the last tick found the journal without room for newcomers, a
     /// visitor without a place gets none.
-    pub(super) fn enter(&mut self, time: LineTime, id: EntryId) -> EnterOutcome {
+    pub(super) fn enter(&mut self, time: LineTime, id: EntryId, arrival: Arrival) -> EnterOutcome {
         let now_us = time.us;
         if time.clocks.apart {
             // This is the offset with which the server's clock would agree with this caller's. The
@@ -25,7 +25,12 @@ impl Queue {
             self.proposed_offset_ms = Some(time.clocks.offset_ms - time.clocks.ahead_ms);
         }
         let account = self.account(time.ms(), id);
+        let may_bypass = arrival == Arrival::Bypass && !time.clocks.apart;
         if let Account::Live(entry) = account {
+            let is_waiting = entry.fact.live_state() == Some(EntryState::Waiting);
+            if may_bypass && is_waiting && self.has_free_slot(&account) {
+                return self.admit_waiting(time, id, entry.fact.visit);
+            }
             return self.re_enter(now_us, id, &entry);
         }
         if let Some((fact, _)) = self.held.release(id)
@@ -34,8 +39,11 @@ impl Queue {
             return self.take_back(time, id, fact);
         }
         match self.settings().entrance {
+            _ if may_bypass && self.has_free_slot(&account) => {
+                self.begin_visit(time, id, account, Arrival::Bypass)
+            }
             Entrance::Open if self.is_journal_full => EnterOutcome::Refused(Refusal::JournalFull),
-            Entrance::Open => self.begin_visit(time, id, account),
+            Entrance::Open => self.begin_visit(time, id, account, Arrival::Ordinary),
             Entrance::Draining => EnterOutcome::Refused(Refusal::Draining),
             Entrance::Closed => EnterOutcome::Refused(Refusal::Closed),
         }
@@ -69,22 +77,52 @@ impl Queue {
         }
     }
 
-    fn begin_visit(&mut self, time: LineTime, id: EntryId, account: Account) -> EnterOutcome {
+    /// Makes a waiting entry active in the same visit.
+    fn admit_waiting(&mut self, time: LineTime, id: EntryId, visit: Visit) -> EnterOutcome {
+        let now_ms = time.ms();
+        let session_end_ms = now_ms + self.settings().session_ms();
+        self.remove_entry(id);
+        self.put_active(id, visit, session_end_ms);
+        self.totals.bypassed += 1;
+        let event = Event::Claimed {
+            visit,
+            session_end_ms,
+        };
+        EnterOutcome::Joined {
+            kind: JoinKind::Kept,
+            status: EntryStatus::Active {
+                visit,
+                session_end_ms,
+                now_ms,
+            },
+            change: Some(self.new_change(time.us, id, event)),
+        }
+    }
+
+    /// Begins a visit. With [`Arrival::Bypass`], a slot is free and the clocks agree.
+    fn begin_visit(
+        &mut self,
+        time: LineTime,
+        id: EntryId,
+        account: Account,
+        arrival: Arrival,
+    ) -> EnterOutcome {
         // A visitor who missed the first turn may come back to the old place, which only the backup
         // can tell. In a crowd no earlier visit is looked for: if the backup still shows one as live,
         // it refuses the place, and an adoption names the visit.
-        let is_looked_for = self.is_line_empty() || matches!(account, Account::TimedOut { .. });
+        let is_looked_for =
+            self.is_line_empty() || arrival == Arrival::Bypass || matches!(account, Account::TimedOut { .. });
         let over_for_good = account
             .fact()
             .filter(|fact| is_looked_for && !fact.is_missed_turn());
         let after = over_for_good.map(|fact| fact.visit);
         let Account::TimedOut { end, how } = account else {
-            return self.take_new_place(time, id, after);
+            return self.take_new_place(time, id, after, arrival);
         };
         // The deadline has passed, and no promotion has dropped the entry yet.
         self.remove_entry(id);
         self.count_end(how);
-        let mut entered = self.take_new_place(time, id, after);
+        let mut entered = self.take_new_place(time, id, after, arrival);
         if let EnterOutcome::Joined {
             change: Some(change), ..
         } = &mut entered
@@ -101,21 +139,45 @@ impl Queue {
         entered
     }
 
-    fn take_new_place(&mut self, time: LineTime, id: EntryId, after: Option<Visit>) -> EnterOutcome {
+    fn take_new_place(
+        &mut self,
+        time: LineTime,
+        id: EntryId,
+        after: Option<Visit>,
+        arrival: Arrival,
+    ) -> EnterOutcome {
         let (now_us, now_ms) = (time.us, time.ms());
         self.totals.entered += 1;
         let place = self.next_place(now_us);
+        if arrival == Arrival::Bypass {
+            self.totals.bypassed += 1;
+        } else if !self.take_fast_track(time) {
+            return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
+        }
+        let session_end_ms = now_ms + self.settings().session_ms();
+        self.admit(time, id, place, session_end_ms, after, JoinKind::NewVisit)
+    }
+
+    /// Spends a token of the pace for a visitor who need not wait. Returns `false` if the fast track is
+    /// not open.
+    fn take_fast_track(&mut self, time: LineTime) -> bool {
         let pace = self.settings().pace();
-        let bucket = self.bucket.refill(pace, now_ms);
+        let bucket = self.bucket.refill(pace, time.ms());
         let has_capacity = self.taken_slots() < u64::from(self.settings().capacity);
         let may_promote = !time.clocks.apart && self.settings().can_promote();
         if !self.is_line_empty() || !has_capacity || !may_promote || bucket.tokens(pace) == 0 {
-            return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
+            return false;
         }
         self.bucket = bucket.spend(pace, 1);
         self.totals.fast_tracked += 1;
-        let session_end_ms = now_ms + self.settings().session_ms();
-        self.admit(time, id, place, session_end_ms, after, JoinKind::NewVisit)
+        true
+    }
+
+    /// Whether a slot is free for this entry. The slot of its old visit is, if that visit timed out,
+    /// although no promotion has dropped it yet.
+    fn has_free_slot(&self, account: &Account) -> bool {
+        let own = u64::from(matches!(account, Account::TimedOut { .. }));
+        self.taken_slots() - own < u64::from(self.settings().capacity)
     }
 
     /// Gives a visitor the own held slot back: a new visit until the same end, whatever the pace, the

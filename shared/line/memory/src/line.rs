@@ -11,7 +11,7 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CallBudget, CallOutcome, CheckAssignment, CheckIn,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, CheckAssignment, CheckIn,
     CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
     EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome,
     JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, MinWatermark, Page, PromoteOrder,
@@ -50,8 +50,8 @@ impl QueueLine for MemoryLine {
 
 #[async_trait]
 impl EntryLine for MemoryLine {
-    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
-        self.with_queue(queue, |queue, time| queue.enter(time, id))
+    async fn enter(&self, queue: &QueueId, id: EntryId, arrival: Arrival) -> Result<EnterOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.enter(time, id, arrival))
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {

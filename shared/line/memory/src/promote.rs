@@ -206,7 +206,7 @@ impl Queue {
             waiting: self.waiting.len() - self.absent(),
             taken: self.taken_slots(),
             entered: self.totals.entered + self.totals.returned,
-            served: self.totals.fast_tracked + self.totals.promoted,
+            served: self.totals.served(),
             expired: self.totals.expired,
             no_shows: self.totals.no_shows,
             passed_over: self.passed_over(),

@@ -132,6 +132,7 @@ impl Queue {
             ("fallback_tick_at_ms", self.fallback_ticked_at_ms),
             ("entered", self.totals.entered),
             ("fast_tracked", self.totals.fast_tracked),
+            ("bypassed", self.totals.bypassed),
             ("promoted", self.totals.promoted),
             ("claimed", self.totals.claimed),
             ("completed", self.totals.completed),

@@ -1,5 +1,6 @@
 #!lua
--- Gives a visitor a place: the one that the visitor has, a session at once (the fast track), or the back of the line.
+-- Gives a visitor a place: the one that the visitor has, a session at once (the fast track or a bypass), or the back of
+-- the line.
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
@@ -16,21 +17,23 @@
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
--- ARGV: given_us witness_ms id
+-- ARGV: given_us witness_ms id arrival
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
+--   arrival: 'bypass' if the visitor is admitted past the line while a slot is free, else 'ordinary'
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'refused', 'draining' | 'closed' | 'journal-full'}: the visitor got no place; the word is the reason
 --         {'joined', 'new' | 'kept' | 'moved' | 'back', epoch, v, state, place or visit, position or deadline_ms,
 --          now_ms, step, fast or after, place}:
 --           the entry has a new place, keeps the one it had, moved to the back, or took back its slot, which was held;
---           v is 0 if nothing changed; step is the step of its visit. For an entry that keeps its place, `fast` is 1
---           if it is only known to be admitted by the fast track, else 0. Any other reply has `after`, its latest
---           visit that is known to be over (0: none), and only if the entry is active it ends with `place`.
+--           v is 0 if nothing changed; step is the step of its visit. For an entry that keeps its place, or is
+--           admitted from it, `fast` is 1 if it is only known to be admitted by the fast track or a bypass, else 0. Any
+--           other reply has `after`, its latest visit that is known to be over (0: none), and only if the entry is active
+--           it ends with `place`.
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local given_us, witness_ms, id, arrival = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 local line = read_line_fields(state)
 if not line then
@@ -95,12 +98,23 @@ local absent = in_line > 0 and count_absent(read_lanes(state)) or 0
 local old_place = in_line > 0 and tonumber(redis.call('ZSCORE', waiting, id)) or nil
 local is_line_empty = in_line == absent and in_line <= line.absent and not old_place
 
--- Makes the entry active at once, and returns the reply.
+-- Makes the entry active at once: a new visit. Returns the reply.
 local function admit(way, session_end_ms, after)
   write_line_fields(state, line)
   redis.call('ZADD', active, string.format('%.0f', session_end_ms), id)
   redis.call('HSET', visits, id, string.format('%.0f 4 fast', order))
   return { 'joined', way, epoch, line.v, 'active', order, session_end_ms, now_ms, 4, after, place }
+end
+
+-- Makes the waiting entry active at once, in the same visit. Returns the reply.
+local function admit_waiting(session_end_ms)
+  redis.call('ZREM', waiting, id)
+  forget_presence(keys, id, old_place)
+  write_line_fields(state, line)
+  local waiting_visit = visit or old_place % ORDER_RANGE
+  redis.call('ZADD', active, string.format('%.0f', session_end_ms), id)
+  redis.call('HSET', visits, id, string.format('%.0f 4', waiting_visit))
+  return { 'joined', 'kept', epoch, line.v, 'active', waiting_visit, session_end_ms, now_ms, 4, 0 }
 end
 
 -- A visitor who enters while the own slot is held takes it back until the same end, whatever the pace, the capacity and
@@ -110,9 +124,11 @@ if held_until_ms and held_until_ms > now_ms then
   return admit('back', held_until_ms, visit)
 end
 
--- The fast track: no entry waits but absent ones, the queue takes newcomers and is not paused, the clocks agree, a slot
--- is free, and the pace bucket holds a token.
-if is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart then
+-- A bypass needs a free slot and clocks that agree, and nothing else. The fast track: no entry waits but absent ones,
+-- the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the pace bucket holds a token.
+local may_bypass = arrival == 'bypass' and not clocks_apart
+local may_fast_track = is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart
+if may_bypass or may_fast_track then
   local capacity, batch, interval_ms, session_ms =
     unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms'))
   local credit, credit_at_ms = unpack(redis.call('HMGET', state, 'credit', 'credit_at_ms'))
@@ -121,11 +137,19 @@ if is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart then
   local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active) + redis.call('ZCARD', held)
     - (timed_out and 1 or 0)
   credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, tonumber(batch), interval_ms)
-  if taken < tonumber(capacity) and credit >= interval_ms then
+  local is_slot_free = taken < tonumber(capacity)
+  if is_slot_free and may_bypass then
+    session_end_ms = now_ms + tonumber(session_ms)
+    redis.call('HINCRBY', state, 'bypassed', 1)
+  elseif is_slot_free and credit >= interval_ms then
     session_end_ms = now_ms + tonumber(session_ms)
     redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
     redis.call('HINCRBY', state, 'fast_tracked', 1)
   end
+end
+
+if old_place and session_end_ms then
+  return admit_waiting(session_end_ms)
 end
 
 -- A visitor who is called by entering checks in by it, but is present for a shorter time than by a poll.
@@ -179,7 +203,7 @@ if timed_out then
   timed_out.epoch, timed_out.v, timed_out.at_ms = epoch, line.v, now_ms
   store_end(keys, id, timed_out)
   line.v = line.v + 1
-elseif is_line_empty then
+elseif is_line_empty or session_end_ms then
   known_end = read_end()
 end
 local names_visit = known_end and not is_missed_first_turn(known_end)

@@ -1,5 +1,5 @@
 //! Gives a visitor a place: sends `append_to_line.lua`, and then `enter.lua` if that script leaves
-//! the decision to it.
+//! the decision to it. A visitor who may pass the line needs `enter.lua` alone.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
 };
-use vestibule_line::{EnterOutcome, JoinKind, LineError};
+use vestibule_line::{Arrival, EnterOutcome, JoinKind, LineError};
 
 use super::{
     RedisLine,
@@ -21,11 +21,22 @@ use super::{
 pub(super) static ENTER: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("enter", include_str!("enter.lua")));
 
-pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
-    if let Some(joined) = append_to_line(line, queue, id).await? {
+pub(super) async fn enter(
+    line: &RedisLine,
+    queue: &QueueId,
+    id: EntryId,
+    arrival: Arrival,
+) -> Result<EnterOutcome, LineError> {
+    if arrival == Arrival::Ordinary
+        && let Some(joined) = append_to_line(line, queue, id).await?
+    {
         return Ok(joined);
     }
-    let call = line.begin_call(&ENTER, queue).arg(id.to_member());
+    let arrival = match arrival {
+        Arrival::Ordinary => "ordinary",
+        Arrival::Bypass => "bypass",
+    };
+    let call = line.begin_call(&ENTER, queue).arg(id.to_member()).arg(arrival);
     let mut reply = call.send(line).await?;
     if reply.outcome() == "refused" {
         let refusal = serde_json::from_value(Value::String(reply.read_text()?))

@@ -14,7 +14,7 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, CallBudget, CallOutcome, CheckAssignment, CheckIn,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, CheckAssignment, CheckIn,
     CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
     EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome,
     JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page, PromoteOrder, Promotion,
@@ -60,8 +60,8 @@ impl QueueLine for RedisLine {
 
 #[async_trait]
 impl EntryLine for RedisLine {
-    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
-        enter::enter(self, queue, id).await
+    async fn enter(&self, queue: &QueueId, id: EntryId, arrival: Arrival) -> Result<EnterOutcome, LineError> {
+        enter::enter(self, queue, id, arrival).await
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {

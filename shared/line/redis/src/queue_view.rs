@@ -175,6 +175,7 @@ fn read_totals(state: &Fields) -> Result<QueueTotals, LineError> {
     Ok(QueueTotals {
         entered: state.number("entered")?,
         fast_tracked: state.number("fast_tracked")?,
+        bypassed: state.number_or_zero("bypassed")?,
         promoted: state.number("promoted")?,
         claimed: state.number("claimed")?,
         completed: state.number("completed")?,

@@ -6,6 +6,25 @@ use vestibule_domain::{
     score::Visit,
 };
 
+/// How a visitor comes to the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// The visitor lines up like everyone.
+    Ordinary,
+    /// The visitor is one of the shop's own test visitors, whom the line admits past its end.
+    ///
+    /// A visitor who is not admitted yet becomes active if a slot is free and the clocks agree,
+    /// whatever else the queue would ask for: the line may be long, the pace spent, and the queue
+    /// paused, draining, closed or full. The admission takes a slot and no token of the pace. A
+    /// waiting visitor becomes active in the same visit, with the change [`Event::Claimed`].
+    ///
+    /// Otherwise the visitor enters as an [`Ordinary`](Self::Ordinary) one. That also holds for one
+    /// who is ready or active, or whose slot is held.
+    ///
+    /// [`Event::Claimed`]: vestibule_domain::change::Event::Claimed
+    Bypass,
+}
+
 /// The answer to [`Line::enter`](crate::EntryLine::enter).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnterOutcome {
@@ -27,7 +46,7 @@ pub enum EnterOutcome {
 pub enum JoinKind {
     /// The visitor began a new visit.
     NewVisit,
-    /// The visitor keeps the existing place. For a waiting or active entry the change repeats the
+    /// The visitor keeps the existing visit. For a waiting or active entry the change states the
     /// current state, because the request that created the place may have died before it wrote the
     /// change. For a ready entry there is no change, because its promotion is in the journal.
     Kept,

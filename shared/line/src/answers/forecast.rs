@@ -26,7 +26,7 @@ impl QueueView {
             waiting: self.in_line(),
             taken,
             entered: totals.entered,
-            served: totals.fast_tracked + totals.promoted,
+            served: totals.served(),
             expired: totals.expired,
             no_shows: totals.no_shows,
             passed_over: self.passed_over(),

@@ -217,8 +217,10 @@ pub struct QueueView {
 pub struct QueueTotals {
     /// New visits.
     pub entered: u64,
-    /// New visits that became active at once.
+    /// New visits that became active at once by the fast track.
     pub fast_tracked: u64,
+    /// Visits that became active past the line: see [`Arrival::Bypass`](crate::Arrival::Bypass).
+    pub bypassed: u64,
     /// Entries that went from waiting to ready.
     pub promoted: u64,
     /// Entries that went from ready to active.
@@ -254,6 +256,11 @@ impl QueueView {
 }
 
 impl QueueTotals {
+    /// The visits that took a slot: by the fast track, past the line, and by promotion.
+    pub fn served(&self) -> u64 {
+        self.fast_tracked + self.bypassed + self.promoted
+    }
+
     /// The visits that began or returned, less those that ended, less the `entries` in the line.
     /// See [`Imbalance`].
     pub fn compute_imbalance(&self, entries: u64) -> i64 {

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::id::{IdKey, RootKey, Visitor};
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{EntryLine, QueueLine};
+use vestibule_line::{Arrival, EntryLine, QueueLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::admin::Admin;
 use vestibule_tests::{
@@ -138,6 +138,6 @@ async fn enter(
     let queue = queue.parse()?;
     let salt = line.queue_view(&queue).await?.configuration.salt;
     let id = IdKey::derive_for_queue(root, &queue, &salt).entry_id(&Visitor::anonymous(visitor)?);
-    line.enter(&queue, id).await?;
+    line.enter(&queue, id, Arrival::Ordinary).await?;
     Ok(id.to_string())
 }

@@ -20,7 +20,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{EntryLine, QueueLine, QueueView, RecoveryLine};
+use vestibule_line::{Arrival, EntryLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
@@ -91,7 +91,7 @@ impl Bench {
         let mut tokens = Vec::new();
         for n in 0..promoted + u64::from(POLLERS) {
             let id = ids.entry_id(&Visitor::known(&n.to_string())?);
-            line.enter(&queue, id).await?;
+            line.enter(&queue, id, Arrival::Ordinary).await?;
             if n >= promoted {
                 tokens.push(id.to_string());
             }

@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc};
 
 use redis::{Client, Script, aio::ConnectionManager};
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{EntryLine, RecoveryLine};
+use vestibule_line::{Arrival, EntryLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 
 use crate::{
@@ -121,7 +121,7 @@ async fn measure_enter_script(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f
     let call = |caller: Caller<RedisLine>, n: usize| async move {
         caller
             .connection
-            .enter(&caller.queue, caller.ids[n])
+            .enter(&caller.queue, caller.ids[n], Arrival::Ordinary)
             .await
             .expect("enter");
         caller

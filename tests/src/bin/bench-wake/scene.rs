@@ -25,7 +25,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{
-    EnterOutcome, EntryLine, LineError, LineHistory, PromoteOrder, PromotionLine, RecoveryLine,
+    Arrival, EnterOutcome, EntryLine, LineError, LineHistory, PromoteOrder, PromotionLine, RecoveryLine,
 };
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::in_process::{keys, local_config};
@@ -113,7 +113,7 @@ impl Scene {
         let ids = IdKey::derive_for_queue(&root, &self.queue, &configuration(true).salt);
         let enter = async |visitor: Uuid| {
             let id = ids.entry_id(&Visitor::from_random(visitor));
-            let entered = self.line.enter(&self.queue, id).await?;
+            let entered = self.line.enter(&self.queue, id, Arrival::Ordinary).await?;
             assert!(matches!(entered, EnterOutcome::Joined { .. }), "{entered:?}");
             Ok::<_, BenchError>(Poller {
                 entry_path: format!("/queues/{}/entries/{id}", self.queue),

@@ -8,7 +8,7 @@ use vestibule_api::config::ApiConfig;
 use vestibule_backup::{Backup, PutOutcome};
 use vestibule_domain::record::EntryRecord;
 use vestibule_engine::flush::flush_journal;
-use vestibule_line::{EnterOutcome, EntryLine};
+use vestibule_line::{Arrival, EnterOutcome, EntryLine};
 use vestibule_tests::in_process::{
     ApiRequest, ApiResponse, InProcessApi, QUEUE, event, queue_id, with_claims, with_header,
 };
@@ -258,7 +258,7 @@ async fn a_process_killed_during_a_return_loses_no_place() {
         let [(first, waited), ..] = let_first_of_three_miss_the_turn(&api).await;
         flush(&api).await;
         let id = first.token.parse().expect("a token");
-        let entered = api.line.enter(&queue_id(), id).await;
+        let entered = api.line.enter(&queue_id(), id, Arrival::Ordinary).await;
         let Ok(EnterOutcome::Joined {
             change: Some(change), ..
         }) = entered

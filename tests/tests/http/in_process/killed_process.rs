@@ -8,7 +8,7 @@ use vestibule_domain::{id::EntryId, record::EntryRecord, state::EntryState};
 use vestibule_engine::flush::flush_journal;
 use vestibule_faults::Fault;
 use vestibule_line::{
-    ClaimOutcome, EntryLine, LeaveOutcome, LeaveReason, QueueLine, ValidateOutcome, Validation,
+    Arrival, ClaimOutcome, EntryLine, LeaveOutcome, LeaveReason, QueueLine, ValidateOutcome, Validation,
 };
 use vestibule_tests::{
     in_process::{
@@ -190,7 +190,10 @@ async fn an_unwritten_consumption_is_written_by_complete() {
 async fn an_unwritten_entry_is_written_by_entering_again() {
     let api = InProcessApi::start(json!({})).await;
     let (visitor, id) = anonymous_visitor(1);
-    api.line.enter(&queue_id(), id).await.expect("entered");
+    api.line
+        .enter(&queue_id(), id, Arrival::Ordinary)
+        .await
+        .expect("entered");
     assert_eq!(read_record(&api, id).await, None);
 
     let again = api.send(ApiRequest::enter().visitor(&visitor)).await;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use vestibule_domain::entry_status::EntryStatus;
 use vestibule_faults::Fault;
-use vestibule_line::{EnterOutcome, EntryLine};
+use vestibule_line::{Arrival, EnterOutcome, EntryLine};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id},
     lines::visitor,
@@ -33,7 +33,10 @@ async fn start_with_a_long_line() -> InProcessApi {
     }))
     .await;
     for number in 1..=CAPACITY + WAITING {
-        let entered = api.line.enter(&queue_id(), visitor(number)).await;
+        let entered = api
+            .line
+            .enter(&queue_id(), visitor(number), Arrival::Ordinary)
+            .await;
         let EnterOutcome::Joined { status, .. } = entered.expect("entered") else {
             panic!("visitor {number} is not in line");
         };

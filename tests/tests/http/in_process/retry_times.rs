@@ -11,7 +11,7 @@ use tokio::{
 };
 use vestibule_api::config::ApiConfig;
 use vestibule_domain::id::EntryId;
-use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, LeaveReason};
+use vestibule_line::{Arrival, ClaimOutcome, EnterOutcome, EntryLine, LeaveReason};
 use vestibule_tests::in_process::{
     ApiRequest, InProcessApi, anonymous_visitor, entry_path, local_config, queue_id,
 };
@@ -183,7 +183,12 @@ async fn visitors(scene: Rc<Scene>, number: u64, mut rng: StdRng) {
 async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
     let (visitor, id) = anonymous_visitor(number);
     let place = entry_path(&id.to_string());
-    let entered = scene.api.line.enter(&queue_id(), id).await.expect("entered");
+    let entered = scene
+        .api
+        .line
+        .enter(&queue_id(), id, Arrival::Ordinary)
+        .await
+        .expect("entered");
     assert!(matches!(entered, EnterOutcome::Joined { .. }));
     while Instant::now() < scene.end {
         let wait = [0, 0, 3, 10][rng.random_range(0..4)];

@@ -26,13 +26,13 @@ impl LinePair {
     /// Records the place that the operation gave, and forgets a place that the operation replaced.
     pub(super) async fn record_provisional_places(&mut self, op: &Operation) {
         let number = match op {
-            Operation::Enter(number) => *number,
+            Operation::Enter(number, _) => *number,
             Operation::Adopt(adoption) => adoption.visitor,
             _ => return,
         };
         let known = self.visits.get(&number).copied();
         match (op, self.live_visit(number).await) {
-            (Operation::Enter(_), Some(visit)) if Some(visit) != known => {
+            (Operation::Enter(..), Some(visit)) if Some(visit) != known => {
                 self.provisional_places.insert(number, visit.place());
             }
             (_, live) => {

@@ -167,7 +167,7 @@ impl LinePair {
     async fn run_operation(&self, line: &dyn Line, op: &Operation, input: &OperationInput) -> String {
         let queue = &self.queue;
         match op {
-            Operation::Enter(number) => to_text(line.enter(queue, visitor(*number)).await),
+            Operation::Enter(number, arrival) => to_text(line.enter(queue, visitor(*number), *arrival).await),
             Operation::Status(number) => to_text(line.status(queue, visitor(*number)).await),
             Operation::CheckIn(number) => to_text(line.check_in(queue, visitor(*number)).await),
             Operation::Promote {

@@ -33,9 +33,10 @@ local function rotate_windows(state, line, now_ms, short_ms, long_ms, in_line, t
   if short_at_ms > 0 and now_ms - short_at_ms < short_ms and long_at_ms > 0 and now_ms - long_at_ms < long_ms then
     return
   end
-  local returned, fast_tracked, promoted, expired, no_shows = unpack(redis.call('HMGET', state, 'returned',
-    'fast_tracked', 'promoted', 'expired', 'no_shows'))
-  local served = fast_tracked + promoted
+  local returned, fast_tracked, bypassed, promoted, expired, no_shows = unpack(redis.call('HMGET', state, 'returned',
+    'fast_tracked', 'bypassed', 'promoted', 'expired', 'no_shows'))
+  -- A queue that an earlier build created has no `bypassed`.
+  local served = fast_tracked + (bypassed or 0) + promoted
   local counted = {
     at_ms = now_ms,
     served = served,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_domain::state::EntryState;
-use vestibule_line::EntryLookup;
+use vestibule_line::{Arrival, EntryLookup};
 
 use super::{AdminFixture, entry_partition, queue};
 
@@ -129,7 +129,11 @@ async fn check_repairs_and_counts_differences() {
     }
     let unwritten = [desk.entry_id("dan").await, desk.entry_id("kim").await];
     for id in unwritten {
-        desk.admin.line.enter(&queue(), id).await.expect("entered");
+        desk.admin
+            .line
+            .enter(&queue(), id, Arrival::Ordinary)
+            .await
+            .expect("entered");
     }
     let check = json!({ "op": "check", "queue": "q" });
     let first = desk.run(check.clone()).await;

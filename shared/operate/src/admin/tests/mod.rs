@@ -21,7 +21,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::{sync::SettingsPolicy, write_through::write_through};
 use vestibule_faults::MemoryKeyStore;
-use vestibule_line::{EnterOutcome, Line};
+use vestibule_line::{Arrival, EnterOutcome, Line};
 use vestibule_line_memory::MemoryLine;
 
 use super::{Admin, SigningKeys};
@@ -131,7 +131,7 @@ impl AdminFixture {
     /// Lets a known visitor enter, and writes the entry through to the backup.
     async fn enter(&self, visitor: &str) -> EntryId {
         let id = self.entry_id(visitor).await;
-        match self.admin.line.enter(&queue(), id).await {
+        match self.admin.line.enter(&queue(), id, Arrival::Ordinary).await {
             Ok(EnterOutcome::Joined {
                 change: Some(change), ..
             }) => {

@@ -12,7 +12,7 @@ use std::{
 use serde_json::json;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{CheckAssignment, CheckOrder, ReportOrder, ReportOutcome};
+use vestibule_line::{Arrival, CheckAssignment, CheckOrder, ReportOrder, ReportOutcome};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::metrics::{CHECK_AGE, REPAIRED};
 
@@ -61,7 +61,11 @@ async fn one_of_two_promoters_writes_what_a_killed_request_did_not() {
     let (queue, partition) = scene.create_queue("q", json!({ "paused": true })).await;
     scene.enter(&partition, "ada").await;
     let bob = entry_id(&queue, "bob");
-    scene.line.enter(&queue, bob).await.expect("entered");
+    scene
+        .line
+        .enter(&queue, bob, Arrival::Ordinary)
+        .await
+        .expect("entered");
     ahead.advance_seconds(301);
     let written = CapturedMetrics::default();
     let [one, other] = [
@@ -99,7 +103,11 @@ async fn interrupted_check_continues_where_it_stopped() {
         find_entry_by_shard(&queue, 20, false),
     );
     for id in [early, late] {
-        scene.line.enter(&queue, id).await.expect("entered");
+        scene
+            .line
+            .enter(&queue, id, Arrival::Ordinary)
+            .await
+            .expect("entered");
     }
     ahead.advance_seconds(301);
     // Another process has checked the first twenty shards and was then stopped.

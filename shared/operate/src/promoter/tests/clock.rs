@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_clock::Clock;
 use vestibule_domain::{id::QueueId, pace::LimitedBy, state::EntryState};
-use vestibule_line::{EntryLine, EntryLookup, LineHistory, PromoteOrder, PromotionLine, QueueLine};
+use vestibule_line::{Arrival, EntryLine, EntryLookup, LineHistory, PromoteOrder, PromotionLine, QueueLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::{emf::Metrics, metrics::CLOCKS_APART};
 
@@ -82,7 +82,10 @@ impl ClockFixture {
         let (queue, _) = self.scene.create_queue("q", pace).await;
         for visitor in 0..200 {
             let id = entry_id(&queue, &visitor.to_string());
-            self.line.enter(&queue, id).await.expect("entered");
+            self.line
+                .enter(&queue, id, Arrival::Ordinary)
+                .await
+                .expect("entered");
         }
         let promoter = Arc::into_inner(self.scene.promoter()).expect("no other reference to the promoter");
         let metrics = Metrics::new("shop", self.written.clone());
@@ -154,7 +157,7 @@ async fn promoter_with_a_jumped_clock_adjusts_nothing() {
             // supports the wrong time, but the promoter distrusts its own clock.
             let wrong = clocks.line.clone().with_witness(clocks.promoter.clock());
             wrong
-                .enter(&queue, entry_id(&queue, "wrong"))
+                .enter(&queue, entry_id(&queue, "wrong"), Arrival::Ordinary)
                 .await
                 .expect("entered");
         };

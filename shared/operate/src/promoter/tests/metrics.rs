@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
 use vestibule_domain::id::QueueId;
-use vestibule_line::LeaveReason;
+use vestibule_line::{Arrival, LeaveReason};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::{
     emf::Metrics,
@@ -32,7 +32,10 @@ impl Fixture {
         let (queue, _) = self.create_queue("q", settings.clone()).await;
         for visitor in 0..visitors {
             let id = entry_id(&queue, &visitor.to_string());
-            self.line.enter(&queue, id).await.expect("entered");
+            self.line
+                .enter(&queue, id, Arrival::Ordinary)
+                .await
+                .expect("entered");
         }
         let mut going = settings;
         going["paused"] = json!(false);

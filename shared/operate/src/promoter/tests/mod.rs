@@ -26,7 +26,7 @@ use vestibule_engine::{
     sync::{SettingsPolicy, SyncError, SyncOutcome, build_configuration, sync_settings},
     write_through::write_through,
 };
-use vestibule_line::{ConfigureOutcome, EnterOutcome, Line};
+use vestibule_line::{Arrival, ConfigureOutcome, EnterOutcome, Line};
 use vestibule_line_memory::MemoryLine;
 
 use super::Promoter;
@@ -84,7 +84,11 @@ impl Fixture {
 
     /// Enters like a visitor whose request dies before it writes the entry to the backup.
     async fn enter_unwritten(&self, queue: &QueueId, visitor: &str) -> Change {
-        match self.line.enter(queue, entry_id(queue, visitor)).await {
+        match self
+            .line
+            .enter(queue, entry_id(queue, visitor), Arrival::Ordinary)
+            .await
+        {
             Ok(EnterOutcome::Joined {
                 change: Some(change), ..
             }) => change,

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_domain::id::QueueId;
 use vestibule_faults::{Fault, Faults, FaultyLine};
-use vestibule_line::{LeaveOutcome, LeaveReason};
+use vestibule_line::{Arrival, LeaveOutcome, LeaveReason};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::metrics::{ACTIVE, TICK_AGE, WAITING};
 
@@ -123,7 +123,7 @@ async fn visitor_entering_before_parking_is_served() {
         sleep(Duration::from_millis(10_500)).await;
         scene
             .line
-            .enter(&queue, entry_id(&queue, "a"))
+            .enter(&queue, entry_id(&queue, "a"), Arrival::Ordinary)
             .await
             .expect("entered");
     };
@@ -142,7 +142,7 @@ async fn new_run_forgets_the_emptiness_of_the_last() {
     sleep(Duration::from_secs(49)).await;
     scene
         .line
-        .enter(&queue, entry_id(&queue, "a"))
+        .enter(&queue, entry_id(&queue, "a"), Arrival::Ordinary)
         .await
         .expect("entered");
     let began = Instant::now();

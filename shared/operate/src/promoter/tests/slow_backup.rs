@@ -8,6 +8,7 @@ use vestibule_backup::EntryPartition;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::{flush::flush_journal, sync::SettingsPolicy};
 use vestibule_faults::{Faults, FaultyBackup};
+use vestibule_line::Arrival;
 use vestibule_line_memory::MemoryLine;
 
 use super::{Fixture, entry_id};
@@ -43,7 +44,7 @@ async fn queue_with_waiting_visitors(
     for visitor in 0..visitors {
         scene
             .line
-            .enter(&queue, entry_id(&queue, &visitor.to_string()))
+            .enter(&queue, entry_id(&queue, &visitor.to_string()), Arrival::Ordinary)
             .await
             .expect("entered");
     }
