@@ -17,7 +17,9 @@ use vestibule_domain::{
 use vestibule_engine::{
     missing_entry::MissingEntryOutcome, persist_entry::persist_entry, reconcile_entry::ReconciledEntry,
 };
-use vestibule_line::{Arrival, EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
+use vestibule_line::{
+    Arrival, EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError, Refusal,
+};
 
 use super::{
     ApiState,
@@ -52,11 +54,11 @@ async fn answer(
     let credentials = raw_credentials.resolve(&snapshot)?;
     let (visitor, is_generated) = state.select_visitor(&snapshot, &credentials).await?;
     let id = snapshot.ids.entry_id(&visitor);
-    let mut entered = state.enter_line(&snapshot, id).await?;
+    let mut entered = state.enter_line(&snapshot, id, !is_generated).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is
         // removed now, so this call begins a new one.
-        entered = state.enter_line(&snapshot, id).await?;
+        entered = state.enter_line(&snapshot, id, !is_generated).await?;
     }
     let (kind, place) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
@@ -104,13 +106,21 @@ struct EntryPlace {
 impl ApiState {
     /// Gives the visitor a place, or returns the place that the visitor already has. Returns `None`
     /// if the line listed a visit that had ended, or if the line and the backup disagree. The
-    /// caller may then try again.
+    /// caller may then try again. A visitor who was never here before cannot return.
     async fn enter_line(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
+        may_return: bool,
     ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
-        let entered = match self.line.enter(&snapshot.queue, id, Arrival::Ordinary).await {
+        let mut entered = self.line.enter(&snapshot.queue, id, Arrival::Ordinary).await;
+        if let Ok(EnterOutcome::Refused(Refusal::QueueFull)) = entered
+            && may_return
+            && self.has_stored_place(snapshot, id).await
+        {
+            entered = self.line.enter(&snapshot.queue, id, Arrival::Returning).await;
+        }
+        let entered = match entered {
             Ok(entered) => entered,
             Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
         };
@@ -125,6 +135,21 @@ impl ApiState {
         }
         let place = self.persist_place(snapshot, id, kind, status, change).await?;
         Ok(place.map(|place| (kind, place)))
+    }
+
+    /// Whether the backup has a place to which the visitor returns by entering: the line lost the
+    /// entry, or the visitor missed the turn and is within the grace. A full queue refuses no such
+    /// visitor. Only the backup knows, so each refused visitor costs a read of it.
+    async fn has_stored_place(&self, snapshot: &QueueSnapshot, id: EntryId) -> bool {
+        let now_ms = snapshot.now_ms();
+        self.read_record(snapshot, id).await.is_some_and(|record| {
+            let is_live = record.fact.is_live()
+                && record
+                    .fact
+                    .deadline_ms()
+                    .is_none_or(|deadline_ms| deadline_ms > now_ms);
+            is_live || snapshot.grace_until_ms(&record).is_some()
+        })
     }
 
     /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because
