@@ -27,7 +27,7 @@ end
 
 local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
     journal_full, entrance, queue_limit)
-  local packed = struct.pack('<ddddddddBs', v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent,
-    newcomers_called, journal_full, entrance)
-  redis.call('HSET', state, 'line', queue_limit and packed .. struct.pack('<d', queue_limit) or packed)
+  local packed = struct.pack(queue_limit and '<ddddddddBsd' or '<ddddddddBs', v, last_order, entered, offset_ms,
+    heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance, queue_limit)
+  redis.call('HSET', state, 'line', packed)
 end
