@@ -143,6 +143,7 @@ function announcePosition(position) {
 
 function troubleText({ status, connection, problem }) {
   if (status === "failed") return PROBLEM_TEXTS[problem.code] ?? `${problem.message}.`;
+  if (problem?.code === "queue-full") return "The line is full for now. This page keeps trying.";
   const isKept = status !== "joining" ? "; your place is kept" : "";
   if (connection === "offline") return `This device is offline${isKept}.`;
   return connection === "online" ? "" : `No answer at the moment. Trying again${isKept}.`;

@@ -14,11 +14,11 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_engine::{persist_entry::persist_entry, reconcile_entry::ReconciledEntry};
-use vestibule_line::{Arrival, EnterOutcome, JoinKind, LeaveOutcome, LeaveReason, LineError};
+use vestibule_line::{Arrival, EnterOutcome, JoinKind, LeaveOutcome, LeaveReason, LineError, Refusal};
 
 use super::{
     ApiState,
-    entering_visitor::entering_problem,
+    entering_visitor::{EnteringVisitor, entering_problem},
     entry::{EntryViewInput, json},
     gateway::Gateway,
     problem::Problem,
@@ -70,11 +70,11 @@ async fn answer(
         .select_visitor(&snapshot, &credentials, request.ticket.as_deref())
         .await?;
     let id = visitor.id;
-    let mut entered = state.enter_line(&snapshot, id, visitor.arrival).await?;
+    let mut entered = state.enter_line(&snapshot, &visitor).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is
         // removed now, so this call begins a new one.
-        entered = state.enter_line(&snapshot, id, visitor.arrival).await?;
+        entered = state.enter_line(&snapshot, &visitor).await?;
     }
     let (kind, place) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
@@ -136,14 +136,21 @@ struct EntryPlace {
 impl ApiState {
     /// Gives the visitor a place, or returns the place that the visitor already has. Returns `None`
     /// if the line listed a visit that had ended, or if the line and the backup disagree. The
-    /// caller may then try again.
+    /// caller may then try again. A visitor who was never here before cannot return.
     async fn enter_line(
         &self,
         snapshot: &QueueSnapshot,
-        id: EntryId,
-        arrival: Arrival,
+        visitor: &EnteringVisitor,
     ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
-        let entered = match self.line.enter(&snapshot.queue, id, arrival).await {
+        let id = visitor.id;
+        let mut entered = self.line.enter(&snapshot.queue, id, visitor.arrival).await;
+        if let Ok(EnterOutcome::Refused(Refusal::QueueFull)) = entered
+            && visitor.generated.is_none()
+            && self.has_stored_place(snapshot, id).await
+        {
+            entered = self.line.enter(&snapshot.queue, id, Arrival::Returning).await;
+        }
+        let entered = match entered {
             Ok(entered) => entered,
             Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
         };
@@ -158,6 +165,21 @@ impl ApiState {
         }
         let place = self.persist_place(snapshot, id, kind, status, change).await?;
         Ok(place.map(|place| (kind, place)))
+    }
+
+    /// Whether the backup has a place to which the visitor returns by entering: the line lost the
+    /// entry, or the visitor missed the turn and is within the grace. A full queue refuses no such
+    /// visitor. Only the backup knows, so each refused visitor costs a read of it.
+    async fn has_stored_place(&self, snapshot: &QueueSnapshot, id: EntryId) -> bool {
+        let now_ms = snapshot.now_ms();
+        self.read_record(snapshot, id).await.is_some_and(|record| {
+            let is_live = record.fact.is_live()
+                && record
+                    .fact
+                    .deadline_ms()
+                    .is_none_or(|deadline_ms| deadline_ms > now_ms);
+            is_live || snapshot.grace_until_ms(&record).is_some()
+        })
     }
 
     /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because

@@ -200,7 +200,7 @@ impl Problem {
     /// again is of no use. The [request context](super::request_context) writes the header.
     pub(super) fn retry_after_min_seconds(&self) -> Option<u64> {
         match self.code {
-            Code::BackupBehind => Some(RETRY_AFTER_BEHIND_MIN_SECONDS),
+            Code::BackupBehind | Code::QueueFull => Some(RETRY_AFTER_BEHIND_MIN_SECONDS),
             code if http_status(code) == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_AFTER_MIN_SECONDS),
             _ => None,
         }

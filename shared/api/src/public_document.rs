@@ -35,6 +35,8 @@ struct PublicDocument<'a> {
     /// How far each lane has moved, by the number of the lane.
     lanes: BTreeMap<u8, LaneDocument>,
     waiting: u64,
+    /// Whether as many visitors wait as the queue allows, so that no new one gets a place.
+    full: bool,
     /// Entries served per second; `null` before any were served.
     rate: Option<f64>,
     /// The expected waits at positions spread over the line, in ascending order; empty if there is no
@@ -115,6 +117,7 @@ pub(super) async fn handle(
             .map(|(lane, progress)| (*lane, (*progress).into()))
             .collect(),
         waiting: snapshot.view.in_line(),
+        full: snapshot.view.is_full(),
         // Three decimals are precise enough for a reader.
         rate: snapshot.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         estimated_waits: snapshot.estimated_waits().map(EstimatedWait::from).collect(),

@@ -140,6 +140,8 @@ declare_codes! {
     Recovering = "recovering", 503, "The queue is being restored", Both;
     /// The journal is full, so the line accepts no further changes until the backup catches up.
     BackupBehind = "backup-behind", 503, "Too many changes wait for the backup", Both;
+    /// As many visitors wait as the queue allows.
+    QueueFull = "queue-full", 503, "Queue is full for now", Api;
     /// A fault of Vestibule, or invalid data in the line or the backup.
     Internal = "internal", 500, "Vestibule could not answer the request", Both;
 

@@ -18,7 +18,8 @@ pub trait EntryLine: QueueLine {
     ///
     /// A visitor who already has a place keeps it, or moves to the back of the line with `re_entry:
     /// requeue`. A visitor without a place gets one only while the journal is below its limit for
-    /// new entries:
+    /// new entries, and in line only while fewer entries wait than `queue_limit` allows. Entries that
+    /// were absent at the last tick do not count for it:
     ///
     /// - The visitor becomes active at once (the fast track) if promotion is allowed, the queue has
     ///   free capacity, the pace bucket has a token and no entry waits but absent ones.

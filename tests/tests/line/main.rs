@@ -26,6 +26,7 @@ mod journal;
 mod journal_limits;
 mod journal_slots;
 mod lanes;
+mod limits;
 mod load_reports;
 mod loss;
 mod missing;
@@ -122,6 +123,15 @@ on_every_line! {
         with_online_passes_a_slot_is_free_at_once
         a_restore_holds_the_slots
         a_record_with_a_held_slot_is_taken_over
+    }
+    limits {
+        a_script_fills_the_queue_to_its_limit_and_not_beyond
+        a_full_queue_refuses_only_visitors_without_a_place
+        the_queue_limit_changes_while_the_queue_runs
+        a_restore_above_the_queue_limit_keeps_all
+        sleeping_fakes_keep_no_queue_full
+        the_longest_absences_end_beyond_the_absent_limit
+        a_tick_ends_a_bounded_number_of_absences
     }
     front_door {
         an_outage_of_the_front_door_makes_no_visitor_absent

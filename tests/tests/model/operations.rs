@@ -83,6 +83,8 @@ pub(crate) enum Operation {
     },
     /// These polls are released.
     ReleaseHolds(Vec<u64>),
+    /// A visitor calls an API that the authorizer protects.
+    TakeCall(u64),
     /// The protected service reports its load.
     RecordLoad(LoadReport),
     AdvanceClockMicros(u64),
@@ -153,6 +155,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             Operation::TakeHold { visitor, below, lease_ms }
         }),
         1 => vec(visitor(), 1..3).prop_map(Operation::ReleaseHolds),
+        2 => visitor().prop_map(Operation::TakeCall),
         1 => load().prop_map(Operation::RecordLoad),
         6 => passed_micros().prop_map(Operation::AdvanceClockMicros),
         1 => passed_micros().prop_map(Operation::SetClockBackMicros),
@@ -170,7 +173,7 @@ pub(crate) fn visitor() -> impl Strategy<Value = u64> {
 }
 
 fn arrival() -> impl Strategy<Value = Arrival> {
-    prop_oneof![3 => Just(Arrival::Ordinary), 1 => Just(Arrival::Bypass)]
+    prop_oneof![8 => Just(Arrival::Ordinary), 2 => Just(Arrival::Bypass), 1 => Just(Arrival::Returning)]
 }
 
 fn load() -> impl Strategy<Value = LoadReport> {

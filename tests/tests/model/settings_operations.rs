@@ -19,6 +19,8 @@ pub(crate) enum Setting {
     PresenceSeconds(u32),
     CallSeconds(u32),
     AbsentSeconds(u32),
+    QueueLimit(u32),
+    AbsentLimit(u32),
 }
 
 impl Setting {
@@ -37,6 +39,8 @@ impl Setting {
             Self::PresenceSeconds(seconds) => settings.presence_seconds = *seconds,
             Self::CallSeconds(seconds) => settings.call_seconds = *seconds,
             Self::AbsentSeconds(seconds) => settings.absent_seconds = *seconds,
+            Self::QueueLimit(entries) => settings.queue_limit = *entries,
+            Self::AbsentLimit(entries) => settings.absent_limit = *entries,
         }
     }
 }
@@ -56,6 +60,8 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         2 => prop_oneof![1 => Just(0), 2 => 2_u32..60].prop_map(Setting::PresenceSeconds),
         1 => (1_u32..30).prop_map(Setting::CallSeconds),
         1 => (10_u32..120).prop_map(Setting::AbsentSeconds),
+        1 => (0_u32..5).prop_map(Setting::QueueLimit),
+        1 => (0_u32..3).prop_map(Setting::AbsentLimit),
         // Pauses end more often than they start, so that most operations find the queue moving.
         4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
     ]

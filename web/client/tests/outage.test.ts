@@ -261,6 +261,21 @@ test("without a place only our refusals are final", () => {
   }
 });
 
+test("a visitor keeps trying to enter a full queue, with backoff", () => {
+  const follower = new Follower(() => 0.999_999);
+  joinAt(follower, 0);
+  const delays: number[] = [];
+  for (let nowMs = 0; delays.length < 7; nowMs = Math.round(follower.nextRequest.atMs)) {
+    assert.equal(receiveFailure(follower, "enter", refusal(503, "queue-full", 10_000), nowMs), true);
+    assert.equal(follower.nextRequest.kind, "enter");
+    assert.equal(follower.isOver, false);
+    const { status, connection, problem } = follower.stateAt(nowMs);
+    assert.deepEqual([status, connection, problem?.code], ["joining", "retrying", "queue-full"]);
+    delays.push(Math.round(follower.nextRequest.atMs - nowMs) / 1_000);
+  }
+  assert.deepEqual(delays, [11, 12, 14, 18, 22, 22, 22]);
+});
+
 test("the end of a visit stops all requests", () => {
   const follower = joinedFollower(nearEntry({ state: "ready" }));
   const expired = refusal(410, "expired", undefined, { state: "expired", grace_in_ms: 600 });

@@ -34,6 +34,11 @@ impl Marks {
         self.0.range(last_before..).map(|&(_, place)| place).min()
     }
 
+    /// The time of the oldest mark; `None` if there is none.
+    pub fn first_ms(&self) -> Option<u64> {
+        self.0.front().map(|&(at_ms, _)| at_ms)
+    }
+
     /// The place that the boundary had at this time; `None` if the marks are younger.
     pub fn place_at(&self, at_ms: u64) -> Option<u64> {
         let before = self.0.iter().rev().find(|&&(since_ms, _)| since_ms <= at_ms);

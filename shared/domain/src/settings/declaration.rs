@@ -149,6 +149,12 @@ declare_settings! {
     /// are called at once.
     polls_per_second_max: u32 = 500, "polls per second", number(20, 100_000), read by scripts;
 
+    /// The most entries in line, absent ones not counted: at this many, no new visitor enters; 0 is no limit.
+    queue_limit: u32 = 0, "entries", number(0, 10_000_000), read by scripts;
+
+    /// The most absent entries: beyond this many, the longest absences end; 0 is as many as queue_limit.
+    absent_limit: u32 = 0, "entries", number(0, 10_000_000), read by scripts;
+
     /// Whether the queue trusts the X-Visitor-Id header to identify the visitor.
     trust_client_visitor_id: bool = false, "flag", FieldType::Flag;
 

@@ -12,6 +12,18 @@ impl Settings {
         !self.paused && self.entrance != Entrance::Closed
     }
 
+    /// The most waiting entries that are not absent; `None` if there is no limit.
+    pub fn queue_limit(&self) -> Option<u64> {
+        (self.queue_limit > 0).then(|| self.queue_limit.into())
+    }
+
+    /// The most absent entries; `None` if there is no limit. An operator who limits the line alone
+    /// limits the memory of the absent entries, too.
+    pub fn absent_limit(&self) -> Option<u64> {
+        let own = (self.absent_limit > 0).then(|| self.absent_limit.into());
+        own.or_else(|| self.queue_limit())
+    }
+
     /// The pace that the settings define.
     pub fn pace(&self) -> Pace {
         Pace {

@@ -14,6 +14,17 @@ use vestibule_line::{Arrival, EnterOutcome, JoinKind, Refusal};
 
 use super::{account::Account, queue::Queue};
 
+/// How a new visit begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// At the back of the line.
+    Line,
+    /// At once, with a token of the pace, because no entry waits.
+    FastTrack,
+    /// At once, past the line: see [`Arrival::Bypass`].
+    Bypass,
+}
+
 impl Queue {
     /// Gives the visitor a place. If the last tick found the journal without room for newcomers, a
     /// visitor without a place gets none.
@@ -38,15 +49,19 @@ impl Queue {
         {
             return self.take_back(time, id, fact);
         }
-        match self.settings().entrance {
-            _ if may_bypass && self.has_free_slot(&account) => {
-                self.begin_visit(time, id, account, Arrival::Bypass)
+        let way = if may_bypass && self.has_free_slot(&account) {
+            Way::Bypass
+        } else {
+            match self.settings().entrance {
+                Entrance::Open if self.is_journal_full => return EnterOutcome::Refused(Refusal::JournalFull),
+                Entrance::Open if self.is_fast_track_open(time, &account) => Way::FastTrack,
+                Entrance::Open if self.is_full(arrival) => return EnterOutcome::Refused(Refusal::QueueFull),
+                Entrance::Open => Way::Line,
+                Entrance::Draining => return EnterOutcome::Refused(Refusal::Draining),
+                Entrance::Closed => return EnterOutcome::Refused(Refusal::Closed),
             }
-            Entrance::Open if self.is_journal_full => EnterOutcome::Refused(Refusal::JournalFull),
-            Entrance::Open => self.begin_visit(time, id, account, Arrival::Ordinary),
-            Entrance::Draining => EnterOutcome::Refused(Refusal::Draining),
-            Entrance::Closed => EnterOutcome::Refused(Refusal::Closed),
-        }
+        };
+        self.begin_visit(time, id, account, way)
     }
 
     fn re_enter(&mut self, now_us: u64, id: EntryId, entry: &StoredEntry) -> EnterOutcome {
@@ -99,30 +114,23 @@ impl Queue {
         }
     }
 
-    /// Begins a visit. With [`Arrival::Bypass`], a slot is free and the clocks agree.
-    fn begin_visit(
-        &mut self,
-        time: LineTime,
-        id: EntryId,
-        account: Account,
-        arrival: Arrival,
-    ) -> EnterOutcome {
+    fn begin_visit(&mut self, time: LineTime, id: EntryId, account: Account, way: Way) -> EnterOutcome {
         // A visitor who missed the first turn may come back to the old place, which only the backup
         // can tell. In a crowd no earlier visit is looked for: if the backup still shows one as live,
         // it refuses the place, and an adoption names the visit.
         let is_looked_for =
-            self.is_line_empty() || arrival == Arrival::Bypass || matches!(account, Account::TimedOut { .. });
+            self.is_line_empty() || way == Way::Bypass || matches!(account, Account::TimedOut { .. });
         let over_for_good = account
             .fact()
             .filter(|fact| is_looked_for && !fact.is_missed_turn());
         let after = over_for_good.map(|fact| fact.visit);
         let Account::TimedOut { end, how } = account else {
-            return self.take_new_place(time, id, after, arrival);
+            return self.take_new_place(time, id, after, way);
         };
         // The deadline has passed, and no promotion has dropped the entry yet.
         self.remove_entry(id);
         self.count_end(how);
-        let mut entered = self.take_new_place(time, id, after, arrival);
+        let mut entered = self.take_new_place(time, id, after, way);
         if let EnterOutcome::Joined {
             change: Some(change), ..
         } = &mut entered
@@ -144,33 +152,39 @@ impl Queue {
         time: LineTime,
         id: EntryId,
         after: Option<Visit>,
-        arrival: Arrival,
+        way: Way,
     ) -> EnterOutcome {
         let (now_us, now_ms) = (time.us, time.ms());
         self.totals.entered += 1;
         let place = self.next_place(now_us);
-        if arrival == Arrival::Bypass {
-            self.totals.bypassed += 1;
-        } else if !self.take_fast_track(time) {
-            return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
+        match way {
+            Way::Line => return self.join_line(now_us, id, place, after, JoinKind::NewVisit),
+            Way::FastTrack => {
+                let pace = self.settings().pace();
+                self.bucket = self.bucket.refill(pace, now_ms).spend(pace, 1);
+                self.totals.fast_tracked += 1;
+            }
+            Way::Bypass => self.totals.bypassed += 1,
         }
         let session_end_ms = now_ms + self.settings().session_ms();
         self.admit(time, id, place, session_end_ms, after, JoinKind::NewVisit)
     }
 
-    /// Spends a token of the pace for a visitor who need not wait. Returns `false` if the fast track is
-    /// not open.
-    fn take_fast_track(&mut self, time: LineTime) -> bool {
+    /// Whether a visitor need not wait: no entry waits but absent ones, promotion is allowed, a slot is
+    /// free, and the pace bucket has a token.
+    fn is_fast_track_open(&self, time: LineTime, account: &Account) -> bool {
         let pace = self.settings().pace();
-        let bucket = self.bucket.refill(pace, time.ms());
-        let has_capacity = self.taken_slots() < u64::from(self.settings().capacity);
+        let has_token = self.bucket.refill(pace, time.ms()).tokens(pace) > 0;
         let may_promote = !time.clocks.apart && self.settings().can_promote();
-        if !self.is_line_empty() || !has_capacity || !may_promote || bucket.tokens(pace) == 0 {
-            return false;
-        }
-        self.bucket = bucket.spend(pace, 1);
-        self.totals.fast_tracked += 1;
-        true
+        self.is_line_empty() && may_promote && self.has_free_slot(account) && has_token
+    }
+
+    /// Whether as many entries wait as the queue allows. Those that were absent at the last tick do not
+    /// count, so that a crowd of visitors who enter need not count them.
+    fn is_full(&self, arrival: Arrival) -> bool {
+        let in_line = self.waiting.len().saturating_sub(self.absent_at_tick);
+        let limit = self.settings().queue_limit();
+        arrival != Arrival::Returning && limit.is_some_and(|limit| in_line >= limit)
     }
 
     /// Whether a slot is free for this entry. The slot of its old visit is, if that visit timed out,

@@ -4,6 +4,7 @@
 //! follow. Its state does not survive the process. Only what is in the backup does, and the
 //! [checkpoint](QueueCheckpoint) of a queue that was stopped in order.
 
+mod absences;
 mod account;
 mod adopt;
 mod call_counts;

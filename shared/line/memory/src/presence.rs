@@ -24,6 +24,9 @@ pub(super) struct Presence {
     /// The same of entries that are not present any more, or came back without their visitors.
     pub(super) last_seen_ms: HashMap<EntryId, u64>,
     pub(super) calls: BTreeMap<u8, LaneCalls>,
+    /// While too many entries are absent, the presence time of which the absences end that began
+    /// before, in milliseconds.
+    pub(super) absence_cutoff_ms: Option<u64>,
 }
 
 impl Presence {
@@ -35,6 +38,7 @@ impl Presence {
             seen: DeadlineSet::default(),
             last_seen_ms: HashMap::new(),
             calls: BTreeMap::new(),
+            absence_cutoff_ms: None,
         }
     }
 
@@ -61,6 +65,14 @@ impl Presence {
     pub(super) fn count_between(&self, from: u64, through: u64) -> u64 {
         let above = self.present.keys().filter(|place| place.raw() > from);
         above.take_while(|place| place.raw() <= through).count() as u64
+    }
+
+    /// What a lane remembers of its calls.
+    pub(super) fn calls_of(&mut self, lane: u8) -> &mut LaneCalls {
+        let clock_ms = self.clock.ms;
+        self.calls
+            .entry(lane)
+            .or_insert_with(|| LaneCalls::new(lane_bottom(lane), clock_ms))
     }
 }
 

@@ -1,22 +1,20 @@
 //! What a tick does about the presence of the visitors of one queue in memory.
 
 use vestibule_domain::{
-    change::{EndReason, Event},
     clock::LineTime,
     id::EntryId,
     lane::lane_top,
-    presence::{ABSENCE_MARKS, CALLED_MARK_MS, LaneCalls, PresenceTick},
+    presence::{ABSENCE_MARKS, CALLED_MARK_MS, PresenceTick},
     score::WaitScore,
 };
 
 use super::{
     presence::{Presence, lane_bottom},
-    promote::Events,
     queue::Queue,
 };
 
 /// Entries with their places, in order.
-type Places = Vec<(WaitScore, EntryId)>;
+pub(super) type Places = Vec<(WaitScore, EntryId)>;
 
 impl Queue {
     /// Switches presence on or off if the setting has changed.
@@ -180,54 +178,6 @@ impl Queue {
         }
     }
 
-    /// Ends absences that have lasted `absent_seconds`. Looks at `limit` entries at most, and goes on
-    /// behind them the next time. Returns how many ended.
-    pub(super) fn end_absences(&mut self, limit: u64, events: &mut Events) -> u64 {
-        let absent_ms = self.settings().absent_ms();
-        let mut ended = 0;
-        for lane in self.lanes.keys().copied().collect::<Vec<_>>() {
-            let Some(presence) = &mut self.presence else {
-                break;
-            };
-            let since_ms = presence.clock.ms.saturating_sub(absent_ms);
-            let calls = presence.calls_of(lane);
-            let Some(through) = calls.passed.place_at(since_ms).filter(|_| ended < limit) else {
-                continue;
-            };
-            let budget = usize::try_from(limit - ended).unwrap_or(usize::MAX);
-            let looked_at = self.waiting.iter_above(calls.looked_through);
-            let looked_at = looked_at.take_while(|(place, _)| place.raw() <= through);
-            let looked_at: Places = looked_at.take(budget).collect();
-            calls.looked_through = match looked_at.last() {
-                Some((last, _)) if looked_at.len() == budget => last.raw(),
-                _ => lane_bottom(lane),
-            };
-            let has_lapsed = |id: &EntryId| {
-                presence.seen.deadline_ms(*id).is_none()
-                    && presence
-                        .last_seen_ms
-                        .get(id)
-                        .is_none_or(|seen_ms| *seen_ms <= since_ms)
-            };
-            let lapsed: Places = looked_at.into_iter().filter(|(_, id)| has_lapsed(id)).collect();
-            for (place, id) in lapsed {
-                let entry = self.stored_entry(0, id);
-                let visit_fact = entry.map(|entry| entry.fact.timed_out());
-                self.waiting.remove(id);
-                self.visits.remove(&id);
-                if let Some(presence) = &mut self.presence {
-                    presence.remove(place, id);
-                }
-                self.lane_mut(lane).absent -= 1;
-                let how = EndReason::Absence;
-                events.extend(visit_fact.map(|fact| (id, Event::Ended { fact, how })));
-                ended += 1;
-            }
-        }
-        self.totals.absences += ended;
-        ended
-    }
-
     /// Marks up to which place visitors are called and passed.
     pub(super) fn mark_calls(&mut self) {
         let (call_ms, absent_ms) = (self.settings().call_ms(), self.settings().absent_ms());
@@ -260,15 +210,5 @@ impl Queue {
             .as_ref()
             .and_then(|presence| presence.calls.get(&lane));
         calls.map_or(1, |calls| calls.growth)
-    }
-}
-
-impl Presence {
-    /// What a lane remembers of its calls.
-    fn calls_of(&mut self, lane: u8) -> &mut LaneCalls {
-        let clock_ms = self.clock.ms;
-        self.calls
-            .entry(lane)
-            .or_insert_with(|| LaneCalls::new(lane_bottom(lane), clock_ms))
     }
 }

@@ -154,10 +154,16 @@ impl Queue {
         .map(|(name, number)| (name, i64::try_from(number).expect("the number is below 2^53")));
         let windows = [("short", self.averages.short), ("long", self.averages.long)];
         let testified = self.proposed_offset_ms.map(|ms| ("testified_ms", ms));
+        let cutoff = self
+            .presence
+            .as_ref()
+            .and_then(|presence| presence.absence_cutoff_ms);
+        let cutoff = cutoff.map(|ms| ("absence_cutoff_ms", ms.cast_signed()));
         numbers
             .chain([("offset_ms", self.offset_ms)])
             .chain([("checked_imbalance", self.check_progress.checked_imbalance)])
             .chain(testified)
+            .chain(cutoff)
             .map(|(name, number)| (name.to_owned(), number))
             .chain(
                 windows

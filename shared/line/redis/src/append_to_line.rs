@@ -8,14 +8,14 @@ use vestibule_domain::{
     fact::Step,
     id::{EntryId, QueueId},
 };
-use vestibule_line::{EnterOutcome, JoinKind, LineError};
+use vestibule_line::{EnterOutcome, JoinKind, LineError, Refusal};
 
 use super::{RedisLine, reply::repeat_status, script::LuaScript};
 
 pub(super) static APPEND_TO_LINE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("append_to_line", include_str!("append_to_line.lua")));
 
-/// Appends an entry to the line, or finds it there. `None` if `enter.lua` has to decide; then
+/// Appends an entry to the line, finds it there, or refuses it because the line is full. `None` if `enter.lua` has to decide; then
 /// nothing has changed.
 pub(super) async fn append_to_line(
     line: &RedisLine,
@@ -26,6 +26,7 @@ pub(super) async fn append_to_line(
     let mut reply = call.send(line).await?;
     let kind = match reply.outcome() {
         "other" => return Ok(None),
+        "full" => return Ok(Some(EnterOutcome::Refused(Refusal::QueueFull))),
         "new" => JoinKind::NewVisit,
         "kept" => JoinKind::Kept,
         _ => return Err(reply.protocol_error("a known outcome")),

@@ -21,9 +21,11 @@
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
---   arrival: 'bypass' if the visitor is admitted past the line while a slot is free, else 'ordinary'
+--   arrival: 'bypass' if the visitor is admitted past the line while a slot is free, 'returning' if the backup may have a
+--     place of the visitor, so that a full queue does not refuse, else 'ordinary'
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'refused', 'draining' | 'closed' | 'journal-full'}: the visitor got no place; the word is the reason
+--         {'refused', 'draining' | 'closed' | 'journal-full' | 'queue-full'}: the visitor got no place; the word is the
+--           reason
 --         {'joined', 'new' | 'kept' | 'moved' | 'back', epoch, v, state, place or visit, position or deadline_ms,
 --          now_ms, step, fast or after, place}:
 --           the entry has a new place, keeps the one it had, moved to the back, or took back its slot, which was held;
@@ -161,12 +163,14 @@ local function call_newcomer()
   end
 end
 
--- The back of the line, for an entry that does not wait yet.
-if not old_place and not session_end_ms and takes_newcomers then
+-- The back of the line, for an entry that does not wait yet. Absent entries do not count for the limit, by their number
+-- at the last tick, as in append_to_line.lua.
+local is_full = line.queue_limit and in_line - line.absent >= line.queue_limit and arrival ~= 'returning'
+if not old_place and not session_end_ms and takes_newcomers and not is_full then
   redis.call('ZADD', waiting, place, id)
 elseif not session_end_ms then
   if not old_place then
-    return { 'refused', entrance == 'open' and 'journal-full' or entrance }
+    return { 'refused', takes_newcomers and 'queue-full' or entrance == 'open' and 'journal-full' or entrance }
   end
   if re_entry == 'requeue' and entrance == 'open' then
     redis.call('ZADD', waiting, place, id)

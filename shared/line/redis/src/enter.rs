@@ -35,6 +35,7 @@ pub(super) async fn enter(
     let arrival = match arrival {
         Arrival::Ordinary => "ordinary",
         Arrival::Bypass => "bypass",
+        Arrival::Returning => "returning",
     };
     let call = line.begin_call(&ENTER, queue).arg(id.to_member()).arg(arrival);
     let mut reply = call.send(line).await?;

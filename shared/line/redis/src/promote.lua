@@ -7,7 +7,7 @@
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick call_visitors
+-- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick absences call_visitors
 -- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -65,8 +65,9 @@ local silent_ms, settled_kept_ms, seen_epoch = tonumber(ARGV[12]), tonumber(ARGV
 local seen_ticks, seen_at_ms, has_changed_server = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 
 local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max, presence_ms,
-  call_ms, absent_ms = unpack(redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch',
-  'interval_ms', 'claim_ms', 'check_in_ms', 'polls_per_second_max', 'presence_ms', 'call_ms', 'absent_ms'))
+  call_ms, absent_ms, queue_limit, absent_limit = unpack(redis.call('HMGET', config, 'epoch', 'paused', 'entrance',
+  'capacity', 'batch', 'interval_ms', 'claim_ms', 'check_in_ms', 'polls_per_second_max', 'presence_ms', 'call_ms',
+  'absent_ms', 'queue_limit', 'absent_limit'))
 if not epoch then
   return { 'no-queue' }
 end
@@ -102,6 +103,7 @@ redis.call('HSET', state, 'ticks', ticks, 'ticked_at_ms', now_ms)
 loss_sign, check_due_ms = compare_imbalance(compute_imbalance(waiting, ready, active, state, line), checked_imbalance,
   loss_sign, tonumber(check_due_ms or 0), state, now_ms)
 
+line.queue_limit = parse_limit(queue_limit)
 local due_count = redis.call('XLEN', journal)
 line.journal_full = due_count >= newcomers_max and 1 or 0
 local is_journal_full = due_count + redis.call('ZCARD', deferred) >= journal_max
@@ -253,7 +255,7 @@ if clock then
   decide_growths(keys, lanes, calls, clock, call_ms)
   if is_clock_running and remove_limit > 0 then
     absences, absence_list = end_absences(keys, tick, lanes, calls, clock, absent_ms,
-      remove_limit - no_shows - expired - silent - promoted)
+      parse_limit(absent_limit) or line.queue_limit, remove_limit - no_shows - expired - silent - promoted)
   end
 end
 local newcomers_called = call_visitors(waiting, lanes, calls, now_ms, pace, tonumber(check_in_ms or 60000), room)

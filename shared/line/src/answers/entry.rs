@@ -23,6 +23,10 @@ pub enum Arrival {
     ///
     /// [`Event::Claimed`]: vestibule_domain::change::Event::Claimed
     Bypass,
+    /// The backup may have a place of the visitor that the line does not know: a missed turn within
+    /// the grace, or an entry that the line lost. A full queue does not refuse such a visitor. The
+    /// place at the back is provisional, and the backup gives the old one back.
+    Returning,
 }
 
 /// The answer to [`Line::enter`](crate::EntryLine::enter).
@@ -70,6 +74,11 @@ pub enum Refusal {
     /// The journal is at its limit for new entries, because the backup is far behind.
     #[error("the journal is full")]
     JournalFull,
+    /// As many entries wait as `queue_limit` allows.
+    #[error(
+        "the queue is full for now; it takes new visitors again when others have been let in or have left"
+    )]
+    QueueFull,
 }
 
 impl Refusal {
@@ -79,6 +88,7 @@ impl Refusal {
             Self::Draining => Code::QueueDraining,
             Self::Closed => Code::QueueClosed,
             Self::JournalFull => Code::BackupBehind,
+            Self::QueueFull => Code::QueueFull,
         }
     }
 }

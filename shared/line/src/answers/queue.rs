@@ -253,6 +253,13 @@ impl QueueView {
     pub fn in_line(&self) -> u64 {
         self.waiting.saturating_sub(self.absent)
     }
+
+    /// Whether a visitor who enters now gets no place, because as many wait as the queue allows. Like
+    /// the counts, this is an estimate: the line decides by its own counts.
+    pub fn is_full(&self) -> bool {
+        let limit = self.configuration.settings.queue_limit();
+        limit.is_some_and(|limit| self.in_line() >= limit)
+    }
 }
 
 impl QueueTotals {

@@ -61,6 +61,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
         "called": view.called,
         "present": view.present,
         "absent": view.absent,
+        "full": view.is_full(),
         "ready": view.ready,
         "active": view.active,
         "held": view.held,

@@ -5,6 +5,7 @@ mod authorizer;
 mod backup_unavailable;
 mod fallback_ticks;
 mod far_visitors;
+mod full_queue;
 mod grace;
 mod hold_budget;
 mod hold_wakeups;
@@ -57,6 +58,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         backup_unavailable::trials(),
         fallback_ticks::trials(),
         far_visitors::trials(),
+        full_queue::trials(),
         grace::trials(),
         hold_budget::trials(),
         hold_wakeups::trials(),

@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
 use redis::aio::MultiplexedConnection;
 use vestibule_domain::{
+    call_limit::CallLimit,
     change::{Change, VisitEnd},
     id::QueueId,
     score::{Visit, WaitScore},
@@ -36,6 +37,11 @@ const LIMITS: JournalLimits = JournalLimits {
     all_changes: 16,
     dead_letters: 2,
 };
+
+/// Few calls, so that sequences reach the limit. Redis forgets them by its own clock, so the period is longer than a run.
+fn call_limit() -> CallLimit {
+    CallLimit::new(3, 600).expect("within the ranges")
+}
 
 pub(crate) struct LinePair {
     pub(crate) memory: MemoryLine,
@@ -246,6 +252,9 @@ impl LinePair {
             }
             Operation::TakeHold { .. } | Operation::ReleaseHolds(_) => {
                 self.run_hold_operation(line, op).await
+            }
+            Operation::TakeCall(number) => {
+                to_text(line.take_call(queue, visitor(*number), call_limit()).await)
             }
             Operation::RecordLoad(report) => to_text(line.record_load(queue, report).await),
             Operation::AdvanceClockMicros(_)

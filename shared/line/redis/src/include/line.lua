@@ -11,16 +11,23 @@
 --   newcomers_called: how many more visitors are called by entering, so check in by it; -1 while presence is off
 --   journal_full: 1 if the journal had no room for newcomers at the last tick, else 0
 --   epoch, entrance: as in the hash `config`, so that entering does not read that one too
+--   queue_limit: as there; nil if the line has no limit. An earlier build reads the other fields, and drops this one when
+--     it writes them. The next tick of this build adds it again.
 local function unpack_line_fields(state)
   local packed = redis.call('HGET', state, 'line')
-  if packed then
-    return struct.unpack('<ddddddddBs', packed)
+  if not packed then
+    return nil
   end
+  local v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance, next_at =
+    struct.unpack('<ddddddddBs', packed)
+  local queue_limit = next_at <= #packed and struct.unpack('<d', packed, next_at) or nil
+  return v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance,
+    queue_limit
 end
 
 local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
-    journal_full, entrance)
-  local packed = struct.pack('<ddddddddBs', v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent,
-    newcomers_called, journal_full, entrance)
+    journal_full, entrance, queue_limit)
+  local packed = struct.pack(queue_limit and '<ddddddddBsd' or '<ddddddddBs', v, last_order, entered, offset_ms,
+    heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance, queue_limit)
   redis.call('HSET', state, 'line', packed)
 end

@@ -3,6 +3,7 @@
 -- Writes the part of the configuration that `state` repeats for enter.lua and append_to_line.lua.
 local function write_entrance_fields(state, line, configuration)
   line.epoch, line.entrance = tonumber(configuration.epoch), configuration.entrance
+  line.queue_limit = parse_limit(configuration.queue_limit)
   write_line_fields(state, line)
   redis.call('HSET', state, 're_entry', configuration.re_entry, 'paused', configuration.paused)
 end

@@ -28,7 +28,7 @@ end
 
 local function forget_calls(keys)
   redis.call('UNLINK', keys.present, keys.seen)
-  redis.call('HDEL', keys.state, 'check_ins')
+  redis.call('HDEL', keys.state, 'check_ins', 'absence_cutoff_ms')
   for lane = 0, LANES - 1 do
     redis.call('HDEL', keys.state, 'calls_' .. lane, 'called_' .. lane, 'passed_' .. lane)
   end
@@ -224,56 +224,6 @@ local function decide_growths(keys, lanes, calls, clock, call_ms)
       own.judged_at_ms, own.judged_through = clock.ms, own.judged
     end
   end
-end
-
--- Finds entries of a lane whose absence has lasted `absent_ms`: passed over that long ago, and not seen since. Looks at
--- most at `limit` entries. Returns a list of entries and places. The next call goes on behind the last one.
-local function find_lapsed(keys, lane, own, clock, absent_ms, limit)
-  local since_ms = clock.ms - absent_ms
-  local passed_at = find_mark(own.passed, since_ms)
-  if not passed_at or limit <= 0 then
-    return {}
-  end
-  local looked_at = redis.call('ZRANGEBYSCORE', keys.waiting, string.format('(%.0f', own.looked_through),
-    string.format('%.0f', own.passed[passed_at + 1]), 'WITHSCORES', 'LIMIT', 0, limit)
-  own.looked_through = #looked_at == 2 * limit and tonumber(looked_at[#looked_at]) or find_lane_bottom(lane)
-  local ids, lapsed = {}, {}
-  for i = 1, #looked_at, 2 do
-    ids[#ids + 1] = looked_at[i]
-  end
-  if #ids > 0 then
-    for i, seen in ipairs(redis.call('ZMSCORE', keys.seen, unpack(ids))) do
-      seen = tonumber(seen or 0)
-      if seen <= 0 and -seen <= since_ms then
-        lapsed[#lapsed + 1], lapsed[#lapsed + 2] = ids[i], looked_at[2 * i]
-      end
-    end
-  end
-  return lapsed
-end
-
--- Ends absences that have lasted `absent_ms`, at most `limit`. Returns how many, and their part of the journal record.
-local function end_absences(keys, tick, lanes, calls, clock, absent_ms, limit)
-  local ids, visit_steps, deadlines = {}, {}, {}
-  for lane = 0, LANES - 1 do
-    local progress = lanes[lane]
-    local lapsed = progress and find_lapsed(keys, lane, calls[lane], clock, absent_ms, limit - #ids) or {}
-    for i = 1, #lapsed, 2 do
-      local number = #ids + 1
-      ids[number], deadlines[number] = lapsed[i], '0'
-      visit_steps[number] = string.format('%d 0', lapsed[i + 1] % ORDER_RANGE)
-      progress.absent = progress.absent - 1
-    end
-  end
-  if #ids == 0 then
-    return 0, ''
-  end
-  for i, visit_text in ipairs(redis.call('HMGET', keys.visits, unpack(ids))) do
-    visit_steps[i] = visit_text and string.match(visit_text, '^%d+ %d+') or visit_steps[i]
-  end
-  redis.call('ZREM', keys.waiting, unpack(ids))
-  redis.call('ZREM', keys.seen, unpack(ids))
-  return #ids, store_timeouts(keys, tick, ids, visit_steps, deadlines, 'absence', 'absences')
 end
 
 -- Stores the presence clock, the marks of each lane, and what it remembers of its calls.
