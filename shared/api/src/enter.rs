@@ -60,6 +60,7 @@ async fn answer(
     }
     let (kind, place) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
+    state.record_entry(queue, id);
     let lane = state.read_lane_of_far_entry(&snapshot, place.status).await;
     let mut body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,

@@ -11,6 +11,7 @@
 //! | routes | `routes`, `request_context` | list all routes; give every request its id and its span |
 //! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
 //! | shared steps | `visitor`, `entry` | identify the visitor; show an entry |
+//! | | `token_lookup` | bounds what requests with invented tokens cost |
 //! | | `missing_entry`, `ended` | repair an entry on which the line and the backup disagree |
 //! | | `degraded` | answers from the backup while the line is unavailable |
 //! | | `hold` | holds a poll open until something changes |
@@ -19,11 +20,13 @@
 //! | requests and answers | `request`, `validate_request`, `gateway` | parse a request; say who sent it |
 //! | | `problem`, `code` | turn failures into HTTP answers |
 //! | parts of the state | `queue_cache` | keeps a snapshot of each queue, at most a second old |
+//! | | `absence_cache` | remembers for a second what does not exist |
 //! | | `budget`, `watcher`, `held_polls`, `entry_notifier` | let many held polls ask the line about once a second together |
 //! | | `fallback_ticker` | decides which request ticks which queue |
 //!
 //! Below them are [`config`], [`pass`] and the crate `vestibule_engine`.
 
+mod absence_cache;
 pub mod authorizer;
 mod budget;
 mod claim;
@@ -58,6 +61,7 @@ mod routes;
 pub mod serve;
 mod state;
 mod status;
+mod token_lookup;
 mod validate;
 mod validate_pass;
 mod validate_request;

@@ -9,6 +9,7 @@ mod grace;
 mod hold_budget;
 mod hold_wakeups;
 mod http_api_events;
+mod invented_names;
 mod killed_process;
 mod line_unavailable;
 mod no_herd;
@@ -58,6 +59,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         hold_budget::trials(),
         hold_wakeups::trials(),
         http_api_events::trials(),
+        invented_names::trials(),
         killed_process::trials(),
         standstill::trials(),
         line_unavailable::trials(),
