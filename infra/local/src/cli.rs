@@ -47,6 +47,11 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "ORIGIN", default_value = "")]
     pub cors: Origins,
 
+    /// Further host names that requests may use, separated by commas, besides those of this machine itself: for example
+    /// `host.docker.internal`, by which a shop in a container reaches this process
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub hosts: Vec<String>,
+
     /// The number of simulated visitors in the queue demo:1; 0 for none
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub demo_visitors: u16,

@@ -5,27 +5,36 @@
 use axum::http::{HeaderMap, header::HOST};
 use vestibule_api::{Code, Problem};
 
-/// Refuses a request that does not name this machine.
-pub(crate) fn refuse_foreign_host(headers: &HeaderMap) -> Result<(), Problem> {
+/// Refuses a request that names neither this machine nor one of the further hosts.
+pub(crate) fn refuse_foreign_host(headers: &HeaderMap, further_hosts: &[String]) -> Result<(), Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts
         .next()
         .and_then(|host| host.to_str().ok())
         .unwrap_or_default();
-    if hosts.next().is_none() && is_loopback(host) {
+    let name = without_port(host);
+    let is_further = || {
+        further_hosts
+            .iter()
+            .any(|further| further.eq_ignore_ascii_case(name))
+    };
+    if hosts.next().is_none() && (is_loopback(name) || is_further()) {
         return Ok(());
     }
-    let detail = "send the request to localhost, a name that ends with .localhost, 127.0.0.1 or [::1]; a proxy in front \
-                  has to set the header Host so";
+    let detail = "send the request to localhost, a name that ends with .localhost, 127.0.0.1 or [::1]; the option --hosts \
+                  allows further names";
     Err(Problem::new(Code::ForeignHost, detail))
 }
 
-/// The names that lead to this machine whatever a name server says (RFC 6761, section 6.3), with or without a port.
-fn is_loopback(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
-    };
+    }
+}
+
+/// The names that lead to this machine whatever a name server says (RFC 6761, section 6.3).
+fn is_loopback(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     matches!(&*name, "localhost" | "127.0.0.1" | "[::1]") || name.ends_with(".localhost")
 }
@@ -45,7 +54,7 @@ mod tests {
             "[::1]",
             "[::1]:8080",
         ] {
-            assert!(is_loopback(local), "{local}");
+            assert!(is_loopback(without_port(local)), "{local}");
         }
         for foreign in [
             "",
@@ -60,17 +69,28 @@ mod tests {
             "localhost:80@evil.example",
             "evil.example:80, localhost",
         ] {
-            assert!(!is_loopback(foreign), "{foreign}");
+            assert!(!is_loopback(without_port(foreign)), "{foreign}");
         }
     }
 
     #[test]
     fn a_request_names_one_host() {
         let mut headers = HeaderMap::new();
-        assert!(refuse_foreign_host(&headers).is_err());
+        assert!(refuse_foreign_host(&headers, &[]).is_err());
         headers.append(HOST, "localhost".parse().expect("a value"));
-        assert!(refuse_foreign_host(&headers).is_ok());
+        assert!(refuse_foreign_host(&headers, &[]).is_ok());
         headers.append(HOST, "evil.example".parse().expect("a value"));
-        assert!(refuse_foreign_host(&headers).is_err());
+        assert!(refuse_foreign_host(&headers, &[]).is_err());
+    }
+
+    #[test]
+    fn further_hosts_may_be_named() {
+        let further = ["host.docker.internal".to_owned()];
+        let refuse = |host: &str| {
+            let headers = HeaderMap::from_iter([(HOST, host.parse().expect("a value"))]);
+            refuse_foreign_host(&headers, &further)
+        };
+        assert!(refuse("Host.Docker.Internal:8080").is_ok() && refuse("localhost").is_ok());
+        assert!(refuse("docker.internal").is_err() && refuse("a.host.docker.internal").is_err());
     }
 }

@@ -48,7 +48,12 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let api = ApiState::new(line, backup, keys, config, stop.receiver());
     print_greeting(cli, &listener)?;
 
-    let all_routes = serve::all_routes(api.clone(), pages::routes(), operations::routes(admin));
+    let all_routes = serve::all_routes(
+        api.clone(),
+        pages::routes(),
+        operations::routes(admin),
+        cli.hosts.clone(),
+    );
     let (served, (), ()) = tokio::join!(
         serve::serve(listener, all_routes, &stop),
         promoter.run(stop.wait()),

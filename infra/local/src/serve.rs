@@ -12,9 +12,17 @@ use crate::{host::refuse_foreign_host, stop::Stop};
 const LAST_ANSWERS_MAX: Duration = Duration::from_secs(5);
 
 /// All routes of the process: the API, the page, and the routes for the user of this machine. None answers a request that
-/// names another host.
-pub(crate) fn all_routes(api: Arc<ApiState>, page: Router, operations: Router) -> Router {
-    router_with(api, page.merge(operations), refuse_foreign_host)
+/// names a foreign host.
+pub(crate) fn all_routes(
+    api: Arc<ApiState>,
+    page: Router,
+    operations: Router,
+    further_hosts: Vec<String>,
+) -> Router {
+    let further_hosts: Arc<[String]> = further_hosts.into();
+    router_with(api, page.merge(operations), move |headers| {
+        refuse_foreign_host(headers, &further_hosts)
+    })
 }
 
 /// Serves requests until the process stops and the last answers are sent.

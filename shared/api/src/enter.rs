@@ -89,6 +89,7 @@ async fn answer(
         state.end_visit(&snapshot, id, visit, LeaveReason::Leave).await?;
         return Err(entering_problem(&snapshot));
     }
+    state.record_entry(queue, id);
     let lane = state.read_lane_of_far_entry(&snapshot, place.status).await;
     let mut body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,

@@ -12,6 +12,7 @@
 //! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
 //! | shared steps | `visitor`, `credentials`, `entry` | identify the visitor; compare a token with its owner; show an entry |
 //! | | `entering_visitor` | decides who enters |
+//! | | `token_lookup` | bounds what requests with invented tokens cost |
 //! | | `missing_entry`, `ended` | repair an entry on which the line and the backup disagree |
 //! | | `degraded` | answers from the backup while the line is unavailable |
 //! | | `hold` | holds a poll open until something changes |
@@ -20,6 +21,7 @@
 //! | requests and answers | `request`, `validate_request`, `gateway` | parse a request; say who sent it |
 //! | | `problem`, `code` | turn failures into HTTP answers |
 //! | parts of the state | `queue_cache` | keeps a snapshot of each queue, at most a second old |
+//! | | `absence_cache` | remembers for a second what does not exist |
 //! | | `budget`, `watcher`, `held_polls`, `entry_notifier` | let many held polls ask the line about once a second together |
 //! | | `identity_monitor` | counts and reports requests that the authorizer gave no visitor |
 //! | | `fallback_ticker` | decides which request ticks which queue |
@@ -27,6 +29,7 @@
 //!
 //! Below them are [`config`], [`pass`] and the crate `vestibule_engine`.
 
+mod absence_cache;
 pub mod authorizer;
 mod budget;
 mod claim;
@@ -65,6 +68,7 @@ pub mod serve;
 mod state;
 mod status;
 mod ticket;
+mod token_lookup;
 mod validate;
 mod validate_pass;
 mod validate_request;

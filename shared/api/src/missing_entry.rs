@@ -54,7 +54,12 @@ impl ApiState {
         // An end that was found may concern polls that this process holds for the entry.
         self.entry_notifier.wake(id);
         match outcome {
-            Ok(outcome) => Ok(outcome),
+            Ok(outcome) => {
+                if let MissingEntryOutcome::Restored(_) = outcome {
+                    self.record_entry(&snapshot.queue, id);
+                }
+                Ok(outcome)
+            }
             Err(error) => Err(self.missing_entry_error_problem(snapshot, error).await),
         }
     }

@@ -143,6 +143,14 @@ impl Problem {
         Self::unavailable(Code::Recovering, cause)
     }
 
+    /// Whether what the request names exists is not looked up now, because too many requests named what does not.
+    pub(crate) fn too_many_lookups() -> Self {
+        Self::new(
+            Code::TooManyRequests,
+            "too many requests name queues or tokens that do not exist; try again in a moment",
+        )
+    }
+
     pub(crate) fn unknown_entry() -> Self {
         Self::new(
             Code::UnknownEntry,
@@ -201,6 +209,7 @@ impl Problem {
     pub(super) fn retry_after_min_seconds(&self) -> Option<u64> {
         match self.code {
             Code::BackupBehind | Code::QueueFull => Some(RETRY_AFTER_BEHIND_MIN_SECONDS),
+            Code::TooManyRequests => Some(RETRY_AFTER_MIN_SECONDS),
             code if http_status(code) == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_AFTER_MIN_SECONDS),
             _ => None,
         }

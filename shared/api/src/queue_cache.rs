@@ -1,6 +1,7 @@
 //! Caches a snapshot of each queue. The process asks the line for a queue at most once a second, however
 //! many requests need it (single-flight).
 
+mod backup_lookup;
 mod degraded_queue;
 mod slot;
 mod snapshot;
@@ -8,14 +9,13 @@ mod snapshot;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use tokio::{
     sync::watch,
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until},
 };
-use vestibule_backup::{Backup, BackupError, StoredQueue};
+use vestibule_backup::Backup;
 use vestibule_domain::{
     id::{IdKey, QueueId, RootKey},
     poll_pacing::RefusedQueue,
@@ -28,12 +28,11 @@ pub(crate) use self::{
     degraded_queue::{DegradedQueue, READ_TIMEOUT},
     snapshot::{QueueLookupError, QueueSnapshot},
 };
+use crate::absence_cache::AbsenceCache;
 
 /// How many queues the cache keeps. A process serves few queues, and a client that invents names
 /// must not fill the memory.
 const QUEUES_MAX: usize = 1_000;
-/// The maximum age of an answer of the backup.
-const STORED_AGE_MAX: Duration = Duration::from_secs(2);
 
 /// The snapshots of the queues that one process serves.
 pub(crate) struct QueueCache {
@@ -41,6 +40,8 @@ pub(crate) struct QueueCache {
     backup: Arc<dyn Backup>,
     root: RootKey,
     slots: Mutex<HashMap<QueueId, Arc<CacheSlot>>>,
+    /// The names of no queue. They take no slots, so a client that invents names drops no queue from the cache.
+    absent_queues: AbsenceCache<QueueId>,
     /// The latest ticks that the snapshots and the fallback ticks of this process have shown.
     tick_history: TickHistory,
 }
@@ -52,6 +53,7 @@ impl QueueCache {
             backup,
             root,
             slots: Mutex::default(),
+            absent_queues: AbsenceCache::default(),
             tick_history: TickHistory::default(),
         }
     }
@@ -59,6 +61,9 @@ impl QueueCache {
     /// Returns a snapshot that is at most a second old. If several requests ask at once, one of
     /// them asks the line for all.
     pub(crate) async fn get(&self, queue: &QueueId) -> Result<Arc<QueueSnapshot>, QueueLookupError> {
+        if self.absent_queues.is_absent(queue) {
+            return Err(QueueLookupError::QueueNotFound);
+        }
         let slot = self.slot(queue);
         if let Some(answer) = slot.fresh_answer() {
             return answer.snapshot;
@@ -127,62 +132,6 @@ impl QueueCache {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Returns what is known of a queue whose line is unavailable. If the backup does not answer either,
-    /// this is the last snapshot that the process has.
-    pub(crate) async fn degraded_queue(
-        &self,
-        queue: &QueueId,
-    ) -> Result<Arc<DegradedQueue>, QueueLookupError> {
-        let slot = self.slot(queue);
-        let result = timeout(READ_TIMEOUT, self.read_stored_queue(&slot, queue)).await;
-        match result.unwrap_or_else(|_| {
-            Err(BackupError::Unavailable(
-                "the backup did not answer in time".to_owned(),
-            ))
-        }) {
-            Ok(Some(degraded_queue)) => Ok(degraded_queue),
-            Ok(None) => Err(QueueLookupError::QueueNotFound),
-            Err(error) => match slot.fallback.last_snapshot() {
-                Some(snapshot) => Ok(Arc::new(DegradedQueue::from_snapshot(&snapshot))),
-                None => Err(QueueLookupError::BackupUnavailable(error.to_string())),
-            },
-        }
-    }
-
-    async fn read_stored_queue(
-        &self,
-        slot: &CacheSlot,
-        queue: &QueueId,
-    ) -> Result<Option<Arc<DegradedQueue>>, BackupError> {
-        let mut stored = slot.fallback.stored.lock().await;
-        if let Some((at, degraded_queue)) = &*stored
-            && at.elapsed() < STORED_AGE_MAX
-        {
-            return Ok(degraded_queue.clone());
-        }
-        let at = Instant::now();
-        let stored_queue = self.backup.read_queue(queue).await?;
-        let degraded_queue = stored_queue.map(|stored| self.describe_stored_queue(slot, queue, &stored));
-        *stored = Some((at, degraded_queue.clone()));
-        Ok(degraded_queue)
-    }
-
-    fn describe_stored_queue(
-        &self,
-        slot: &CacheSlot,
-        queue: &QueueId,
-        stored: &StoredQueue,
-    ) -> Arc<DegradedQueue> {
-        let last_snapshot = slot.fallback.last_snapshot();
-        let last_snapshot = last_snapshot.as_deref();
-        Arc::new(DegradedQueue::from_stored_queue(
-            queue,
-            stored,
-            last_snapshot,
-            &self.root,
-        ))
-    }
-
     async fn read_snapshot(&self, queue: &QueueId) -> CachedAnswer {
         let asked_at = Instant::now();
         match self.line.recent_queue_view(queue).await {
@@ -218,27 +167,6 @@ impl QueueCache {
             LineError::Protocol(cause) => QueueLookupError::Protocol(cause),
             // A read never adds to the journal, so this answer makes no sense.
             LineError::JournalFull => QueueLookupError::Protocol(error.to_string()),
-        }
-    }
-
-    /// Asks the backup why the line does not have a queue. While the queue is restored, the backup
-    /// is asked once a second at most. Only the request that holds the refresh lock asks, so the
-    /// answers need no lock of their own.
-    async fn read_lost_queue(&self, queue: &QueueId) -> QueueLookupError {
-        let slot = self.slot(queue);
-        if slot.fallback.is_recovering() {
-            return QueueLookupError::Recovering;
-        }
-        let at = Instant::now();
-        match self.backup.read_queue(queue).await {
-            Ok(Some(stored)) => {
-                slot.fallback.set_recovering();
-                let degraded_queue = self.describe_stored_queue(&slot, queue, &stored);
-                *slot.fallback.stored.lock().await = Some((at, Some(degraded_queue)));
-                QueueLookupError::Recovering
-            }
-            Ok(None) => QueueLookupError::QueueNotFound,
-            Err(error) => QueueLookupError::BackupUnavailable(error.to_string()),
         }
     }
 

@@ -64,12 +64,15 @@ pub fn router(state: Arc<ApiState>) -> Router {
 pub fn router_with(
     state: Arc<ApiState>,
     other_routes: Router,
-    refuse: fn(&HeaderMap) -> Result<(), Problem>,
+    refuse: impl Fn(&HeaderMap) -> Result<(), Problem> + Clone + Send + Sync + 'static,
 ) -> Router {
-    let refuse = move |request: Request, next: Next| async move {
-        match refuse(request.headers()) {
-            Ok(()) => next.run(request).await,
-            Err(problem) => problem.into_response(),
+    let refuse = move |request: Request, next: Next| {
+        let refused = refuse(request.headers());
+        async move {
+            match refused {
+                Ok(()) => next.run(request).await,
+                Err(problem) => problem.into_response(),
+            }
         }
     };
     merge_routes(api_routes(), other_routes, state)

@@ -4,12 +4,16 @@ use std::{fmt, sync::Arc};
 
 use tokio::sync::watch;
 use vestibule_backup::Backup;
-use vestibule_domain::{change::Change, id::QueueId};
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, QueueId},
+};
 use vestibule_engine::write_through::{WriteOutcome, write_through};
 use vestibule_line::{Line, LineError};
 use vestibule_telemetry::emf::Metrics;
 
 use super::{
+    absence_cache::AbsenceCache,
     budget::HoldPermits,
     code::Code,
     entry_notifier::EntryNotifier,
@@ -29,6 +33,8 @@ pub struct ApiState {
     pub(super) keys: Keys,
     pub(super) config: ApiConfig,
     pub(super) queue_cache: Arc<QueueCache>,
+    /// The tokens of no entry, for requests that present nothing but a token.
+    pub(super) absent_entries: AbsenceCache<(QueueId, EntryId)>,
     pub(super) budget: Arc<HoldPermits>,
     pub(super) fallback_ticker: FallbackTicker,
     pub(super) entry_notifier: EntryNotifier,
@@ -79,6 +85,7 @@ impl ApiState {
         });
         Arc::new(Self {
             queue_cache,
+            absent_entries: AbsenceCache::default(),
             budget,
             fallback_ticker: FallbackTicker::default(),
             entry_notifier: EntryNotifier::default(),

@@ -70,6 +70,7 @@ async fn answer(
         QueueSource::Line(snapshot) => snapshot,
         QueueSource::Backup(context) => return answer_from_backup(context).await,
     };
+    state.refuse_absent_token(queue, id, ownership)?;
     let answer_degraded = async |snapshot: &QueueSnapshot, cause| {
         answer_from_backup(DegradedContext::from_snapshot(snapshot, cause)).await
     };
@@ -80,7 +81,7 @@ async fn answer(
     };
     let CheckIn { mut lookup, mut lane } = checked_in;
     if matches!(lookup, EntryLookup::NotFound(_)) {
-        lookup = match state.restore_lost_entry(&snapshot, id, lookup).await {
+        lookup = match state.find_lost_entry(&snapshot, id, lookup, ownership).await {
             Ok(status) => EntryLookup::Found(status),
             Err(QueryError::LineUnavailable(cause)) => return answer_degraded(&snapshot, cause).await,
             Err(QueryError::Problem(problem)) => return Err(problem),
@@ -177,14 +178,17 @@ impl ApiState {
 
     /// Restores an entry that the line lost, and returns its status. Fails with the problem that
     /// says what became of an entry that has no place any more.
-    async fn restore_lost_entry(
+    pub(super) async fn restore_lost_entry(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
         lookup: EntryLookup,
     ) -> Result<EntryStatus, QueryError> {
         match self.reconcile_lookup(snapshot, id, lookup).await {
-            Ok(ReconciledEntry::Live { status, .. }) => Ok(status),
+            Ok(ReconciledEntry::Live { status, .. }) => {
+                self.record_entry(&snapshot.queue, id);
+                Ok(status)
+            }
             Ok(ReconciledEntry::Missing(outcome)) => {
                 Err(QueryError::Problem(outcome_problem(outcome, snapshot)))
             }

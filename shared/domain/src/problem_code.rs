@@ -111,6 +111,9 @@ declare_codes! {
     InvalidPass = "invalid-pass", 403, "The pass is not valid", Api;
     /// The visitor called the protected API more often than the limit of the authorizer allows.
     TooManyCalls = "too-many-calls", 429, "Too many calls", Authorizer;
+    /// Too many requests named queues or entries that do not exist. The gateway refuses too many requests with the same
+    /// code.
+    TooManyRequests = "too-many-requests", 429, "Too many requests", Api;
     /// The entry has not been let in yet.
     NotYourTurn = "not-your-turn", 409, "The entry has not been let in yet", Api;
     /// The queue accepts no new entries and still serves those in line.

@@ -40,7 +40,13 @@ async fn commands_are_accepted_from_this_machine_only() {
 #[tokio::test]
 async fn no_route_answers_a_request_for_another_host() {
     let dir = temporary_folder();
-    let runner = start_runner(&dir);
+    let arguments = [
+        "--demo-visitors",
+        "0",
+        "--hosts",
+        "host.docker.internal,shop.test",
+    ];
+    let runner = Runner::start(dir.path(), &arguments).expect("the runner starts");
     let foreign = [
         "evil.example",
         "localhost.evil.example",
@@ -72,8 +78,9 @@ async fn no_route_answers_a_request_for_another_host() {
             let problem: Value = answer.json().await.expect("JSON");
             assert_eq!(problem["code"], "foreign-host", "{method} {path}");
         }
-        let own = send("shop.localhost:8080").await;
-        assert_ne!(own.status(), 403, "{method} {path}");
+        for host in ["shop.localhost:8080", "shop.test", "host.docker.internal:8080"] {
+            assert_ne!(send(host).await.status(), 403, "{method} {path} at {host}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A queue as its line showed it at one moment, and why there may be none.
 
 use tokio::time::Instant;
-use vestibule_backup::EntryPartition;
+use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::{
     estimate::{Estimate, Forecast},
     id::{IdKey, QueueId},
@@ -95,6 +95,9 @@ impl QueueSnapshot {
 pub(crate) enum QueueLookupError {
     /// Neither the line nor the backup has the queue.
     QueueNotFound,
+    /// The line does not have the queue, and the backup was not asked, because too many queues that do not exist were
+    /// asked for.
+    TooManyLookups,
     /// The backup has the queue, and the line lost it.
     Recovering,
     /// The line gave no answer.
@@ -103,4 +106,10 @@ pub(crate) enum QueueLookupError {
     BackupUnavailable(String),
     /// The line gave an answer that makes no sense.
     Protocol(String),
+}
+
+impl From<BackupError> for QueueLookupError {
+    fn from(error: BackupError) -> Self {
+        Self::BackupUnavailable(error.to_string())
+    }
 }

@@ -11,6 +11,7 @@ mod hold_budget;
 mod hold_wakeups;
 mod http_api_events;
 mod identity_missing;
+mod invented_names;
 mod killed_process;
 mod line_unavailable;
 mod no_herd;
@@ -64,6 +65,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         hold_wakeups::trials(),
         http_api_events::trials(),
         identity_missing::trials(),
+        invented_names::trials(),
         killed_process::trials(),
         standstill::trials(),
         line_unavailable::trials(),

@@ -1,0 +1,129 @@
+//! What the backup says of a queue that the line does not have, or while the line is unavailable.
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::{Instant, timeout};
+use vestibule_backup::StoredQueue;
+use vestibule_domain::id::QueueId;
+
+use super::{
+    QueueCache,
+    degraded_queue::{DegradedQueue, READ_TIMEOUT},
+    slot::CacheSlot,
+    snapshot::QueueLookupError,
+};
+
+/// The maximum age of an answer of the backup.
+const STORED_AGE_MAX: Duration = Duration::from_secs(2);
+
+impl QueueCache {
+    /// Returns what is known of a queue whose line is unavailable. If the backup does not answer either,
+    /// this is the last snapshot that the process has.
+    pub(crate) async fn degraded_queue(
+        &self,
+        queue: &QueueId,
+    ) -> Result<Arc<DegradedQueue>, QueueLookupError> {
+        let slot = self.slot(queue);
+        let result = timeout(READ_TIMEOUT, self.read_stored_queue(&slot, queue)).await;
+        match result.unwrap_or_else(|_| {
+            Err(QueueLookupError::BackupUnavailable(
+                "the backup did not answer in time".to_owned(),
+            ))
+        }) {
+            Ok(Some(degraded_queue)) => Ok(degraded_queue),
+            Ok(None) => Err(QueueLookupError::QueueNotFound),
+            Err(error) => match slot.fallback.last_snapshot() {
+                Some(snapshot) => Ok(Arc::new(DegradedQueue::from_snapshot(&snapshot))),
+                None => Err(error),
+            },
+        }
+    }
+
+    async fn read_stored_queue(
+        &self,
+        slot: &CacheSlot,
+        queue: &QueueId,
+    ) -> Result<Option<Arc<DegradedQueue>>, QueueLookupError> {
+        let mut stored = slot.fallback.stored.lock().await;
+        if let Some((at, degraded_queue)) = &*stored
+            && at.elapsed() < STORED_AGE_MAX
+        {
+            return Ok(degraded_queue.clone());
+        }
+        let at = Instant::now();
+        let stored_queue = self.look_up_in_backup(slot, queue).await?;
+        let degraded_queue = stored_queue.map(|stored| self.describe_stored_queue(slot, queue, &stored));
+        *stored = Some((at, degraded_queue.clone()));
+        Ok(degraded_queue)
+    }
+
+    fn describe_stored_queue(
+        &self,
+        slot: &CacheSlot,
+        queue: &QueueId,
+        stored: &StoredQueue,
+    ) -> Arc<DegradedQueue> {
+        let last_snapshot = slot.fallback.last_snapshot();
+        let last_snapshot = last_snapshot.as_deref();
+        Arc::new(DegradedQueue::from_stored_queue(
+            queue,
+            stored,
+            last_snapshot,
+            &self.root,
+        ))
+    }
+
+    /// Asks the backup why the line does not have a queue. While the queue is restored, the backup
+    /// is asked once a second at most. Only the request that holds the refresh lock asks, so the
+    /// answers need no lock of their own.
+    pub(super) async fn read_lost_queue(&self, queue: &QueueId) -> QueueLookupError {
+        let slot = self.slot(queue);
+        if slot.fallback.is_recovering() {
+            return QueueLookupError::Recovering;
+        }
+        let at = Instant::now();
+        match self.look_up_in_backup(&slot, queue).await {
+            Ok(Some(stored)) => {
+                slot.fallback.set_recovering();
+                let degraded_queue = self.describe_stored_queue(&slot, queue, &stored);
+                *slot.fallback.stored.lock().await = Some((at, Some(degraded_queue)));
+                QueueLookupError::Recovering
+            }
+            Ok(None) => QueueLookupError::QueueNotFound,
+            Err(error) => error,
+        }
+    }
+
+    /// Reads a queue from the backup. For a name that this process has not seen as a queue, the number of reads that find
+    /// nothing is limited, and the name takes no slot if there is no such queue. Requests that wait for the answer still
+    /// have the slot.
+    async fn look_up_in_backup(
+        &self,
+        slot: &CacheSlot,
+        queue: &QueueId,
+    ) -> Result<Option<StoredQueue>, QueueLookupError> {
+        if slot.fallback.last_snapshot().is_some() {
+            return self.backup.read_queue(queue).await.map_err(Into::into);
+        }
+        let Some(lookup) = self.absent_queues.begin_lookup() else {
+            self.drop_slot(queue);
+            return Err(QueueLookupError::TooManyLookups);
+        };
+        let stored = self.backup.read_queue(queue).await;
+        if let Ok(None) = stored {
+            self.absent_queues.record_absence(queue.clone(), &lookup);
+            self.drop_slot(queue);
+        } else {
+            self.absent_queues.release(lookup);
+        }
+        stored.map_err(Into::into)
+    }
+
+    fn drop_slot(&self, queue: &QueueId) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.remove(queue);
+    }
+}
