@@ -5,6 +5,7 @@
 //! the owner of a token is a comparison.
 
 mod error;
+mod source;
 mod visitor;
 
 use std::{fmt, str::FromStr, sync::Arc};
@@ -16,6 +17,7 @@ use uuid::{Builder, Uuid};
 
 pub use self::{
     error::{IdError, QUEUE_ID_MAX, VISITOR_ID_MAX},
+    source::Source,
     visitor::{Visitor, VisitorKind},
 };
 

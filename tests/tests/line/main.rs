@@ -17,6 +17,7 @@ mod dropped_queue;
 mod earlier_release;
 mod epochs;
 mod estimates;
+mod evictions;
 mod fallback_ticks;
 mod front_door;
 mod held_polls;
@@ -100,6 +101,14 @@ on_every_line! {
         positions_count_no_absent_entry
         an_absence_ends_after_its_time
         an_absence_ends_later_for_a_visitor_who_was_back
+    }
+    evictions {
+        only_a_poll_shows_that_a_visitor_was_ever_present
+        evicting_a_group_spares_visitors_who_polled
+        evicting_absent_entries_keeps_the_counts_of_the_lane
+        an_eviction_names_the_visit
+        a_thousand_entries_are_evicted_at_once
+        a_full_journal_refuses_an_eviction
     }
     held_slots {
         a_slot_is_held_until_the_session_would_have_ended

@@ -48,6 +48,7 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         version,
         at_ms,
         event,
+        source: None,
     });
     Ok(EnterOutcome::Joined { kind, status, change })
 }

@@ -45,6 +45,7 @@ fn field_to_json(field: &Field) -> Value {
         FieldType::Word(words) => json!({ "words": words }),
         FieldType::Flag => json!({ "words": ["true", "false"] }),
         FieldType::Text { max } => json!({ "max_characters": max }),
+        FieldType::Blocks { max } => json!({ "max_blocks": max }),
         FieldType::Url => json!({ "address": "https, or http of the loopback host" }),
     };
     json!({
