@@ -45,6 +45,7 @@ const PROBLEM_TEXTS = {
   "queue-closed": "This line is closed.",
   "queue-draining": "This line does not accept new visitors.",
   "unknown-queue": "This line does not exist.",
+  blocked: "You cannot join this line from here at the moment.",
   "unknown-entry": "The line was reset. Please join again.",
   "token-owner-mismatch": "The line was reset. Please join again.",
 };

@@ -1,6 +1,6 @@
 //! `POST /queues/{queue}/entries`: gives the visitor a place in line.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     extract::State,
@@ -11,8 +11,9 @@ use uuid::Uuid;
 use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
-    id::{EntryId, QueueId, Visitor},
+    id::{EntryId, QueueId, Source, Visitor},
     record::EntryRecord,
+    settings::BlockTarget,
 };
 use vestibule_engine::{
     missing_entry::MissingEntryOutcome, persist_entry::persist_entry, reconcile_entry::ReconciledEntry,
@@ -21,6 +22,8 @@ use vestibule_line::{EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveRea
 
 use super::{
     ApiState,
+    client_address::ClientAddress,
+    code::Code,
     entry::{EntryViewInput, json},
     gateway::Gateway,
     missing_entry::grace_until_ms,
@@ -35,10 +38,11 @@ pub(super) async fn handle(
     QueuePath(queue): QueuePath,
     raw_credentials: RawCredentials,
     gateway: Gateway,
+    ClientAddress(address): ClientAddress,
     Body(EmptyBody): Body<EmptyBody>,
 ) -> Result<Response, Problem> {
     state
-        .with_fallback_tick(&queue, answer(&state, &queue, raw_credentials, gateway))
+        .with_fallback_tick(&queue, answer(&state, &queue, raw_credentials, gateway, address))
         .await
 }
 
@@ -47,16 +51,19 @@ async fn answer(
     queue: &QueueId,
     raw_credentials: RawCredentials,
     gateway: Gateway,
+    address: Option<IpAddr>,
 ) -> Result<Response, Problem> {
     let snapshot = state.snapshot(queue).await?;
     let credentials = raw_credentials.resolve(&snapshot)?;
+    let source = address.map(|address| snapshot.ids.source(address));
+    refuse_blocked(&snapshot, &credentials, source)?;
     let (visitor, is_generated) = state.select_visitor(&snapshot, &credentials).await?;
     let id = snapshot.ids.entry_id(&visitor);
-    let mut entered = state.enter_line(&snapshot, id).await?;
+    let mut entered = state.enter_line(&snapshot, id, source).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is
         // removed now, so this call begins a new one.
-        entered = state.enter_line(&snapshot, id).await?;
+        entered = state.enter_line(&snapshot, id, source).await?;
     }
     let (kind, place) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
@@ -91,6 +98,32 @@ async fn answer(
     Ok(response)
 }
 
+/// Refuses a visitor or a source that an operator has blocked. Each visitor counts as whom the request presents, so
+/// that a login is no way around a block.
+fn refuse_blocked(
+    snapshot: &QueueSnapshot,
+    credentials: &Credentials,
+    source: Option<Source>,
+) -> Result<(), Problem> {
+    let visitors = [credentials.known(), credentials.anonymous()];
+    let ids = visitors
+        .into_iter()
+        .flatten()
+        .map(|visitor| BlockTarget::Entry(snapshot.ids.entry_id(visitor)));
+    let now_ms = snapshot.now_ms();
+    let blocked = &snapshot.settings().blocked;
+    if ids
+        .chain(source.map(BlockTarget::Source))
+        .any(|target| blocked.contains(target, now_ms))
+    {
+        return Err(Problem::new(
+            Code::Blocked,
+            "the operator of the queue does not let this visitor, or visitors of this network, enter",
+        ));
+    }
+    Ok(())
+}
+
 /// The place that the visitor got.
 struct EntryPlace {
     status: EntryStatus,
@@ -109,6 +142,7 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
+        source: Option<Source>,
     ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
         let entered = match self.line.enter(&snapshot.queue, id).await {
             Ok(entered) => entered,
@@ -123,6 +157,7 @@ impl ApiState {
         {
             self.refuse_earlier_generation(snapshot, id).await?;
         }
+        let change = change.map(|change| Change { source, ..change });
         let place = self.persist_place(snapshot, id, kind, status, change).await?;
         Ok(place.map(|place| (kind, place)))
     }

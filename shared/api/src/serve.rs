@@ -8,6 +8,7 @@
 
 use std::{
     convert::Infallible,
+    net::IpAddr,
     time::{Instant, SystemTime},
 };
 
@@ -166,6 +167,7 @@ fn read_rest_api_context(context: &ApiGatewayProxyRequestContext, path: &str) ->
         authorizer: context.authorizer.fields.clone().into_iter().collect(),
         signer: non_empty(identity.user_arn.as_ref()).or_else(|| non_empty(identity.caller.as_ref())),
         api_key_id: non_empty(identity.api_key_id.as_ref()),
+        client_address: parse_address(identity.source_ip.as_ref()),
         ..Gateway::default()
     }
 }
@@ -175,6 +177,7 @@ fn read_http_api_context(context: &ApiGatewayV2httpRequestContext, path: &str) -
     let mut gateway = Gateway {
         request_id: context.request_id.clone(),
         base_path: base_path(context.http.path.as_deref(), path),
+        client_address: parse_address(context.http.source_ip.as_ref()),
         ..Gateway::default()
     };
     if let Some(authorizer) = &context.authorizer {
@@ -191,6 +194,10 @@ fn read_http_api_context(context: &ApiGatewayV2httpRequestContext, path: &str) -
         }
     }
     gateway
+}
+
+fn parse_address(text: Option<&String>) -> Option<IpAddr> {
+    text.and_then(|text| text.parse().ok())
 }
 
 fn non_empty(value: Option<&String>) -> Option<String> {

@@ -16,6 +16,7 @@ export const REFUSAL_CODES: readonly string[] = [
   "queue-closed",
   "queue-draining",
   "visitor-required",
+  "blocked",
   "invalid-field",
 ];
 
