@@ -77,6 +77,16 @@ async fn a_refused_request_is_logged_once_without_identities() {
     api.send_event(&with_header(by_claim, "X-Forwarded-For", "192.0.2.1"))
         .await
         .expect_status(404);
+    let mut from_address = event("POST", "/queues/{queue}/entries", &json!({ "queue": QUEUE }));
+    from_address["body"] = json!("{}");
+    let from_address = with_header(from_address, "Content-Type", "application/json");
+    api.send_event(&with_header(
+        from_address,
+        "CloudFront-Viewer-Address",
+        "192.0.2.1:443",
+    ))
+    .await
+    .expect_status(201);
 
     let text = log.text();
     for never in [secret, pass, thief.as_str(), guest.as_str(), "192.0.2.1"] {

@@ -10,7 +10,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::{
     flush::{RECORDS_MAX, flush_journal},
-    write_through::write_through,
+    write_through::{WriteOutcome, write_through},
 };
 use vestibule_line::{EVICT_CHUNK, EvictOrder, LeaveOutcome, LeaveReason, LineError};
 
@@ -57,6 +57,13 @@ impl MatchingEntries {
     }
 }
 
+/// How many ready and active entries were evicted, and whether all of these ends are in the backup.
+#[derive(Debug)]
+struct AdmittedEvictions {
+    evicted: u64,
+    durable: bool,
+}
+
 impl Admin {
     /// Says which entries the filter matches, for an operator who has not confirmed the order yet.
     pub(super) async fn preview_evict(
@@ -84,7 +91,7 @@ impl Admin {
         let partition = entry_partition(queue, &stored);
         let until = Instant::now() + CHECK_TIME_MAX;
         let matching = self.find_matching(queue, &stored, filter, until).await?;
-        let (mut evicted, mut tried) = (0, 0);
+        let (mut evicted, mut tried, mut durable) = (0, 0, true);
         for chunk in matching.waiting.chunks(EVICT_CHUNK) {
             let order = EvictOrder {
                 visits: chunk.to_vec(),
@@ -98,7 +105,8 @@ impl Admin {
             }
             tried += chunk.len();
             // A flush that fails leaves the ends in the journal, which the promoter writes.
-            let _ = flush_journal(&*self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
+            let flushed = flush_journal(&*self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
+            durable &= flushed.is_ok_and(|flushed| flushed.refused + flushed.dead_lettered == 0);
             if Instant::now() >= until {
                 break;
             }
@@ -107,54 +115,61 @@ impl Admin {
             if Instant::now() >= until {
                 break;
             }
-            evicted += self.evict_admitted(&partition, chunk).await?;
+            let admitted = self.evict_admitted(&partition, chunk).await?;
+            evicted += admitted.evicted;
+            durable &= admitted.durable;
             tried += chunk.len();
         }
         let remaining = matching.waiting.len() + matching.admitted.len() - tried;
-        let journal_len = self.line.queue_view(queue).await.map(|view| view.journal_len);
         Ok(json!({
             "queue": queue.as_str(),
             "evicted": evicted,
             "remaining": remaining,
             "spared": matching.spared,
             "complete": matching.is_complete && remaining == 0,
-            "durable": journal_len.is_ok_and(|len| len == 0),
+            "durable": durable,
         }))
     }
 
-    /// Evicts entries that are ready or active, each on its own because its slot may have to be held. Returns how many.
+    /// Evicts entries that are ready or active, each on its own because its slot may have to be held.
     async fn evict_admitted(
         &self,
         partition: &EntryPartition,
         entries: &[(EntryId, Visit)],
-    ) -> Result<u64, Problem> {
+    ) -> Result<AdmittedEvictions, Problem> {
         let mut evictions = Vec::with_capacity(entries.len());
         for (id, visit) in entries {
             evictions.push(self.evict_visit(partition, *id, *visit));
         }
-        let mut evicted = 0;
+        let mut done = AdmittedEvictions {
+            evicted: 0,
+            durable: true,
+        };
         for outcome in join_all(evictions).await {
-            evicted += u64::from(outcome?);
+            if let Some(write) = outcome? {
+                done.evicted += 1;
+                done.durable &= write.durable;
+            }
         }
-        Ok(evicted)
+        Ok(done)
     }
 
-    /// Evicts one visit. Returns `false` if it has ended.
+    /// Evicts one visit. Returns `None` if it has ended.
     async fn evict_visit(
         &self,
         partition: &EntryPartition,
         id: EntryId,
         visit: Visit,
-    ) -> Result<bool, Problem> {
+    ) -> Result<Option<WriteOutcome>, Problem> {
         let left = self
             .line
             .leave(&partition.queue, id, Some(visit), LeaveReason::Evict)
             .await?;
         let LeaveOutcome::Ended(change) = left else {
-            return Ok(false);
+            return Ok(None);
         };
-        write_through(&*self.line, &*self.backup, partition, &change).await?;
-        Ok(true)
+        let written = write_through(&*self.line, &*self.backup, partition, &change).await?;
+        Ok(Some(written))
     }
 
     async fn find_matching(

@@ -24,7 +24,7 @@ use super::{
 /// The command reads no further shard after this many records.
 const SAMPLED_ENTRIES: u64 = 20_000;
 /// How many shards are read at the same time.
-const SHARDS_AT_ONCE: usize = 4;
+const SHARDS_AT_ONCE: usize = 2;
 /// The most sources that are counted one by one. The entries of further ones are counted together.
 const SOURCES_MAX: usize = 100_000;
 
