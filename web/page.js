@@ -51,6 +51,7 @@ const PROBLEM_TEXTS = {
   "ticket-required": "You need a link of the shop to join this line.",
   "invalid-ticket": "Your link to this line is not valid, or no longer. Please get a new one from the shop.",
   "identity-missing": "You must log in to join this line.",
+  blocked: "You cannot join this line from here at the moment.",
   "unknown-entry": "The line was reset. Please join again.",
   "token-owner-mismatch": "The line was reset. Please join again.",
 };

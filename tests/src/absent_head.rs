@@ -147,6 +147,7 @@ fn waiting_records(count: u64, joined_at_ms: u64) -> Vec<EntryRecord> {
             version: Version { epoch: 1, v: 1 },
             at_ms: joined_at_ms,
             event: Event::Entered { place, after: None },
+            source: None,
         };
         EntryRecord::of_change(&change, rules)
     };

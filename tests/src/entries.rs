@@ -58,6 +58,7 @@ pub fn change(id: EntryId, v: u64, event: Event) -> Change {
         version: Version { epoch: 1, v },
         at_ms: now_ms() + v,
         event,
+        source: None,
     }
 }
 

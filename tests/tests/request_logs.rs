@@ -20,6 +20,40 @@ fn find_only_line(log: &CapturedOutput, request_id: &str) -> Value {
     serde_json::from_str(line).expect("a line is JSON")
 }
 
+/// Enters with a ticket of this name, with an altered one, and presents its secret at another visitor's entry. Returns the
+/// ticket and the secret.
+async fn send_tickets(log: &CapturedOutput, name: &str, other_token: &str) -> (String, String) {
+    let shop = TicketIssuer::ec("shop-1", 21);
+    let members = InProcessApi::start(json!({ "ticket_keys": key_set(&[&shop]) })).await;
+    let ticket = shop.ticket(name, members.now_ms());
+    let enter = |ticket: &str| ApiRequest::enter().json(&json!({ "ticket": ticket }));
+    let member = members.send(enter(&ticket)).await;
+    let visitor_secret = member.expect_status(201).text("visitor").to_owned();
+    let stolen = ApiRequest::get(entry_path(other_token)).visitor(&visitor_secret);
+    members.send(stolen).await.expect_status(403);
+    let forged = members.send(enter(&format!("{ticket}A"))).await;
+    let line = find_only_line(log, forged.expect_status(403).text("request_id"));
+    assert_eq!(line["fields"]["code"], "invalid-ticket");
+    assert_eq!(line["fields"]["reason"], forged.text("reason"));
+    (ticket, visitor_secret)
+}
+
+/// A claim that is no text is reported once a minute, by its name.
+async fn send_requests_without_claim(name: &str) {
+    let config = ApiConfig {
+        visitor_routes: VisitorRoutes::Authorizer,
+        ..ApiConfig::default()
+    };
+    let guarded = InProcessApi::start_with_config(config, json!({})).await;
+    let without_name = with_claims(
+        event("POST", "/queues/{queue}/entries", &json!({ "queue": QUEUE })),
+        &json!({ "sub": [name] }),
+    );
+    for _ in 0..3 {
+        guarded.send_event(&without_name).await.expect_status(403);
+    }
+}
+
 #[tokio::test]
 async fn a_refused_request_is_logged_once_without_identities() {
     let log = CapturedOutput::default();
@@ -79,34 +113,19 @@ async fn a_refused_request_is_logged_once_without_identities() {
     api.send_event(&with_header(by_claim, "X-Forwarded-For", "192.0.2.1"))
         .await
         .expect_status(404);
+    let mut from_address = event("POST", "/queues/{queue}/entries", &json!({ "queue": QUEUE }));
+    from_address["body"] = json!("{}");
+    let from_address = with_header(from_address, "Content-Type", "application/json");
+    api.send_event(&with_header(
+        from_address,
+        "CloudFront-Viewer-Address",
+        "192.0.2.1:443",
+    ))
+    .await
+    .expect_status(201);
 
-    // A ticket and its secret.
-    let shop = TicketIssuer::ec("shop-1", 21);
-    let members = InProcessApi::start(json!({ "ticket_keys": key_set(&[&shop]) })).await;
-    let ticket = shop.ticket(secret, members.now_ms());
-    let enter = |ticket: &str| ApiRequest::enter().json(&json!({ "ticket": ticket }));
-    let member = members.send(enter(&ticket)).await;
-    let visitor_secret = member.expect_status(201).text("visitor");
-    let stolen = ApiRequest::get(entry_path(token)).visitor(visitor_secret);
-    members.send(stolen).await.expect_status(403);
-    let forged = members.send(enter(&format!("{ticket}A"))).await;
-    let line = find_only_line(&log, forged.expect_status(403).text("request_id"));
-    assert_eq!(line["fields"]["code"], "invalid-ticket");
-    assert_eq!(line["fields"]["reason"], forged.text("reason"));
-
-    // A claim that is no text is reported once a minute, by its name.
-    let config = ApiConfig {
-        visitor_routes: VisitorRoutes::Authorizer,
-        ..ApiConfig::default()
-    };
-    let guarded = InProcessApi::start_with_config(config, json!({})).await;
-    let without_name = with_claims(
-        event("POST", "/queues/{queue}/entries", &json!({ "queue": QUEUE })),
-        &json!({ "sub": [secret] }),
-    );
-    for _ in 0..3 {
-        guarded.send_event(&without_name).await.expect_status(403);
-    }
+    let (ticket, visitor_secret) = send_tickets(&log, secret, token).await;
+    send_requests_without_claim(secret).await;
     let text = log.text();
     let warnings: Vec<_> = text
         .lines()
@@ -116,7 +135,7 @@ async fn a_refused_request_is_logged_once_without_identities() {
     let warning: Value = serde_json::from_str(warnings[0]).expect("a line is JSON");
     assert_eq!(warning["fields"]["claim"], "sub");
 
-    for never in [&ticket, visitor_secret] {
+    for never in [&ticket, &visitor_secret] {
         assert!(!text.contains(never), "{never} in {text}");
     }
     for never in [secret, pass, thief.as_str(), guest.as_str(), "192.0.2.1"] {

@@ -1,10 +1,14 @@
 //! The HTTP server of the process.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::Router;
+use axum::{
+    Router,
+    extract::{ConnectInfo, Request},
+    middleware::map_request,
+};
 use tokio::{net::TcpListener, time::sleep};
-use vestibule_api::{ApiState, router_with};
+use vestibule_api::{ApiState, PeerAddress, router_with};
 
 use crate::{host::refuse_foreign_host, stop::Stop};
 
@@ -25,9 +29,18 @@ pub(crate) fn all_routes(
     })
 }
 
+async fn add_peer_address(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request) -> Request {
+    request.extensions_mut().insert(PeerAddress(peer.ip()));
+    request
+}
+
 /// Serves requests until the process stops and the last answers are sent.
 pub(crate) async fn serve(listener: TcpListener, router: Router, stop: &Stop) -> io::Result<()> {
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stop.wait());
+    // The routes learn the address of a client from its connection.
+    let service = router
+        .layer(map_request(add_peer_address))
+        .into_make_service_with_connect_info::<SocketAddr>();
+    let serving = axum::serve(listener, service).with_graceful_shutdown(stop.wait());
     let cut_off = async {
         stop.wait().await;
         sleep(LAST_ANSWERS_MAX).await;

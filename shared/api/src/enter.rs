@@ -1,6 +1,6 @@
 //! `POST /queues/{queue}/entries`: gives the visitor a place in line.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     extract::State,
@@ -18,6 +18,7 @@ use vestibule_line::{Arrival, EnterOutcome, JoinKind, LeaveOutcome, LeaveReason,
 
 use super::{
     ApiState,
+    client_address::ClientAddress,
     entering_visitor::{EnteringVisitor, entering_problem},
     entry::{EntryViewInput, json},
     gateway::Gateway,
@@ -50,11 +51,12 @@ pub(super) async fn handle(
     QueuePath(queue): QueuePath,
     raw_credentials: RawCredentials,
     gateway: Gateway,
+    ClientAddress(address): ClientAddress,
     Body(request): Body<EnterRequest>,
 ) -> Result<Response, Problem> {
-    state
-        .with_fallback_tick(&queue, answer(&state, &queue, raw_credentials, gateway, request))
-        .await
+    // On the heap, because it holds the state of every step that entering may need.
+    let answer = Box::pin(answer(&state, &queue, raw_credentials, gateway, address, request));
+    state.with_fallback_tick(&queue, answer).await
 }
 
 async fn answer(
@@ -62,12 +64,14 @@ async fn answer(
     queue: &QueueId,
     raw_credentials: RawCredentials,
     gateway: Gateway,
+    address: Option<IpAddr>,
     request: EnterRequest,
 ) -> Result<Response, Problem> {
     let snapshot = state.snapshot(queue).await?;
     let credentials = raw_credentials.resolve(&snapshot)?;
+    let source = address.map(|address| snapshot.ids.source(address));
     let visitor = state
-        .select_visitor(&snapshot, &credentials, request.ticket.as_deref())
+        .select_visitor(&snapshot, &credentials, request.ticket.as_deref(), source)
         .await?;
     let id = visitor.id;
     let mut entered = state.enter_line(&snapshot, &visitor).await?;
@@ -164,6 +168,10 @@ impl ApiState {
         {
             self.refuse_earlier_generation(snapshot, id).await?;
         }
+        let change = change.map(|change| Change {
+            source: visitor.source,
+            ..change
+        });
         let place = self.persist_place(snapshot, id, kind, status, change).await?;
         Ok(place.map(|place| (kind, place)))
     }

@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 use vestibule_domain::{
-    id::{EntryId, Visitor, VisitorKind, VisitorSecret},
-    settings::Visitors,
+    id::{EntryId, Source, Visitor, VisitorKind, VisitorSecret},
+    settings::{BlockTarget, Visitors},
 };
 use vestibule_engine::missing_entry::MissingEntryOutcome;
 use vestibule_line::{Arrival, EntryLookup};
@@ -25,6 +25,8 @@ pub(super) struct EnteringVisitor {
     pub(super) generated: Option<Visitor>,
     /// The secret of the entry, for a visitor who entered with a ticket or with the secret.
     pub(super) secret: Option<VisitorSecret>,
+    /// Where the visitor enters from, if the address is known.
+    pub(super) source: Option<Source>,
     /// Whether the line lets the visitor in past its end.
     pub(super) arrival: Arrival,
     /// Whether the visitor may begin a visit. If not, entering only returns to a visit that goes on.
@@ -47,12 +49,13 @@ impl ApiState {
     /// the anonymous place. That place counts only while it is live or can be entered again within the grace.
     ///
     /// # Errors
-    /// The problem of a visitor who may neither begin a visit nor return to one.
+    /// The problem of a visitor who is blocked, or may neither begin a visit nor return to one.
     pub(super) async fn select_visitor(
         &self,
         snapshot: &QueueSnapshot,
         credentials: &Credentials,
         ticket: Option<&str>,
+        source: Option<Source>,
     ) -> Result<EnteringVisitor, Problem> {
         let ticket = verify_ticket(snapshot, credentials, ticket)?;
         let by_ticket = ticket.as_ref().map(|ticket| &ticket.visitor);
@@ -70,9 +73,11 @@ impl ApiState {
         let by_cookie_or_header = credentials
             .anonymous()
             .map(|visitor| snapshot.ids.entry_id(visitor));
+        let by_name = named.map(|visitor| snapshot.ids.entry_id(visitor));
+        refuse_blocked(snapshot, source, [by_name, by_secret, by_cookie_or_header])?;
         let mut generated = None;
         let mut place = None;
-        let id = match named.map(|visitor| snapshot.ids.entry_id(visitor)) {
+        let id = match by_name {
             Some(known) => {
                 let anonymous = by_secret.filter(|entry| entry.kind() == VisitorKind::Anon);
                 let anonymous = anonymous.or(by_cookie_or_header);
@@ -106,6 +111,7 @@ impl ApiState {
         Ok(EnteringVisitor {
             id,
             generated,
+            source,
             secret: has_secret.then(|| snapshot.ids.visitor_secret(id)),
             arrival: match ticket {
                 Some(Ticket { bypass: true, .. }) => Arrival::Bypass,
@@ -130,6 +136,28 @@ impl ApiState {
             Err(error) => Err(self.line_problem(&snapshot.queue, error).await),
         }
     }
+}
+
+/// Refuses a visitor or a source that an operator has blocked. Each visitor counts as whom the request presents, so
+/// a blocked visitor gains nothing by presenting a second identity.
+///
+/// # Errors
+/// [`Code::Blocked`].
+fn refuse_blocked(
+    snapshot: &QueueSnapshot,
+    source: Option<Source>,
+    entries: [Option<EntryId>; 3],
+) -> Result<(), Problem> {
+    let entries = entries.into_iter().flatten().map(BlockTarget::Entry);
+    let mut targets = entries.chain(source.map(BlockTarget::Source));
+    let now_ms = snapshot.now_ms();
+    if targets.any(|target| snapshot.settings().blocked.contains(target, now_ms)) {
+        return Err(Problem::new(
+            Code::Blocked,
+            "the operator of the queue does not let this visitor, or visitors of this network, enter",
+        ));
+    }
+    Ok(())
 }
 
 /// Verifies the ticket of a request, if it has one. A ticket that has expired counts as none if the request also has

@@ -1,7 +1,7 @@
 //! What the gateway in front of Vestibule verified about a request. None of it comes from anything
 //! that a client can write.
 
-use std::{convert::Infallible, time::Instant};
+use std::{convert::Infallible, net::IpAddr, time::Instant};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use serde_json::{Map, Value};
@@ -26,6 +26,9 @@ pub(crate) struct Gateway {
     pub(crate) signer: Option<String>,
     /// The id of the caller's API key, as the gateway verified it.
     pub(crate) api_key_id: Option<String>,
+    /// The address that sent the request to the gateway: the client's, or that of a proxy before the
+    /// gateway.
+    pub(crate) client_address: Option<IpAddr>,
 }
 
 /// A claim of the authorizer.

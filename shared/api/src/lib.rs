@@ -18,7 +18,7 @@
 //! | | `hold` | holds a poll open until something changes |
 //! | | `fallback_ticks` | runs the ticks of a promoter that is down |
 //! | state | `state` | what all routes share |
-//! | requests and answers | `request`, `validate_request`, `gateway` | parse a request; say who sent it |
+//! | requests and answers | `request`, `validate_request`, `gateway`, `client_address` | parse a request; say who sent it, and from where |
 //! | | `problem`, `code` | turn failures into HTTP answers |
 //! | parts of the state | `queue_cache` | keeps a snapshot of each queue, at most a second old |
 //! | | `absence_cache` | remembers for a second what does not exist |
@@ -33,6 +33,7 @@ mod absence_cache;
 pub mod authorizer;
 mod budget;
 mod claim;
+mod client_address;
 mod code;
 mod complete;
 pub mod config;
@@ -76,6 +77,7 @@ mod visitor;
 mod watcher;
 
 pub use self::{
+    client_address::PeerAddress,
     code::Code,
     problem::Problem,
     routes::{

@@ -10,6 +10,7 @@ mod repeated_headers;
 
 use std::{
     convert::Infallible,
+    net::IpAddr,
     time::{Instant, SystemTime},
 };
 
@@ -173,6 +174,7 @@ fn read_rest_api_context(context: &ApiGatewayProxyRequestContext, path: &str) ->
         authorizer: context.authorizer.fields.clone().into_iter().collect(),
         signer: non_empty(identity.user_arn.as_ref()).or_else(|| non_empty(identity.caller.as_ref())),
         api_key_id: non_empty(identity.api_key_id.as_ref()),
+        client_address: parse_address(identity.source_ip.as_ref()),
         ..Gateway::default()
     }
 }
@@ -182,6 +184,7 @@ fn read_http_api_context(context: &ApiGatewayV2httpRequestContext, path: &str) -
     let mut gateway = Gateway {
         request_id: context.request_id.clone(),
         base_path: base_path(context.http.path.as_deref(), path),
+        client_address: parse_address(context.http.source_ip.as_ref()),
         ..Gateway::default()
     };
     if let Some(authorizer) = &context.authorizer {
@@ -198,6 +201,10 @@ fn read_http_api_context(context: &ApiGatewayV2httpRequestContext, path: &str) -
         }
     }
     gateway
+}
+
+fn parse_address(text: Option<&String>) -> Option<IpAddr> {
+    text.and_then(|text| text.parse().ok())
 }
 
 fn non_empty(value: Option<&String>) -> Option<String> {

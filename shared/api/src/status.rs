@@ -41,9 +41,9 @@ pub(super) async fn handle(
     wait: WaitOffer,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    state
-        .with_fallback_tick(&queue, answer(&state, &queue, id, raw_credentials, wait, gateway))
-        .await
+    // On the heap, because it holds the state of every step that an answer may need.
+    let answer = Box::pin(answer(&state, &queue, id, raw_credentials, wait, gateway));
+    state.with_fallback_tick(&queue, answer).await
 }
 
 async fn answer(

@@ -11,8 +11,8 @@ use vestibule_domain::{
 use vestibule_line::EntryLookup;
 
 use super::{
-    ApiState, code::Code, missing_entry::QueryError, problem::Problem, queue_cache::QueueSnapshot,
-    visitor::Ownership,
+    ApiState, code::Code, credentials::Ownership, missing_entry::QueryError, problem::Problem,
+    queue_cache::QueueSnapshot,
 };
 
 impl ApiState {

@@ -92,6 +92,14 @@ pub trait Backup: Send + Sync + 'static {
         now_ms: u64,
     ) -> Result<Vec<EntryRecord>, BackupError>;
 
+    /// The entries of one of the [`SHARD_COUNT`](vestibule_domain::id::SHARD_COUNT), live or ended, perhaps as of a
+    /// second ago. An implementation may skip a record that it cannot read, and then logs it.
+    async fn read_recent_entries(
+        &self,
+        partition: &EntryPartition,
+        shard: u8,
+    ) -> Result<Vec<EntryRecord>, BackupError>;
+
     /// One queue; `None` if the backup does not have it.
     async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError>;
 

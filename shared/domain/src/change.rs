@@ -8,7 +8,7 @@ use super::{
     score::{Visit, WaitScore},
     state::EntryState,
 };
-use crate::id::EntryId;
+use crate::id::{EntryId, Source};
 
 /// The position of a change among all changes of a queue. It orders what one line did. A line that
 /// lost its history goes on with later versions, so only the [fact](Change::fact) decides which
@@ -32,6 +32,9 @@ pub struct Change {
     pub at_ms: u64,
     /// How the entry changed.
     pub event: Event,
+    /// Where the visitor entered from. The API adds it to the change that begins a visit; no other
+    /// change knows it.
+    pub source: Option<Source>,
 }
 
 /// The end of one visit. The fact distinguishes it from the other ends of the same entry.

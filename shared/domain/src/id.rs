@@ -6,6 +6,7 @@
 
 mod error;
 mod secret;
+mod source;
 mod visitor;
 
 use std::{fmt, str::FromStr, sync::Arc};
@@ -18,6 +19,7 @@ use uuid::{Builder, Uuid};
 pub use self::{
     error::{IdError, QUEUE_ID_MAX, VISITOR_ID_MAX},
     secret::VisitorSecret,
+    source::Source,
     visitor::{Visitor, VisitorKind},
 };
 

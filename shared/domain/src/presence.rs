@@ -194,11 +194,11 @@ impl Settings {
     }
 
     /// The presence time that counts as the last check-in of a visitor who enters: such a visitor
-    /// is present for `call_seconds`, and has to poll to stay so.
+    /// is present for `call_seconds`, but not longer than after a poll, and has to poll to stay so.
     pub fn entering_seen_ms(&self, clock_ms: u64) -> u64 {
-        (clock_ms + self.call_ms())
+        (clock_ms + self.call_ms().min(self.presence_ms()))
             .saturating_sub(self.presence_ms())
-            .max(1)
+            .max(2)
     }
 }
 

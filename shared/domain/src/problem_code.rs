@@ -107,6 +107,8 @@ declare_codes! {
     ServiceOnly = "service-only", 403, "Only the protected service may do this", Api;
     /// The request names a host for which this server does not answer.
     ForeignHost = "foreign-host", 403, "The request names a host that this server does not serve", Api;
+    /// An operator has blocked the visitor, or the network from which the visitor enters.
+    Blocked = "blocked", 403, "The visitor may not enter this queue", Api;
     /// The pass is not valid for this entry at this time.
     InvalidPass = "invalid-pass", 403, "The pass is not valid", Api;
     /// The visitor called the protected API more often than the limit of the authorizer allows.

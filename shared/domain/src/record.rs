@@ -4,7 +4,7 @@ use super::{
     change::{Change, EndReason, Event, Version},
     consumption::{Consumption, UseId},
     fact::{Fact, Step, Turn},
-    id::EntryId,
+    id::{EntryId, Source},
     reconcile::{Provisional, resolve_provisional},
     score::{Visit, WaitScore},
     state::EntryState,
@@ -38,6 +38,8 @@ pub struct EntryRecord {
     /// The id of the use, if the protected service consumed the visit under one. `expires_at_ms` is
     /// then the end of the session.
     pub use_id: Option<UseId>,
+    /// Where the visitor entered from, at the beginning of the visit; `None` if that is not known.
+    pub source: Option<Source>,
     /// When the record may be deleted. It is a whole second, because the table's time to live has a
     /// resolution of seconds.
     pub delete_at_ms: u64,
@@ -190,6 +192,7 @@ impl EntryRecord {
         self.version = self.version.max(change.version);
         self.delete_at_ms = round_up_to_second_ms(at_ms + LIVE_RETAIN_MS);
         self.score = change.event.place().or(self.score);
+        self.source = self.source.or(change.source);
         self.expires_at_ms = change.fact().deadline_ms().or(self.expires_at_ms);
         // A visit that goes on after a missed turn has not ended.
         self.ended_at_ms = None;
@@ -248,6 +251,7 @@ impl EntryRecord {
         };
         let filled = Self {
             score: self.score.or(change.event.place()),
+            source: self.source.or(change.source),
             promoted_at_ms: self.promoted_at_ms.or(promoted_at_ms),
             claimed_at_ms: self.claimed_at_ms.or(claimed_at_ms),
             ..self.clone()
@@ -267,6 +271,7 @@ impl EntryRecord {
             expires_at_ms: None,
             ended_at_ms: None,
             use_id: None,
+            source: None,
             delete_at_ms: 0,
         }
     }

@@ -20,6 +20,7 @@
 mod answers;
 mod call_budget;
 mod entry_line;
+mod eviction_line;
 mod hold_budget;
 mod journal_limits;
 mod journal_line;
@@ -34,6 +35,7 @@ pub use self::{
     answers::*,
     call_budget::CallBudget,
     entry_line::EntryLine,
+    eviction_line::EvictionLine,
     hold_budget::HoldBudget,
     journal_limits::JournalLimits,
     journal_line::JournalLine,
@@ -53,11 +55,24 @@ pub const PROMOTE_CHUNK: u64 = 1_000;
 /// several queries.
 pub const STATUS_CHUNK: usize = 500;
 
+/// The maximum number of entries in one order of [`EvictionLine::evict_waiting`].
+pub const EVICT_CHUNK: usize = 1_000;
+
 /// A whole line: every capability. Code that wires a process holds a `dyn Line`; a use case asks
 /// for the capabilities that it needs, so that its signature shows what it may do.
-pub trait Line: EntryLine + PromotionLine + JournalLine + RecoveryLine + HoldBudget + CallBudget {}
+pub trait Line:
+    EntryLine + PromotionLine + JournalLine + RecoveryLine + EvictionLine + HoldBudget + CallBudget
+{
+}
 
-impl<T: EntryLine + PromotionLine + JournalLine + RecoveryLine + HoldBudget + CallBudget + ?Sized> Line
-    for T
+impl<T> Line for T where
+    T: EntryLine
+        + PromotionLine
+        + JournalLine
+        + RecoveryLine
+        + EvictionLine
+        + HoldBudget
+        + CallBudget
+        + ?Sized
 {
 }

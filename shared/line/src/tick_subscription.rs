@@ -39,6 +39,7 @@ impl Tick {
                 turn: Turn::First,
                 claim_by_ms,
             },
+            source: None,
         })
     }
 }

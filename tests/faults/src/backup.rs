@@ -87,6 +87,7 @@ decorate! {
     fn probe_writes(partition: &EntryPartition) -> ();
     fn read_entry(partition: &EntryPartition, id: EntryId) -> Option<EntryRecord>;
     fn read_live_entries(partition: &EntryPartition, shard: u8, now_ms: u64) -> Vec<EntryRecord>;
+    fn read_recent_entries(partition: &EntryPartition, shard: u8) -> Vec<EntryRecord>;
     fn read_queue(queue: &QueueId) -> Option<StoredQueue>;
     fn create_queue(queue: &QueueId, stored: &StoredQueue) -> bool;
     fn replace_settings(queue: &QueueId, expected: &StoredSettings, settings: &Map<String, Value>) -> Option<u64>;

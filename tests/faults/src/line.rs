@@ -15,11 +15,11 @@ use vestibule_domain::{
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, CheckAssignment, CheckIn,
     CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
-    EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome,
-    JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion,
-    PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome,
-    RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome,
-    Validation,
+    EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget,
+    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page,
+    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
+    ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription,
+    UnflushedChanges, ValidateOutcome, Validation, WaitingPresence,
 };
 
 use crate::{Fault, Faults};
@@ -147,6 +147,11 @@ decorate! { EntryLine {
     fn leave(id: EntryId, visit: Option<Visit>, reason: LeaveReason) -> LeaveOutcome;
     fn validate(id: EntryId, validation: Validation) -> ValidateOutcome;
     fn extend(id: EntryId, extension: SessionExtension) -> ExtendOutcome;
+} }
+
+decorate! { EvictionLine {
+    fn presence_many(ids: &[EntryId]) -> Vec<Option<WaitingPresence>>;
+    fn evict_waiting(order: &EvictOrder) -> u64;
 } }
 
 decorate! { CallBudget {

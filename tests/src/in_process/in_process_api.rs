@@ -1,6 +1,7 @@
 //! The API with one queue, its line in memory and its backup in a file.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -37,6 +38,9 @@ use crate::{
     waiting::poll_until,
 };
 
+/// The name of the file with the backup.
+pub(super) const STORE: &str = "store";
+
 /// The API with one queue, its line in memory and its backup in a file.
 pub struct InProcessApi {
     /// The line.
@@ -55,7 +59,7 @@ pub struct InProcessApi {
     pub clock: ManualClock,
     pub(super) line_calls: Arc<AtomicU64>,
     pub(super) shutdown: watch::Sender<bool>,
-    pub(super) _dir: TempDir,
+    pub(super) dir: TempDir,
 }
 
 impl InProcessApi {
@@ -164,6 +168,11 @@ impl InProcessApi {
             .promote(&queue_id(), tick_order(u64::MAX))
             .await
             .expect("the queue exists")
+    }
+
+    /// Returns the path of the file with the backup.
+    pub fn store_path(&self) -> PathBuf {
+        self.dir.path().join(STORE)
     }
 
     /// Tells the process to shut down.

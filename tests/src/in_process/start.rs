@@ -18,7 +18,11 @@ use vestibule_faults::{Faults, FaultyBackup, FaultyLine};
 use vestibule_line::JournalLimits;
 use vestibule_line_memory::MemoryLine;
 
-use super::{InProcessApi, QUEUE, in_process_api::unix_ms, keys, local_config};
+use super::{
+    InProcessApi, QUEUE,
+    in_process_api::{STORE, unix_ms},
+    keys, local_config,
+};
 use crate::{captured_output::CapturedOutput, lines::ManualClock};
 
 /// How an [`InProcessApi`] differs from the usual.
@@ -100,7 +104,7 @@ impl InProcessApi {
 
     async fn build(choices: Choices, settings: Value) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
+        let backup = Arc::new(FileBackup::open(dir.path().join(STORE)).expect("a store"));
         let clock = ManualClock::new();
         clock.set_ms(unix_ms(SystemTime::now() - choices.clock_behind_by));
         let line_calls = Arc::new(AtomicU64::new(0));
@@ -139,7 +143,7 @@ impl InProcessApi {
             clock,
             line_calls,
             shutdown,
-            _dir: dir,
+            dir,
         };
         api.create_queue(QUEUE, settings).await;
         api

@@ -89,6 +89,7 @@ pub(crate) async fn entry_that_ended_in_the_backup_is_removed(scene: Scene) {
             fact: Fact::ended(later_place.visit()),
             how: EndReason::Left,
         },
+        source: None,
     };
     scene.write_to_backup_only(&end).await;
 

@@ -257,6 +257,7 @@ pub(crate) async fn record_of_a_later_epoch_is_skipped(scene: Scene) {
             version: Version { epoch: 2, v: 1 },
             at_ms: now_ms(),
             event,
+            source: None,
         };
         scene.write_to_backup_only(&change).await;
     }

@@ -110,6 +110,7 @@ impl Scene {
             version,
             at_ms: now_ms(),
             event,
+            source: None,
         };
         self.write_to_backup_only(&change).await;
         version

@@ -25,6 +25,7 @@ pub(crate) async fn a_version_from_the_future_ends_no_session(backend: Backend) 
             visit: record.visit(),
             session_end_ms: record.expires_at_ms.expect("active") + 1_000,
         },
+        source: None,
     };
     let written = scene.backup.put_change(&scene.partition(), &extension).await;
     written.expect("written");

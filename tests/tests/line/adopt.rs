@@ -71,6 +71,7 @@ async fn record_after(subject: &Subject, number: u64, event: Event) -> EntryReco
         version: subject.view().await.version,
         at_ms: subject.clock.now_ms(),
         event,
+        source: None,
     };
     EntryRecord::of_change(&change, PUT_RULES)
 }

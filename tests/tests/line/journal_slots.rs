@@ -35,6 +35,7 @@ fn change(v: u64, event: Event) -> Change {
         version: Version { epoch: 1, v },
         at_ms: 1_788_220_800_000 + v,
         event,
+        source: None,
     }
 }
 

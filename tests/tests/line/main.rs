@@ -18,6 +18,7 @@ mod dropped_queue;
 mod earlier_release;
 mod epochs;
 mod estimates;
+mod evictions;
 mod fallback_ticks;
 mod front_door;
 mod held_polls;
@@ -112,6 +113,14 @@ on_every_line! {
         a_waiting_visitor_passes_the_line_in_the_same_visit
         an_absent_visitor_passes_the_line
         concurrent_bypasses_never_exceed_the_capacity
+    }
+    evictions {
+        only_a_poll_shows_that_a_visitor_was_ever_present
+        evicting_a_group_spares_visitors_who_polled
+        evicting_absent_entries_keeps_the_counts_of_the_lane
+        an_eviction_names_the_visit
+        a_thousand_entries_are_evicted_at_once
+        a_full_journal_refuses_an_eviction
     }
     held_slots {
         a_slot_is_held_until_the_session_would_have_ended

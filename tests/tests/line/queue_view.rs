@@ -39,6 +39,7 @@ pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
             fact,
             how: EndReason::Left,
         },
+        source: None,
     };
     let adoption = AdoptOrder {
         id,

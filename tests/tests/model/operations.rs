@@ -32,6 +32,11 @@ pub(crate) enum Operation {
     ParkPromoter,
     Claim(u64),
     Leave(u64, VisitSelector, LeaveReason),
+    /// An operator asks which of all visitors are present, and evicts these, or only those who have not polled.
+    Evict {
+        visits: Vec<(u64, VisitSelector)>,
+        spares_checked_in: bool,
+    },
     Validate {
         visitor: u64,
         visit: VisitSelector,
@@ -137,6 +142,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         4 => visitor().prop_map(Operation::Claim),
         2 => (visitor(), visit_selector(), leave_reason())
             .prop_map(|(id, visit, reason)| Operation::Leave(id, visit, reason)),
+        2 => (vec((visitor(), visit_selector()), 0..4), any::<bool>())
+            .prop_map(|(visits, spares_checked_in)| Operation::Evict { visits, spares_checked_in }),
         3 => validate(),
         2 => extend(),
         3 => (0_usize..12, vec((visitor(), end_order()), 0..4))

@@ -9,6 +9,7 @@ mod restart;
 mod restart_scene;
 mod rotation;
 mod shutdown;
+mod sources;
 mod startup;
 mod tickets;
 

@@ -16,7 +16,11 @@ use vestibule_tests::{
 };
 
 /// Variables for a process without Secrets Manager. A deployment has no secret in a variable.
-const SECRET_VARIABLES: [&str; 2] = ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"];
+const SECRET_VARIABLES: [&str; 3] = [
+    "VESTIBULE_ROOT_KEY",
+    "VESTIBULE_SIGNING_KEY",
+    "VESTIBULE_ORIGIN_KEY",
+];
 
 #[test]
 fn template_sets_the_variables_that_the_code_reads() {

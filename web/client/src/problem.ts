@@ -19,6 +19,7 @@ export const REFUSAL_CODES: readonly string[] = [
   "identity-missing",
   "ticket-required",
   "invalid-ticket",
+  "blocked",
   "invalid-field",
 ];
 

@@ -3,7 +3,7 @@
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 use vestibule_engine::sync::SettingsPolicy;
 
-use super::{Origins, ServiceCallers};
+use super::{OriginKey, Origins, ServiceCallers};
 
 /// The default name of a deployment. All processes that share a line are one deployment and use the
 /// same name.
@@ -52,6 +52,9 @@ pub struct ApiConfig {
     /// the list is empty, all of them are, unless visitors use the same kind of credential; then
     /// none is.
     pub service_callers: ServiceCallers,
+    /// The secret of a distribution that stands before the API. Without one, no header names a client's
+    /// address.
+    pub origin_key: Option<OriginKey>,
     /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain,
     /// and a queue may trust `X-Visitor-Id` although the visitor routes are open. Only the local
     /// runner sets it; no environment variable does.
@@ -69,6 +72,7 @@ impl Default for ApiConfig {
             visitor_routes: VisitorRoutes::Open,
             service_routes: ServiceRoutes::Iam,
             service_callers: ServiceCallers::default(),
+            origin_key: None,
             local: false,
         }
     }

@@ -3,6 +3,7 @@
 mod api_config;
 mod authorizer_config;
 mod callers;
+mod origin_key;
 mod origins;
 
 use vestibule_domain::id::RootKey;
@@ -11,6 +12,7 @@ pub use self::{
     api_config::{ApiConfig, ServiceRoutes, VisitorRoutes},
     authorizer_config::{AuthorizerConfig, InvalidQueues, ProtectedQueues},
     callers::ServiceCallers,
+    origin_key::{ORIGIN_KEY_CHARACTERS_MIN, OriginKey},
     origins::{InvalidOrigins, Origins},
 };
 use crate::pass::PassKeys;

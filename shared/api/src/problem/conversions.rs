@@ -57,6 +57,7 @@ impl From<IdError> for Problem {
             IdError::Queue => "queue",
             IdError::Token | IdError::Member => "token",
             IdError::Visitor | IdError::VisitorBlank | IdError::Anonymous => "visitor",
+            IdError::Source => "source",
         };
         Self::invalid_field(field, error.to_string())
     }

@@ -9,6 +9,7 @@
 //! score, lane       N   the place that the entry has or had; the score contains the lane, repeated for operators
 //! joined_at_ms      N   also contained in the score
 //! promoted_at_ms, claimed_at_ms, expires_at_ms, ended_at_ms   N
+//! source            S   where the visitor entered from: a keyed hash, never an address
 //! use_id            S   the id of the use, if the protected service consumed the visit under one
 //! delete_at_seconds N   the table's time to live
 //! ```
@@ -21,7 +22,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::{
     change::{Change, Event, Version},
-    consumption::UseId,
     fact::{Fact, Step},
     id::EntryId,
     record::{EntryRecord, PutRules},
@@ -47,6 +47,7 @@ pub(super) const CLAIMED_AT_MS: &str = "claimed_at_ms";
 const EXPIRES_AT_MS: &str = "expires_at_ms";
 const ENDED_AT_MS: &str = "ended_at_ms";
 const USE_ID: &str = "use_id";
+pub(super) const SOURCE: &str = "source";
 
 /// An item: attributes by name.
 pub(super) type Item = HashMap<String, AttributeValue>;
@@ -108,9 +109,8 @@ pub(super) fn assignments(change: &Change, rules: PutRules, sets_version: bool) 
 /// Adds the attributes that a late change determines and the item still lacks.
 pub(super) fn additions(filled: &EntryRecord) -> Expression {
     let mut additions = attributes(filled);
-    additions.retain(|name, _| {
-        [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS, CLAIMED_AT_MS].contains(&name.as_str())
-    });
+    let added = [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS, CLAIMED_AT_MS, SOURCE];
+    additions.retain(|name, _| added.contains(&name.as_str()));
     let texts: Vec<_> = additions
         .keys()
         .map(|name| format!("#{name} = if_not_exists(#{name}, :{name})"))
@@ -178,6 +178,7 @@ pub(super) fn to_item(partition: &EntryPartition, record: &EntryRecord) -> Item 
 pub(super) fn attributes(record: &EntryRecord) -> Item {
     let status = AttributeValue::S(record.state.table_name().to_owned());
     let use_id = record.use_id.map(|use_id| AttributeValue::S(use_id.to_string()));
+    let source = record.source.map(|source| AttributeValue::S(source.to_string()));
     let numbers = [
         (VISIT, Some(record.fact.visit.number())),
         (STEP, Some(record.fact.step.number())),
@@ -199,6 +200,7 @@ pub(super) fn attributes(record: &EntryRecord) -> Item {
         .filter_map(|(name, value)| Some((name.to_owned(), number(value?))))
         .chain([(STATUS.to_owned(), status)])
         .chain(use_id.map(|use_id| (USE_ID.to_owned(), use_id)))
+        .chain(source.map(|source| (SOURCE.to_owned(), source)))
         .collect()
 }
 
@@ -230,7 +232,8 @@ pub(super) fn to_record(item: &Item) -> Result<EntryRecord, BackupError> {
         claimed_at_ms: optional_number(item, CLAIMED_AT_MS)?,
         expires_at_ms: optional_number(item, EXPIRES_AT_MS)?,
         ended_at_ms: optional_number(item, ENDED_AT_MS)?,
-        use_id: optional_use_id(item)?,
+        use_id: optional_parsed(item, USE_ID)?,
+        source: optional_parsed(item, SOURCE)?,
         delete_at_ms: required_number::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
     })
 }
@@ -281,13 +284,13 @@ fn optional_number(item: &Item, name: &str) -> Result<Option<u64>, BackupError> 
         .transpose()
 }
 
-fn optional_use_id(item: &Item) -> Result<Option<UseId>, BackupError> {
+fn optional_parsed<T: std::str::FromStr>(item: &Item, name: &str) -> Result<Option<T>, BackupError> {
     let parse = || {
-        required_text(item, USE_ID)?
+        required_text(item, name)?
             .parse()
-            .map_err(|_| invalid_attribute_error(USE_ID))
+            .map_err(|_| invalid_attribute_error(name))
     };
-    item.contains_key(USE_ID).then(parse).transpose()
+    item.contains_key(name).then(parse).transpose()
 }
 
 /// The error for an attribute that is missing or invalid.

@@ -12,8 +12,8 @@ use vestibule_domain::{
 use super::{
     DynamoDbBackup, conditions,
     entry_items::{
-        CLAIMED_AT_MS, EPOCH, Expression, OVER, PROMOTED_AT_MS, SCORE, STEP, STEP_MS, V, VISIT, attributes,
-        to_placeholders,
+        CLAIMED_AT_MS, EPOCH, Expression, OVER, PROMOTED_AT_MS, SCORE, SOURCE, STEP, STEP_MS, V, VISIT,
+        attributes, to_placeholders,
     },
     entry_writes::Attempt,
 };
@@ -113,6 +113,7 @@ fn unchanged(stored: &EntryRecord) -> Expression {
         SCORE,
         PROMOTED_AT_MS,
         CLAIMED_AT_MS,
+        SOURCE,
     ];
     let texts = names.map(|name| {
         if stored.contains_key(name) {

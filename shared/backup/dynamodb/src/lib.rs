@@ -14,6 +14,7 @@ mod folded_writes;
 mod metadata_writes;
 mod queue_items;
 mod queue_writes;
+mod shard_reads;
 mod tables;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -37,7 +38,11 @@ use vestibule_domain::{
 };
 
 pub use self::connection::{Connection, TableNames};
-use self::{client::to_backup_error, entry_items::attribute_names};
+use self::{
+    client::to_backup_error,
+    entry_items::attribute_names,
+    shard_reads::{SHARD_KEY, query_shard, read_records},
+};
 
 /// The most journal writes that one process has in flight, however many queues it flushes. The
 /// remaining capacity of the tables is for visitors' requests.
@@ -154,37 +159,28 @@ impl Backup for DynamoDbBackup {
         shard: u8,
         now_ms: u64,
     ) -> Result<Vec<EntryRecord>, BackupError> {
-        let mut query = client::with_long_timeouts(&self.client)
-            .query()
-            .table_name(&self.tables.entries)
+        let mut query = query_shard(&self.client, &self.tables.entries, partition, shard)
+            .set_limit(self.page_items)
             .consistent_read(true)
-            .key_condition_expression("#shard = :shard")
-            .expression_attribute_values(":shard", entry_items::partition_key(partition, shard))
             .filter_expression(LIVE_OR_HELD)
             .expression_attribute_values(":held", entry_items::number(Step::Held.number()))
             .expression_attribute_values(":now_ms", entry_items::number(now_ms))
-            .set_expression_attribute_names(Some(attribute_names(&["#shard", LIVE_OR_HELD])))
-            .set_limit(self.page_items);
+            .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY, LIVE_OR_HELD])));
         for (name, status) in entry_items::statuses(EntryState::is_live) {
             query = query.expression_attribute_values(name, status);
         }
-        let mut items = query.into_paginator().items().send();
-        let mut records = Vec::new();
-        while let Some(item) = items.next().await {
-            let item = item.map_err(|e| to_backup_error("Query", &e))?;
-            match entry_items::to_record(&item) {
-                Ok(record) => records.push(record),
-                // The item was damaged by hand. The other entries of the shard are still returned.
-                Err(error) => {
-                    let entry = entry_items::required_text(&item, entry_items::ENTRY).unwrap_or_default();
-                    tracing::error!(
-                        event = "backup.entry_skipped", queue = %partition.queue, entry, %error,
-                        "skipped an item of the entries table that is not a readable entry: repair or delete the item"
-                    );
-                }
-            }
-        }
-        Ok(records)
+        read_records(partition, query).await
+    }
+
+    async fn read_recent_entries(
+        &self,
+        partition: &EntryPartition,
+        shard: u8,
+    ) -> Result<Vec<EntryRecord>, BackupError> {
+        let query = query_shard(&self.client, &self.tables.entries, partition, shard)
+            .set_limit(self.page_items)
+            .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY])));
+        read_records(partition, query).await
     }
 
     async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {

@@ -97,6 +97,16 @@ impl Backup for FileBackup {
         shard: u8,
         now_ms: u64,
     ) -> Result<Vec<EntryRecord>, BackupError> {
+        let mut records = self.read_recent_entries(partition, shard).await?;
+        records.retain(|record| record.state.is_live() || record.fact.is_held_at(now_ms));
+        Ok(records)
+    }
+
+    async fn read_recent_entries(
+        &self,
+        partition: &EntryPartition,
+        shard: u8,
+    ) -> Result<Vec<EntryRecord>, BackupError> {
         let partition = partition.clone();
         self.run_read(move |transaction| {
             let entries = transaction.open_table(ENTRIES).map_err(|e| to_backup_error(&e))?;
@@ -108,7 +118,6 @@ impl Backup for FileBackup {
                 let id = tables::decode_entry_id(key.value().3)?;
                 records.push(tables::decode_record(id, value.value())?);
             }
-            records.retain(|record| record.state.is_live() || record.fact.is_held_at(now_ms));
             Ok(records)
         })
         .await

@@ -45,6 +45,8 @@ struct StoredRecord {
     ended_at_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     use_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
     delete_at_ms: u64,
 }
 
@@ -172,6 +174,7 @@ fn encode_record(record: &EntryRecord) -> Vec<u8> {
         expires_at_ms: record.expires_at_ms,
         ended_at_ms: record.ended_at_ms,
         use_id: record.use_id.map(|use_id| use_id.to_string()),
+        source: record.source.map(|source| source.to_string()),
         delete_at_ms: record.delete_at_ms,
     };
     serde_json::to_vec(&stored).expect("a struct of strings and numbers serializes to JSON")
@@ -190,6 +193,9 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
     let use_id = stored
         .use_id
         .map(|text| text.parse().map_err(|_| nonsense("use_id")));
+    let source = stored
+        .source
+        .map(|text| text.parse().map_err(|_| nonsense("source")));
     Ok(EntryRecord {
         id,
         state: stored.state,
@@ -209,6 +215,7 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
         expires_at_ms: stored.expires_at_ms,
         ended_at_ms: stored.ended_at_ms,
         use_id: use_id.transpose()?,
+        source: source.transpose()?,
         delete_at_ms: stored.delete_at_ms,
     })
 }

@@ -29,6 +29,7 @@ fn changes(count: u8) -> Vec<Change> {
             place: WaitScore::next(0, 1_788_220_800_000 + u64::from(n)),
             after: None,
         },
+        source: None,
     };
     (0..count).map(change).collect()
 }

@@ -30,4 +30,7 @@ pub enum IdError {
     /// The id of an anonymous visitor is not a random UUID.
     #[error("the visitor id of an anonymous visitor must be a UUID of version 4")]
     Anonymous,
+    /// The text is not 11 characters of base64url.
+    #[error("a source must be 11 characters of A-Z a-z 0-9 _ -, as the command sources shows it")]
+    Source,
 }

@@ -9,6 +9,7 @@
 use serde_json::Value;
 
 use super::{
+    blocks::{BLOCKS_MAX, Blocks},
     error::SettingsError,
     field::{Field, FieldType},
     ticket_keys::TicketKeys,
@@ -25,7 +26,7 @@ pub const GRACE_SECONDS_MAX: u32 = 3_600;
 
 /// The settings that have operations of their own, such as `pause`, the emergency stop. These
 /// operations work even if another stored setting is invalid.
-pub const SWITCHES: [&str; 2] = ["entrance", "paused"];
+pub const SWITCHES: [&str; 3] = ["entrance", "paused", "blocked"];
 
 const HOUR_SECONDS: u32 = 3_600;
 const DAY_SECONDS: u32 = 24 * HOUR_SECONDS;
@@ -131,6 +132,8 @@ declare_settings! {
     /// While true, no entry is promoted and claim deadlines stand still; visitors may still enter.
     paused: bool = false, "flag", FieldType::Flag, read by scripts;
 
+    /// The visitors and sources that may not enter. Only the commands block and unblock change it.
+    blocked: Blocks = Blocks::default(), "blocks", FieldType::Blocks { max: BLOCKS_MAX };
     /// How far ahead of the turn visitors are called to poll their entries; before, they read the
     /// public document.
     check_in_seconds: u32 = 60, "seconds", number(10, HOUR_SECONDS), read by scripts;

@@ -24,6 +24,11 @@ pub enum FieldType {
         /// The most characters.
         max: usize,
     },
+    /// A list of blocks, each an object with `token` or `source`, and perhaps with `until_ms`.
+    Blocks {
+        /// The most blocks.
+        max: usize,
+    },
     /// An `https` URL, or an `http` URL of the loopback host. `null` or an empty text clears it.
     Url,
     /// A JWK set of public keys, or a JSON text of one. `null` or an empty text clears it.
@@ -57,6 +62,9 @@ impl Field {
             FieldType::Word(words) => format!("must be one of: {}", words.join(", ")),
             FieldType::Flag => "must be true or false".to_owned(),
             FieldType::Text { max } => format!("must be a text of at most {max} characters"),
+            FieldType::Blocks { max } => format!(
+                "must be a list of at most {max} objects with a token or a source, each given once, and perhaps with until_ms"
+            ),
             FieldType::Url => format!(
                 "must be an https URL of at most {URL_CHARACTERS_MAX} characters, or an http URL of localhost, without a \
                  login; {{pass}} and {{return}} may stand in its path, query or fragment"

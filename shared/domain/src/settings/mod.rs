@@ -1,5 +1,6 @@
 //! The settings of a queue, which operators edit. `declaration` lists each of them once.
 
+mod blocks;
 mod declaration;
 mod derived;
 mod error;
@@ -12,6 +13,7 @@ mod values;
 mod words;
 
 pub use self::{
+    blocks::{BLOCKS_MAX, Block, BlockTarget, Blocks, TooManyBlocks},
     declaration::{CLAIM_SECONDS_MIN, FIELDS, GRACE_SECONDS_MAX, SWITCHES, Settings},
     error::SettingsError,
     field::{Field, FieldType},

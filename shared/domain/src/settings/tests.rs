@@ -37,6 +37,9 @@ fn an_invalid_field_is_refused_by_name() {
             json!(1.5),
             json!("\u{7}nonsense".repeat(400)),
         ] {
+            if matches!(field.field_type, FieldType::Blocks { .. }) && wrong == json!([]) {
+                continue; // no blocks
+            }
             let error = parse_settings(&json!({ field.name: wrong })).expect_err("out of range");
             assert_eq!(error.field, field.name, "{wrong}");
         }

@@ -172,6 +172,7 @@ impl Queue {
                 version,
                 at_ms: now_ms,
                 event,
+                source: None,
             }),
             has_adopted: true,
         }
@@ -194,14 +195,13 @@ impl Queue {
         self.held.release(record.id);
         self.hold_slot_of(record, now_ms);
         self.take_next_version(now_us);
+        let fact = record.fact;
         let end = Change {
             id: record.id,
             version: record.version,
             at_ms: record.ended_at_ms.unwrap_or(now_ms),
-            event: Event::Ended {
-                fact: record.fact,
-                how,
-            },
+            event: Event::Ended { fact, how },
+            source: None,
         };
         self.ended.add_settled(now_ms, end);
         AdoptOutcome::Ended {

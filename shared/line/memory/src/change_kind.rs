@@ -53,8 +53,11 @@ pub(super) fn replaces(new: &Change, old: &Change) -> bool {
     new_fact > old_fact || has_dropped
 }
 
-/// The change with what the one that it replaces knew of visits that are over.
+/// The change with what the one that it replaces knew of visits that are over, and of its own visit's source.
 pub(super) fn inherit(mut new: Change, old: &Change) -> Change {
+    if new.event.visit() == old.event.visit() {
+        new.source = new.source.or(old.source);
+    }
     if let Event::Entered { after: own, .. } | Event::FastTracked { after: own, .. } = &mut new.event {
         *own = (*own).max(after(old));
     }

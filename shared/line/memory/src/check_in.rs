@@ -17,7 +17,7 @@ impl Queue {
         presence.check_ins += 1;
         if place.raw() <= progress.check_in_through {
             let seen_ms = presence.clock.ms;
-            self.mark_present(place, id, seen_ms);
+            self.mark_present(place, id, seen_ms, true);
         }
     }
 
@@ -28,7 +28,7 @@ impl Queue {
         };
         let seen_ms = self.settings().entering_seen_ms(presence.clock.ms);
         if place.raw() <= self.lane(place.lane()).check_in_through {
-            self.mark_present(place, id, seen_ms);
+            self.mark_present(place, id, seen_ms, false);
         }
     }
 
@@ -40,11 +40,12 @@ impl Queue {
         }
     }
 
-    /// Marks a called waiting entry as present.
-    fn mark_present(&mut self, place: WaitScore, id: EntryId, seen_ms: u64) {
+    /// Marks a called waiting entry as present, whose visitor polls or enters.
+    fn mark_present(&mut self, place: WaitScore, id: EntryId, seen_ms: u64, is_poll: bool) {
         let Some(presence) = &mut self.presence else {
             return;
         };
+        presence.remember_check_in(id, is_poll);
         if presence.add(place, id, seen_ms)
             && let Some(lane) = self.lanes.get_mut(&place.lane())
             && place.raw() <= lane.passed_through
@@ -89,7 +90,7 @@ impl Queue {
         if !is_here {
             presence.last_seen_ms.insert(id, clock_ms);
         } else if is_called {
-            self.mark_present(place, id, clock_ms);
+            self.mark_present(place, id, clock_ms, true);
         }
     }
 

@@ -37,6 +37,7 @@ impl Queue {
             },
             at_ms: now_ms,
             event: Event::Ended { fact, how },
+            source: None,
         }
     }
 

@@ -122,6 +122,7 @@ mod tests {
                 fact,
                 how: EndReason::NoShow,
             },
+            source: None,
         }
     }
 

@@ -20,6 +20,7 @@ mod dropped_queue;
 mod ended_entries;
 mod enter;
 mod entry_sets;
+mod eviction;
 mod fallback_tick;
 mod held_poll_leases;
 mod held_slots;

@@ -1,6 +1,6 @@
 //! Which called visitors of one queue in memory are present.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vestibule_domain::{
     id::EntryId,
@@ -23,6 +23,8 @@ pub(super) struct Presence {
     pub(super) seen: DeadlineSet,
     /// The same of entries that are not present any more, or came back without their visitors.
     pub(super) last_seen_ms: HashMap<EntryId, u64>,
+    /// Those entries of `seen` and `last_seen_ms` whose visitors have not polled, but only entered.
+    pub(super) entered_only: HashSet<EntryId>,
     pub(super) calls: BTreeMap<u8, LaneCalls>,
     /// While too many entries are absent, the presence time of which the absences end that began
     /// before, in milliseconds.
@@ -37,8 +39,27 @@ impl Presence {
             present: BTreeMap::new(),
             seen: DeadlineSet::default(),
             last_seen_ms: HashMap::new(),
+            entered_only: HashSet::new(),
             calls: BTreeMap::new(),
             absence_cutoff_ms: None,
+        }
+    }
+
+    /// Whether the visitor of an entry has checked in by a poll since entering.
+    pub(super) fn has_polled(&self, id: EntryId) -> bool {
+        self.is_known(id) && !self.entered_only.contains(&id)
+    }
+
+    fn is_known(&self, id: EntryId) -> bool {
+        self.seen.deadline_ms(id).is_some() || self.last_seen_ms.contains_key(&id)
+    }
+
+    /// Remembers how a visitor checks in, before the entry is marked as present.
+    pub(super) fn remember_check_in(&mut self, id: EntryId, is_poll: bool) {
+        if is_poll {
+            self.entered_only.remove(&id);
+        } else if !self.is_known(id) {
+            self.entered_only.insert(id);
         }
     }
 
@@ -57,6 +78,7 @@ impl Presence {
     /// Forgets an entry. Returns whether it was present.
     pub(super) fn remove(&mut self, place: WaitScore, id: EntryId) -> bool {
         self.last_seen_ms.remove(&id);
+        self.entered_only.remove(&id);
         self.seen.remove(id);
         self.present.remove(&place).is_some()
     }

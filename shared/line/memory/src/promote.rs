@@ -224,7 +224,12 @@ impl Queue {
 
     /// Writes what a promotion did to the journal, as one record with one version. Returns the
     /// message for the subscribers.
-    fn write_tick(&mut self, time: LineTime, events: Events, highest: Option<WaitScore>) -> Option<Tick> {
+    pub(super) fn write_tick(
+        &mut self,
+        time: LineTime,
+        events: Events,
+        highest: Option<WaitScore>,
+    ) -> Option<Tick> {
         if events.is_empty() {
             return None;
         }
@@ -235,6 +240,7 @@ impl Queue {
             version,
             at_ms,
             event,
+            source: None,
         };
         let changes: Vec<_> = events.into_iter().map(change).collect();
         for end in changes.iter().filter(|change| change.visit_end().is_some()) {

@@ -259,6 +259,7 @@ impl Queue {
             version: self.take_next_version(now_us),
             at_ms,
             event,
+            source: None,
         }
     }
 

@@ -36,8 +36,8 @@ pub struct QueueDump {
     pub settled: Vec<(EntryId, u64)>,
     /// The present entries with their places, in order.
     pub present: Vec<(EntryId, u64)>,
-    /// The last check-ins of the called entries by the presence clock, in order; negative for those
-    /// that are not present. Entries with equal numbers are ordered by id.
+    /// The last check-ins of the called entries by the presence clock in half milliseconds, in order; negative for
+    /// those that are not present, and odd for those whose visitors have only entered. Entries with equal numbers are ordered by id.
     pub seen: Vec<(EntryId, i64)>,
     /// What Redis stores about presence under its field names: the clock, the calls and the marks.
     pub presence: BTreeMap<String, String>,
@@ -180,8 +180,12 @@ impl Presence {
     }
 
     fn dump_seen(&self) -> Vec<(EntryId, i64)> {
-        let present = self.seen.iter().map(|(ms, id)| (id, ms.cast_signed()));
-        let absent = self.last_seen_ms.iter().map(|(id, ms)| (*id, -ms.cast_signed()));
+        let halves = |id, ms: u64| {
+            let missing = u64::from(self.entered_only.contains(&id));
+            (2 * ms - missing).cast_signed()
+        };
+        let present = self.seen.iter().map(|(ms, id)| (id, halves(id, ms)));
+        let absent = self.last_seen_ms.iter().map(|(id, ms)| (*id, -halves(*id, *ms)));
         let mut seen: Vec<_> = present.chain(absent).collect();
         seen.sort_by_key(|(id, ms)| (*ms, *id));
         seen

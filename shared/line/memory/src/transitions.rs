@@ -84,6 +84,7 @@ impl Queue {
             version,
             at_ms,
             event: Event::Ended { fact, how },
+            source: None,
         };
         self.remove_entry(id);
         self.count_end(how);

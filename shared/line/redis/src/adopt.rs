@@ -97,6 +97,7 @@ fn read_live(id: EntryId, mut reply: ScriptReply) -> Result<AdoptOutcome, LineEr
         version,
         at_ms,
         event,
+        source: None,
     });
     Ok(AdoptOutcome::Live {
         status,

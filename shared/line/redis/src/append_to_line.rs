@@ -48,6 +48,7 @@ pub(super) async fn append_to_line(
         version,
         at_ms,
         event,
+        source: None,
     });
     Ok(Some(EnterOutcome::Joined { kind, status, change }))
 }

@@ -46,6 +46,7 @@ pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
             visit,
             session_end_ms,
         },
+        source: None,
     };
     Ok(ClaimOutcome::Active { status, change })
 }

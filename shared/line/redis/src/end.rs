@@ -30,6 +30,7 @@ fn parse_end_fields(id: EntryId, text: &str) -> Option<Change> {
         version,
         at_ms,
         event: Event::Ended { fact, how },
+        source: None,
     })
 }
 

@@ -158,7 +158,7 @@ end
 local function call_newcomer()
   if line.newcomers_called > 0 then
     line.newcomers_called = line.newcomers_called - 1
-    local seen_ms = compute_entering_seen_ms(read_presence_ms(state), config)
+    local seen_ms = compute_entering_seen_ms(read_presence_ms(state), config, false)
     mark_present(keys, id, place, parse_lane(find_lane(place), nil), seen_ms)
   end
 end
@@ -190,7 +190,8 @@ elseif not session_end_ms then
   write_line_fields(state, line)
   local progress, clock_ms = read_lane(state, find_lane(old_place)), read_presence_ms(state)
   if clock_ms then
-    mark_present(keys, id, old_place, progress, compute_entering_seen_ms(clock_ms, config))
+    local seen_ms = compute_entering_seen_ms(clock_ms, config, redis.call('ZSCORE', seen, id))
+    mark_present(keys, id, old_place, progress, seen_ms)
   end
   return { 'joined', 'kept', epoch, line.v, 'waiting', old_place, find_position(keys, id, old_place, progress), now_ms,
     step, 0 }

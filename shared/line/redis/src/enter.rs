@@ -60,6 +60,7 @@ pub(super) async fn enter(
         version,
         at_ms,
         event,
+        source: None,
     });
     Ok(EnterOutcome::Joined { kind, status, change })
 }

@@ -10,6 +10,7 @@
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
     fact::{Fact, Step, Turn},
+    id::Source,
     score::{Visit, WaitScore},
 };
 use vestibule_line::LineError;
@@ -19,6 +20,9 @@ use super::{
     fields::{Fields, parse_integer},
     reply::parse_entry_id,
 };
+
+/// The source of a change that has none. No field is empty, because a deferred record is a list of words.
+const NO_SOURCE: &str = "-";
 
 /// Decodes the changes of a record.
 pub(super) fn decode_record(fields: &Fields) -> Result<Vec<Change>, LineError> {
@@ -31,7 +35,8 @@ pub(super) fn decode_record(fields: &Fields) -> Result<Vec<Change>, LineError> {
 
 /// Encodes the remaining changes of a tick in the form that [`decode_tick`] reads.
 pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
-    let (mut no_shows, mut expired, mut absences) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut no_shows, mut expired) = (Vec::new(), Vec::new());
+    let (mut absences, mut evicted) = (Vec::new(), Vec::new());
     let (mut promoted, mut promoted_again) = (Vec::new(), Vec::new());
     let mut claim_by_ms_of_all = 0;
     for change in changes {
@@ -48,7 +53,7 @@ pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
                 };
                 (list, place.raw().to_string())
             }
-            // Besides promotions, a tick only ends turns, sessions and absences that ran out.
+            // Besides promotions, a tick only ends what ran out. An eviction of many entries has the same form.
             event => {
                 let fact = event.fact();
                 let list = match event {
@@ -60,6 +65,10 @@ pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
                         how: EndReason::Absence,
                         ..
                     } => &mut absences,
+                    Event::Ended {
+                        how: EndReason::Evicted,
+                        ..
+                    } => &mut evicted,
                     _ => &mut expired,
                 };
                 let (visit, step) = (fact.visit.number(), fact.step.number());
@@ -80,6 +89,7 @@ pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
         ("no_shows", no_shows.join(" ")),
         ("expired", expired.join(" ")),
         ("absences", absences.join(" ")),
+        ("evicted", evicted.join(" ")),
         ("promoted", promoted.join(" ")),
         ("promoted_again", promoted_again.join(" ")),
     ])
@@ -97,14 +107,20 @@ fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
             version,
             at_ms,
             event,
+            source: None,
         });
     };
     let lists = [
         ("no_shows", EndReason::NoShow),
         ("expired", EndReason::Expired),
         ("absences", EndReason::Absence),
+        ("evicted", EndReason::Evicted),
     ];
     for (list, how) in lists {
+        // A tick evicts no entry, and has no such list.
+        if list == "evicted" && !fields.has(list) {
+            continue;
+        }
         let mut words = TickList::new(fields.text(list)?);
         while let Some(member) = words.next_word() {
             let (visit, step, step_ms) = (words.number()?, words.number()?, words.number()?);
@@ -149,7 +165,7 @@ impl<'a> TickList<'a> {
     }
 }
 
-/// Encodes one change as the fields of a record: always nine of them, on which
+/// Encodes one change as the fields of a record: always ten of them, on which
 /// `requeue_with_backoff.lua` relies.
 pub(super) fn encode_change(change: &Change) -> Vec<String> {
     let end_name;
@@ -170,6 +186,7 @@ pub(super) fn encode_change(change: &Change) -> Vec<String> {
         Event::Entered { after, .. } | Event::FastTracked { after, .. } => after,
         _ => None,
     };
+    let source = change.source.map(|source| source.to_string());
     let fact = change.fact();
     // A place contains its visit.
     let number = change.event.place().map_or(fact.visit.number(), WaitScore::raw);
@@ -183,6 +200,7 @@ pub(super) fn encode_change(change: &Change) -> Vec<String> {
         ("step", fact.step.number().to_string()),
         ("step_ms", fact.step_ms.to_string()),
         ("after", after.map_or(0, Visit::number).to_string()),
+        ("source", source.unwrap_or_else(|| NO_SOURCE.to_owned())),
     ])
 }
 
@@ -239,7 +257,19 @@ fn decode_change(fields: &Fields) -> Result<Change, LineError> {
         version: decode_version(fields)?,
         at_ms: fields.number("at_ms")?,
         event,
+        source: decode_source(fields)?,
     })
+}
+
+/// The source of a change. A record of an earlier release has no such field.
+fn decode_source(fields: &Fields) -> Result<Option<Source>, LineError> {
+    match fields.text("source") {
+        Err(_) | Ok(NO_SOURCE) => Ok(None),
+        Ok(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|_| protocol_error("a valid source")),
+    }
 }
 
 fn decode_version(fields: &Fields) -> Result<Version, LineError> {

@@ -53,6 +53,7 @@ pub(super) async fn leave(
         version,
         at_ms,
         event: Event::Ended { fact, how },
+        source: None,
     }))
 }
 

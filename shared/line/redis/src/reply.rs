@@ -161,6 +161,7 @@ impl ScriptReply {
             version,
             at_ms: self.read_number()?,
             event: Event::Ended { fact, how },
+            source: None,
         })
     }
 

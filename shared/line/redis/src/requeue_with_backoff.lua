@@ -16,7 +16,7 @@
 --   tries: how often the backup refused the refused changes by now
 --   wait_ms: the refused changes are due again in this many milliseconds
 --   untried_values: how many of the following arguments are fields and values of the untried changes; 0 for none
---   ...: field value field value … of the untried changes, then 9 fields with values for each refused change
+--   ...: field value field value … of the untried changes, then 10 fields with values for each refused change
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'requeued'}: the record is replaced
 --         {'gone'}: the journal has no such record, so nothing changed
@@ -25,7 +25,7 @@ local given_us, witness_ms, record_key, tries = ARGV[1], ARGV[2], ARGV[3], ARGV[
 local wait_ms, untried_values = tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local FIRST_VALUE = 7 -- the index in ARGV at which fields and values begin
-local VALUES_PER_CHANGE = 18 -- journal_encoding.rs writes a change as 9 fields, each with its value
+local VALUES_PER_CHANGE = 20 -- journal_encoding.rs writes a change as 10 fields, each with its value
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }

@@ -224,7 +224,7 @@ impl ScriptCall<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 31] = [
+    const SCRIPTS: [&str; 33] = [
         include_str!("adjust_clock.lua"),
         include_str!("adopt.lua"),
         include_str!("check_in.lua"),
@@ -235,6 +235,8 @@ mod tests {
         include_str!("configure.lua"),
         include_str!("requeue_with_backoff.lua"),
         include_str!("enter.lua"),
+        include_str!("evict_waiting.lua"),
+        include_str!("presence_many.lua"),
         include_str!("drop_queue.lua"),
         include_str!("hold.lua"),
         include_str!("leave.lua"),

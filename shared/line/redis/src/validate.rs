@@ -122,6 +122,7 @@ fn read_validation(
         version,
         at_ms: now_ms,
         event,
+        source: None,
     });
     Ok(ValidateOutcome::Active { status, change })
 }

@@ -9,10 +9,11 @@ mod fallback_tick;
 mod forecast;
 mod hold;
 mod loss;
+mod presence;
 mod promotion;
 mod queue;
 
 pub use self::{
-    adopt::*, call::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*, loss::*, promotion::*,
-    queue::*,
+    adopt::*, call::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*, loss::*, presence::*,
+    promotion::*, queue::*,
 };

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 use vestibule_domain::{
-    id::{EntryId, QueueId, Visitor},
+    id::{EntryId, QueueId, Source, Visitor},
     plan::Demand,
+    record::EntryRecord,
 };
 
 /// One command with its arguments. [`OPERATIONS`](super::OPERATIONS) says what each one does.
@@ -21,7 +22,12 @@ pub(super) enum Command {
     Close(QueueId),
     /// The number is the most entries to promote.
     Promote(QueueId, u64),
-    Evict(QueueId, EntrySelector),
+    Evict(QueueId, EvictSelector),
+    /// The number is how many sources to show.
+    Sources(QueueId, u32),
+    /// The number is for how many seconds.
+    Block(QueueId, BlockSelector, Option<u32>),
+    Unblock(QueueId, BlockSelector),
     Inspect(QueueId, EntrySelector),
     Stats(QueueId),
     /// The number is the first shard to check.
@@ -39,6 +45,64 @@ pub(super) enum EntrySelector {
     Token(EntryId),
     /// By the visitor, from whose id the entry's token is derived.
     Visitor(Visitor),
+}
+
+/// Selects the entries to evict.
+#[derive(Debug)]
+pub(super) enum EvictSelector {
+    /// One entry.
+    One(EntrySelector),
+    /// All entries that match.
+    Many(EntryFilter),
+}
+
+/// Selects many entries.
+#[derive(Debug)]
+pub(super) enum EntryFilter {
+    /// These entries.
+    Listed(Vec<EntryId>),
+    /// The entries of a source that joined within a time, in Unix milliseconds, both ends included.
+    Joined {
+        /// `None` for any source.
+        source: Option<Source>,
+        from_ms: u64,
+        to_ms: u64,
+        /// Whether to select also the visitors who have been present, and those who were let in.
+        all: bool,
+    },
+}
+
+impl EntryFilter {
+    /// Whether the entries of visitors who have checked in are not selected.
+    pub(super) fn spares_checked_in(&self) -> bool {
+        matches!(self, Self::Joined { all: false, .. })
+    }
+
+    /// Whether the record is of the source and the time.
+    pub(super) fn matches(&self, record: &EntryRecord) -> bool {
+        match self {
+            Self::Listed(tokens) => tokens.contains(&record.id),
+            Self::Joined {
+                source,
+                from_ms,
+                to_ms,
+                ..
+            } => {
+                let joined_at_ms = record.joined_at_ms();
+                source.is_none_or(|source| record.source == Some(source))
+                    && joined_at_ms.is_some_and(|at_ms| (*from_ms..=*to_ms).contains(&at_ms))
+            }
+        }
+    }
+}
+
+/// Selects whom to block.
+#[derive(Debug)]
+pub(super) enum BlockSelector {
+    /// One entry.
+    Entry(EntrySelector),
+    /// All visitors of a source.
+    Source(Source),
 }
 
 /// The values that a destructive command must repeat, so that the console's test button does not

@@ -3,15 +3,15 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
-use vestibule_domain::id::{QueueId, SHARD_COUNT, Visitor, VisitorKind};
+use vestibule_domain::id::{QueueId, SHARD_COUNT};
 
-use super::{
-    Problem,
-    command::{Confirmation, EntrySelector},
-};
+use super::{Problem, command::Confirmation};
 
 /// The most entries that one manual promote may ask for.
 const PROMOTE_COUNT_MAX: u64 = 1_000_000;
+
+/// The longest block with an end, in seconds: 30 days.
+const BLOCK_SECONDS_MAX: u32 = 30 * 24 * 3_600;
 
 /// The fields of a command that the parser has not read yet.
 pub(super) struct CommandFields {
@@ -40,7 +40,7 @@ impl CommandFields {
     }
 
     /// Takes the value of a field, which the operation must declare.
-    fn take(&mut self, name: &str) -> Option<Value> {
+    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         debug_assert!(
             self.declared.contains(&name),
             "{} declares {name}",
@@ -49,7 +49,7 @@ impl CommandFields {
         self.unread.remove(name)
     }
 
-    fn string(&mut self, name: &str) -> Result<Option<String>, Problem> {
+    pub(super) fn string(&mut self, name: &str) -> Result<Option<String>, Problem> {
         match self.take(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -57,7 +57,7 @@ impl CommandFields {
         }
     }
 
-    fn number(&mut self, name: &str) -> Result<Option<u64>, Problem> {
+    pub(super) fn number(&mut self, name: &str) -> Result<Option<u64>, Problem> {
         match self.take(name) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => match value.as_u64() {
@@ -84,6 +84,18 @@ impl CommandFields {
                 let (min, max) = (range.start(), range.end());
                 Problem::invalid_field(name, format!("must be a whole number from {min} to {max}"))
             })
+    }
+
+    /// Reads for how long a block lasts, if that is given.
+    pub(super) fn block_seconds(&mut self) -> Result<Option<u32>, Problem> {
+        match self.take("for_seconds") {
+            None | Some(Value::Null) => Ok(None),
+            Some(given) => {
+                self.unread.insert("for_seconds".to_owned(), given);
+                self.integer_in_range("for_seconds", None, 1..=BLOCK_SECONDS_MAX)
+                    .map(Some)
+            }
+        }
     }
 
     pub(super) fn flag(&mut self, name: &str) -> Result<bool, Problem> {
@@ -147,40 +159,6 @@ impl CommandFields {
             confirm: self.string("confirm")?,
             epoch: self.number("epoch")?,
         })
-    }
-
-    pub(super) fn entry_selector(&mut self) -> Result<EntrySelector, Problem> {
-        match (self.string("token")?, self.string("visitor")?) {
-            (Some(token), None) => match token.parse() {
-                Ok(id) => Ok(EntrySelector::Token(id)),
-                Err(error) => Err(Problem::invalid_id("token", &error)),
-            },
-            (None, Some(id)) => {
-                let visitor = match self.kind()? {
-                    VisitorKind::Known => Visitor::known(&id),
-                    VisitorKind::Anon => Visitor::anonymous(&id),
-                };
-                visitor
-                    .map(EntrySelector::Visitor)
-                    .map_err(|error| Problem::invalid_id("visitor", &error))
-            }
-            (None, None) => Err(Problem::invalid_field(
-                "token",
-                "is missing; name the entry by its token or by its visitor",
-            )),
-            (Some(_), Some(_)) => Err(Problem::invalid_field(
-                "visitor",
-                "must not be given together with a token; name the entry by one of the two",
-            )),
-        }
-    }
-
-    fn kind(&mut self) -> Result<VisitorKind, Problem> {
-        match self.string("kind")?.as_deref() {
-            None | Some("known") => Ok(VisitorKind::Known),
-            Some("anon") => Ok(VisitorKind::Anon),
-            Some(_) => Err(Problem::invalid_field("kind", "must be known or anon")),
-        }
     }
 
     /// Refuses a command with a field that its operation does not read.

@@ -10,12 +10,13 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::apply_configuration;
 
-use super::{Admin, Problem};
+use super::{Admin, Problem, settings::reject_blocked};
 
 impl Admin {
     /// Adds a queue, first to the backup and then to the line. The command is idempotent: repeated
     /// with the same settings, it completes what a crash between the two writes left undone.
     pub(super) async fn create(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
+        reject_blocked(given)?;
         let settings = Settings::from_map(given).and_then(|settings| self.policy.validate(settings));
         let settings = settings.map_err(|error| Problem::invalid_setting(&error))?;
         // `random` uses a cryptographic generator that the operating system seeds.

@@ -48,6 +48,7 @@ fn field_to_json(field: &Field) -> Value {
         FieldType::PublicKeys => {
             json!({ "keys_max": TICKET_KEYS_MAX, "bytes_max": TICKET_KEYS_BYTES_MAX, "form": "a JWK set" })
         }
+        FieldType::Blocks { max } => json!({ "max_blocks": max }),
         FieldType::Url => json!({ "address": "https, or http of the loopback host" }),
     };
     json!({

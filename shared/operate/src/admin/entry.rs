@@ -1,4 +1,4 @@
-//! The commands `inspect` and `evict`: show or remove one entry. They accept a visitor id but never
+//! The commands `inspect` and `evict` for one entry: show or remove one entry. They accept a visitor id but never
 //! return one.
 
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::{Admin, Problem, command::EntrySelector, entry_partition};
 
 impl Admin {
     /// Removes an entry, whether it is waiting, ready or active.
-    pub(super) async fn evict(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
+    pub(super) async fn evict_one(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
         let id = self.entry_id(queue, &stored, whom);
         match self.line.leave(queue, id, None, LeaveReason::Evict).await? {
@@ -70,7 +70,7 @@ impl Admin {
         }))
     }
 
-    fn entry_id(&self, queue: &QueueId, stored: &StoredQueue, whom: &EntrySelector) -> EntryId {
+    pub(super) fn entry_id(&self, queue: &QueueId, stored: &StoredQueue, whom: &EntrySelector) -> EntryId {
         match whom {
             EntrySelector::Token(id) => *id,
             EntrySelector::Visitor(visitor) => {
@@ -110,5 +110,6 @@ fn record_to_json(record: &EntryRecord) -> Value {
         "claimed_at_ms": record.claimed_at_ms,
         "expires_at_ms": record.expires_at_ms,
         "ended_at_ms": record.ended_at_ms,
+        "source": record.source.map(|source| source.to_string()),
     })
 }

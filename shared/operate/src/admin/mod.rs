@@ -5,12 +5,15 @@
 //! promoter applies the stored settings within seconds. In the other order, settings could be in
 //! force that are stored nowhere.
 
+mod block;
 mod check;
 mod command;
 mod command_fields;
 mod create;
 mod describe;
 mod entry;
+mod evict;
+mod line_entries;
 mod operations;
 mod parsed_command;
 mod plan;
@@ -18,8 +21,10 @@ mod problem;
 mod promote;
 mod recover;
 mod rotate;
+mod selector_fields;
 mod settings;
 mod signing_keys;
+mod sources;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -43,7 +48,7 @@ pub use self::{
     signing_keys::SigningKeys,
 };
 use self::{
-    command::{Command, Confirmation},
+    command::{Command, Confirmation, EvictSelector},
     parsed_command::ParsedCommand,
 };
 
@@ -101,7 +106,10 @@ impl Admin {
 
     async fn confirm_and_execute(&self, parsed: ParsedCommand) -> Result<Value, Problem> {
         if let Some(confirmation) = &parsed.confirmation {
-            self.require_confirmation(parsed.operation, confirmation).await?;
+            let confirmed = self.require_confirmation(parsed.operation, confirmation).await;
+            if let Err(problem) = confirmed {
+                return Err(self.describe_effect(problem, &parsed.command).await?);
+            }
         }
         self.execute(parsed.command).await
     }
@@ -118,7 +126,11 @@ impl Admin {
             Command::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
             Command::Close(queue) => self.switch(&queue, "entrance", json!(Entrance::Closed)).await,
             Command::Promote(queue, count) => self.promote(&queue, count).await,
-            Command::Evict(queue, whom) => self.evict(&queue, &whom).await,
+            Command::Evict(queue, EvictSelector::One(whom)) => self.evict_one(&queue, &whom).await,
+            Command::Evict(queue, EvictSelector::Many(filter)) => self.evict_matching(&queue, &filter).await,
+            Command::Sources(queue, limit) => self.sources(&queue, limit).await,
+            Command::Block(queue, whom, seconds) => self.block(&queue, &whom, seconds).await,
+            Command::Unblock(queue, whom) => self.unblock(&queue, &whom).await,
             Command::Restore(queue) => self.restore(&queue).await,
             Command::Reset(queue) => self.reset(&queue).await,
             Command::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
@@ -126,6 +138,16 @@ impl Admin {
             Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
             Command::Plan(demand) => plan::plan_settings(&demand),
             Command::Rotate => self.rotate().await,
+        }
+    }
+
+    /// Adds to the problem of a command without its confirmation what the command would do.
+    async fn describe_effect(&self, problem: Problem, command: &Command) -> Result<Problem, Problem> {
+        match command {
+            Command::Evict(queue, EvictSelector::Many(filter)) if problem.needs_confirmation() => {
+                Ok(problem.with_matching(self.preview_evict(queue, filter).await?))
+            }
+            _ => Ok(problem),
         }
     }
 

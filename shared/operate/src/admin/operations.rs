@@ -10,6 +10,10 @@ use super::{Problem, command::Command, command_fields::CommandFields};
 /// The arguments of every command that must be confirmed.
 const CONFIRMATION_ARGUMENTS: [&str; 2] = ["confirm", "epoch"];
 
+/// How many sources the command `sources` shows.
+const SOURCES_SHOWN: u32 = 20;
+const SOURCES_SHOWN_MAX: u32 = 1_000;
+
 /// One command that operators can give.
 #[derive(Debug)]
 pub struct Operation {
@@ -99,10 +103,20 @@ pub const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "evict",
-        arguments: &["queue", "token", "visitor", "kind"],
+        arguments: &[
+            "queue",
+            "token",
+            "visitor",
+            "kind",
+            "tokens",
+            "source",
+            "joined_from_ms",
+            "joined_to_ms",
+            "all",
+        ],
         needs_confirmation: true,
-        meaning: "Removes an entry.",
-        parse: |fields| Ok(Command::Evict(fields.queue()?, fields.entry_selector()?)),
+        meaning: "Removes an entry, or all that match; without the confirmation, says how many match.",
+        parse: |fields| Ok(Command::Evict(fields.queue()?, fields.evict_selector()?)),
     },
     Operation {
         name: "inspect",
@@ -110,6 +124,34 @@ pub const OPERATIONS: &[Operation] = &[
         needs_confirmation: false,
         meaning: "Shows an entry.",
         parse: |fields| Ok(Command::Inspect(fields.queue()?, fields.entry_selector()?)),
+    },
+    Operation {
+        name: "sources",
+        arguments: &["queue", "limit"],
+        needs_confirmation: false,
+        meaning: "Shows from which sources the entries come, those with the most entries first.",
+        parse: |fields| {
+            let queue = fields.queue()?;
+            let limit = fields.integer_in_range("limit", Some(SOURCES_SHOWN), 1..=SOURCES_SHOWN_MAX)?;
+            Ok(Command::Sources(queue, limit))
+        },
+    },
+    Operation {
+        name: "block",
+        arguments: &["queue", "token", "visitor", "kind", "source", "for_seconds"],
+        needs_confirmation: false,
+        meaning: "Lets a visitor, or all visitors of a source, no longer enter.",
+        parse: |fields| {
+            let (queue, seconds) = (fields.queue()?, fields.block_seconds()?);
+            Ok(Command::Block(queue, fields.block_selector()?, seconds))
+        },
+    },
+    Operation {
+        name: "unblock",
+        arguments: &["queue", "token", "visitor", "kind", "source"],
+        needs_confirmation: false,
+        meaning: "Ends a block.",
+        parse: |fields| Ok(Command::Unblock(fields.queue()?, fields.block_selector()?)),
     },
     Operation {
         name: "stats",

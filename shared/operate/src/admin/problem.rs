@@ -72,6 +72,22 @@ impl Problem {
             .with_member("expected", json!({ "confirm": queue, "epoch": epoch }))
     }
 
+    /// Whether the command lacks its confirmation.
+    pub(super) fn needs_confirmation(&self) -> bool {
+        self.code == Code::ConfirmationNeeded
+    }
+
+    /// The problem with the number of entries that the command would change.
+    pub(super) fn with_matching(self, matching: Value) -> Self {
+        self.with_member("matching", matching)
+    }
+
+    /// The setting has commands of its own.
+    pub(super) fn setting_of_commands(name: &str, commands: &str) -> Self {
+        let detail = format!("{name}: change it with the commands {commands}");
+        Self::new(Code::InvalidSetting, detail).with_member("field", name)
+    }
+
     pub(super) fn unknown_entry() -> Self {
         let detail =
             "the queue has no entry with this token or visitor id; inspect shows what the backup has of it";

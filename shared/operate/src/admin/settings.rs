@@ -20,6 +20,7 @@ const ATTEMPTS_MAX: u32 = 5;
 impl Admin {
     /// Changes the given settings and no others.
     pub(super) async fn update(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
+        reject_blocked(given)?;
         let change = |stored: &Map<String, Value>| {
             let settings = merge_settings(stored, given)?;
             let allowed = self.policy.validate(settings);
@@ -36,9 +37,19 @@ impl Admin {
     /// Changes the one setting of a switch, such as `paused` for `pause`. It also works while
     /// another stored setting is invalid, and leaves that one for its author to correct.
     pub(super) async fn switch(&self, queue: &QueueId, name: &str, value: Value) -> Result<Value, Problem> {
+        self.change_switch(queue, name, |_| Ok(value.clone())).await
+    }
+
+    /// Changes the one setting of a switch to what `change` returns, which gets all stored settings.
+    pub(super) async fn change_switch(
+        &self,
+        queue: &QueueId,
+        name: &str,
+        change: impl Fn(&Map<String, Value>) -> Result<Value, Problem> + Send + Sync,
+    ) -> Result<Value, Problem> {
         let change = |stored: &Map<String, Value>| {
             let mut changed = stored.clone();
-            changed.insert(name.to_owned(), value.clone());
+            changed.insert(name.to_owned(), change(stored)?);
             Ok(changed)
         };
         let stored = self.replace_stored_settings(queue, change).await?;
@@ -122,6 +133,15 @@ impl Admin {
             "settings": configuration.settings,
             "revision": configuration.revision,
         }))
+    }
+}
+
+/// Refuses a list of blocks: one that an operator read a while ago would undo the blocks of others. `null` ends all
+/// blocks, and corrects a list that is invalid.
+pub(super) fn reject_blocked(given: &Map<String, Value>) -> Result<(), Problem> {
+    match given.get("blocked") {
+        None | Some(Value::Null) => Ok(()),
+        Some(_) => Err(Problem::setting_of_commands("blocked", "block and unblock")),
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
         visitor_routes: read_visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
         service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
         service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),
+        // The start of a function fetches it.
+        origin_key: None,
         // The value is constant, because a missing variable must not turn safety off.
         local: false,
     };

@@ -6,6 +6,7 @@ mod api;
 mod authorizer;
 mod key_store;
 mod keys;
+mod origin_key;
 mod redis;
 mod secret;
 
@@ -16,6 +17,7 @@ pub use self::{
     authorizer::authorizer_config_from_env,
     key_store::SigningKeysConfig,
     keys::{KeysConfig, RootKeyConfig},
+    origin_key::OriginKeyConfig,
     redis::RedisConfig,
 };
 

@@ -54,7 +54,24 @@ impl Secret {
         plain: &'static str,
         by_name: &'static str,
     ) -> Result<Self, ConfigError> {
-        let (name, place) = match (vars(plain), vars(by_name)) {
+        Self::read_optional(vars, plain, by_name)?.ok_or_else(|| {
+            invalid_variable(
+                plain,
+                format!("is not set, and neither is {by_name}; set one of the two"),
+            )
+        })
+    }
+
+    /// Reads the variable that is set of the two, if one is.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if both variables are set.
+    pub(super) fn read_optional(
+        vars: VariableLookup<'_>,
+        plain: &'static str,
+        by_name: &'static str,
+    ) -> Result<Option<Self>, ConfigError> {
+        let (name, location) = match (vars(plain), vars(by_name)) {
             (Some(_), Some(_)) => {
                 return Err(invalid_variable(
                     by_name,
@@ -63,17 +80,9 @@ impl Secret {
             }
             (Some(text), None) => (plain, SecretLocation::Inline(text)),
             (None, Some(id)) => (by_name, SecretLocation::SecretsManager(id)),
-            (None, None) => {
-                return Err(invalid_variable(
-                    plain,
-                    format!("is not set, and neither is {by_name}; set one of the two"),
-                ));
-            }
+            (None, None) => return Ok(None),
         };
-        Ok(Self {
-            name,
-            location: place,
-        })
+        Ok(Some(Self { name, location }))
     }
 
     /// The variable that holds or names the secret.

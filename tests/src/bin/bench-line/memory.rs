@@ -95,6 +95,7 @@ fn waiting_records(ids: &[EntryId], now: SystemTime) -> Vec<EntryRecord> {
             version,
             at_ms: joined_at_ms,
             event: Event::Entered { place, after: None },
+            source: None,
         };
         EntryRecord::of_change(&change, rules)
     };

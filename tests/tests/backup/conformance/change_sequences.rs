@@ -114,6 +114,7 @@ impl DrawnChange {
             },
             at_ms: began_ms + self.v,
             event,
+            source: None,
         }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use vestibule_backup::{Backup, EntryPartition, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
-    change::{EndReason, Event, Version},
+    change::{Change, EndReason, Event, Version},
     consumption::Consumption,
     fact::Turn,
-    id::SHARD_COUNT,
+    id::{SHARD_COUNT, Source},
     record::EntryRecord,
     state::EntryState,
 };
@@ -24,6 +24,7 @@ on_both_backups! {
     repeated_changes_change_nothing
     late_changes_add_missing_times_and_nothing_else
     consumed_visit_keeps_the_id_of_its_use
+    source_of_a_visit_is_kept_until_the_next_visit
     any_change_may_be_the_first_of_a_later_visit
     version_of_a_record_never_falls
     live_entries_are_listed_exactly_once
@@ -90,6 +91,51 @@ async fn consumed_visit_keeps_the_id_of_its_use(backup: &dyn Backup) {
         let repeat = entry.put(3, ended(place, EndReason::Completed)).await;
         assert_eq!(repeat, PutOutcome::Superseded(record));
     }
+}
+
+async fn source_of_a_visit_is_kept_until_the_next_visit(backup: &dyn Backup) {
+    let source: Option<Source> = "k3rT0pW9x_Q".parse().ok();
+    assert!(source.is_some());
+    let (first, second) = (place(0), place(7));
+    let entry = BackedUpEntry::new(backup);
+    for (v, event) in (1..).zip(visit_events(first)) {
+        let of_event = source.filter(|_| v == 1);
+        let change = Change {
+            source: of_event,
+            ..change(entry.id, v, event)
+        };
+        let outcome = entry.put_change(&change).await;
+        assert_eq!(outcome.record().source, source, "{event:?}");
+    }
+    // A visit that began before this release, or whose address nothing named, has no source.
+    let entered = Event::Entered {
+        place: second,
+        after: None,
+    };
+    assert_eq!(entry.put(20, entered).await.record().source, None);
+    // The first change may come late. It still tells the source.
+    let late = Change {
+        source,
+        ..change(entry.id, 20, entered)
+    };
+    assert_eq!(entry.put_change(&late).await.record().source, source);
+    let read = backup
+        .read_recent_entries(&entry.partition, entry.id.shard())
+        .await;
+    assert_eq!(
+        read.expect("an answer"),
+        [entry.record().await.expect("a record")]
+    );
+    let end = entry.put(21, ended(second, EndReason::Evicted)).await;
+    assert_eq!(end.record().source, source);
+    let read = backup
+        .read_recent_entries(&entry.partition, entry.id.shard())
+        .await;
+    assert_eq!(
+        read.expect("an answer").len(),
+        1,
+        "entries that have ended are read, too"
+    );
 }
 
 async fn late_changes_add_missing_times_and_nothing_else(backup: &dyn Backup) {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::json;
 use vestibule_backup::{Backup, PutOutcome};
 use vestibule_domain::id::EntryId;
-use vestibule_line::{EnterOutcome, EntryLine, RecoveryLine};
+use vestibule_line::{Arrival, EnterOutcome, EntryLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::in_process::{
     ApiRequest, InProcessApi, QUEUE, anonymous_visitor, configuration, entry_path, queue_id,
@@ -193,7 +193,10 @@ async fn write_lost_entry(api: &InProcessApi, id: EntryId) {
     let configuration = configuration(json!({}).as_object().expect("settings"), "1");
     let configured = line.configure(&queue_id(), &configuration, true).await;
     configured.expect("the line creates the queue");
-    let entered = line.enter(&queue_id(), id).await.expect("the queue exists");
+    let entered = line
+        .enter(&queue_id(), id, Arrival::Ordinary)
+        .await
+        .expect("the queue exists");
     let EnterOutcome::Joined {
         change: Some(change), ..
     } = entered

@@ -1,6 +1,7 @@
 //! The cases that need control of the process: its clock, faults, the line, the backup, or events of API Gateway.
 
 mod any_origin;
+mod attack;
 mod authorizer;
 mod backup_unavailable;
 mod fallback_ticks;
@@ -24,6 +25,7 @@ mod rewritten_requests;
 mod rotation;
 mod sample_events;
 mod service_callers;
+mod sources;
 mod standstill;
 mod tickets;
 mod trusted_identity;
@@ -55,6 +57,7 @@ use cases;
 pub(crate) fn trials() -> Vec<Trial> {
     [
         any_origin::trials(),
+        attack::trials(),
         authorizer::trials(),
         backup_unavailable::trials(),
         fallback_ticks::trials(),
@@ -79,6 +82,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         rotation::trials(),
         sample_events::trials(),
         service_callers::trials(),
+        sources::trials(),
         tickets::trials(),
         trusted_identity::trials(),
         visitors::trials(),

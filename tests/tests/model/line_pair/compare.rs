@@ -163,10 +163,10 @@ impl LinePair {
     }
 }
 
-/// The last check-ins, negative for entries that are not present any more.
+/// The last check-ins in half milliseconds, negative for entries that are not present any more.
 fn read_seen(seen: &[(String, f64)]) -> Vec<(EntryId, i64)> {
     let seen = seen.iter().map(|(member, score)| {
-        let ms = to_integer(score.abs()).cast_signed();
+        let ms = to_integer(2.0 * score.abs()).cast_signed();
         (entry(member), if *score < 0.0 { -ms } else { ms })
     });
     let mut seen: Vec<_> = seen.collect();

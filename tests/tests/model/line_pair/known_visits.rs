@@ -108,6 +108,7 @@ impl LinePair {
             version: view.version,
             at_ms: view.now_ms,
             event: change_kinds(visit, view.now_ms)[*kind],
+            source: None,
         })
     }
 }

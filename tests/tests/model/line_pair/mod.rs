@@ -15,8 +15,8 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{
-    AdoptOrder, HoldOrder, JournalLimits, Line, LineHistory, PromoteOrder, ReportOrder, SessionExtension,
-    TickMark, Validation,
+    AdoptOrder, EvictOrder, HoldOrder, JournalLimits, Line, LineHistory, PromoteOrder, ReportOrder,
+    SessionExtension, TickMark, Validation,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
@@ -26,7 +26,7 @@ use self::compare::require_equal;
 pub(crate) use self::known_visits::CHANGE_KINDS;
 use crate::{
     journal_operations,
-    operations::{Operation, use_id},
+    operations::{Operation, VISITORS, use_id},
 };
 
 /// More records than a sequence can write.
@@ -204,6 +204,22 @@ impl LinePair {
             Operation::Leave(number, selector, reason) => {
                 let visit = self.select_visit(*number, *selector);
                 to_text(line.leave(queue, visitor(*number), visit, *reason).await)
+            }
+            Operation::Evict {
+                visits,
+                spares_checked_in,
+            } => {
+                let ids: Vec<_> = (1..=VISITORS).map(visitor).collect();
+                let presence = line.presence_many(queue, &ids).await;
+                let visits = visits.iter().filter_map(|(number, selector)| {
+                    let selected = self.select_visit(*number, *selector)?;
+                    Some((visitor(*number), selected))
+                });
+                let order = EvictOrder {
+                    visits: visits.collect(),
+                    spares_checked_in: *spares_checked_in,
+                };
+                to_text((presence, line.evict_waiting(queue, &order).await))
             }
             Operation::Validate {
                 visitor: number,

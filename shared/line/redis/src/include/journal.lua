@@ -17,6 +17,7 @@ local CHANGE_KINDS = {
   extended = 'deadline',
   ['still-ready'] = 'deadline',
 }
+local NO_SOURCE = '-'
 local PROVISIONAL = { entered = true, ['fast-tracked'] = true }
 
 -- Reads `field, value, field, value, …`; nil if it is not a single change.
@@ -104,6 +105,13 @@ local function add_to_journal(keys, values, limit, retry)
       for i = 1, #values, 2 do
         if values[i] == 'after' then
           values[i + 1] = string.format('%.0f', old.after)
+        end
+      end
+    end
+    if new.source == NO_SOURCE and old.source and old.fact.visit == new.fact.visit then
+      for i = 1, #values, 2 do
+        if values[i] == 'source' then
+          values[i + 1] = old.source
         end
       end
     end

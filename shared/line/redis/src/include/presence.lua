@@ -1,6 +1,7 @@
 -- Keeps which called visitors are present: see domain/presence.rs. `present` has the places of those who are. `seen` has
 -- the last check-in of an entry by the presence clock, in milliseconds, and the negative of it once the entry is not
--- present any more. Include `lanes` before this file.
+-- present any more. Half a millisecond is missing from it while the visitor has not checked in by a poll, but only by
+-- entering. Include `lanes` before this file.
 
 -- Reads the presence clock, in milliseconds, from the field `presence`. Returns nil while presence is switched off.
 local function parse_presence_ms(clock)
@@ -17,7 +18,7 @@ local function mark_present(keys, id, place, progress, seen_ms)
   if place > progress.check_in_through then
     return
   end
-  redis.call('ZADD', keys.seen, 'GT', string.format('%.0f', seen_ms), id)
+  redis.call('ZADD', keys.seen, 'GT', string.format('%.1f', seen_ms), id)
   if redis.call('ZADD', keys.present, string.format('%.0f', place), id) == 1 and place <= progress.passed_through then
     -- An absent entry is back: the visitors behind it have one more ahead.
     progress.gone_ahead, progress.absent = progress.gone_ahead - 1, progress.absent - 1
@@ -25,10 +26,17 @@ local function mark_present(keys, id, place, progress, seen_ms)
   end
 end
 
--- The presence time that counts as the last check-in of a visitor who enters: such a visitor is present for `call_ms`.
-local function compute_entering_seen_ms(clock_ms, config)
+-- Whether the visitor has checked in by a poll, given what `seen` has of the entry.
+local function has_polled(last_seen)
+  return last_seen and tonumber(last_seen) % 1 == 0 or false
+end
+
+-- The presence time that counts as the last check-in of a visitor who enters: such a visitor is present for `call_ms`, but
+-- not longer than after a poll. `last_seen` is what `seen` has of the entry.
+local function compute_entering_seen_ms(clock_ms, config, last_seen)
   local call_ms, presence_ms = unpack(redis.call('HMGET', config, 'call_ms', 'presence_ms'))
-  return math.max(clock_ms + call_ms - presence_ms, 1)
+  local seen_ms = math.max(clock_ms + math.min(call_ms, presence_ms) - presence_ms, 2)
+  return has_polled(last_seen) and seen_ms or seen_ms - 0.5
 end
 
 -- Forgets the presence of an entry that the caller has removed from `waiting`.

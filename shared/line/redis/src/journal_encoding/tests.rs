@@ -24,6 +24,7 @@ fn change(event: Event) -> Change {
         },
         at_ms: 1_795_260_581_079,
         event,
+        source: None,
     }
 }
 
@@ -88,9 +89,27 @@ fn every_change_decodes_as_it_was_encoded() {
     }
     for event in events {
         let encoded = encode_change(&change(event));
-        assert_eq!(encoded.len(), 18, "{event:?}");
+        assert_eq!(encoded.len(), 20, "{event:?}");
         assert_eq!(decode(&encoded).ok(), Some(vec![change(event)]), "{event:?}");
     }
+}
+
+#[test]
+fn source_of_a_change_is_kept_and_may_be_missing() {
+    let place = Visit::new(15_250_171_156_480).expect("a visit").place();
+    let known = Change {
+        source: "AAECAwQFBgc".parse().ok(),
+        ..change(Event::Entered { place, after: None })
+    };
+    assert!(known.source.is_some());
+    let encoded = encode_change(&known);
+    assert_eq!(decode(&encoded).ok(), Some(vec![known]));
+    // A record of an earlier release ends before the source.
+    let earlier = Change {
+        source: None,
+        ..known
+    };
+    assert_eq!(decode(&encoded[..18]).ok(), Some(vec![earlier]));
 }
 
 #[test]
@@ -114,6 +133,10 @@ fn every_change_of_a_tick_decodes_as_it_was_encoded() {
         no_show(Turn::First),
         no_show(Turn::Second),
         expired,
+        Event::Ended {
+            fact: Fact::ended(visit),
+            how: EndReason::Evicted,
+        },
         promoted(Turn::First),
         promoted(Turn::Second),
     ]

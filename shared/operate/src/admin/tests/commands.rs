@@ -129,7 +129,7 @@ async fn operations_on_an_unknown_queue_are_refused() {
         match op {
             "update" => order["settings"] = json!({ "batch": 1 }),
             "promote" => order["count"] = json!(1),
-            "evict" | "inspect" => order["visitor"] = json!("ada"),
+            "evict" | "inspect" | "block" | "unblock" => order["visitor"] = json!("ada"),
             _ => {}
         }
         assert_eq!(desk.run_refused(order).await["code"], "unknown-queue", "{op}");
@@ -194,9 +194,9 @@ async fn every_declared_argument_is_read() {
                 order[other] = match *other {
                     "queue" => json!("q"),
                     "settings" => json!({ "batch": 1 }),
-                    "help" => json!(true),
+                    "help" | "all" => json!(true),
                     "from_shard" => json!(0),
-                    "token" => continue,
+                    "token" | "source" | "tokens" => continue,
                     "visitor" => json!("ada"),
                     "kind" => json!("known"),
                     _ => json!(1),

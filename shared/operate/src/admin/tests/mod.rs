@@ -1,5 +1,7 @@
 //! Every operation and every refusal, with the line in memory and the backup in a file.
 
+mod attack;
+mod blocks;
 mod clock;
 mod commands;
 mod entries;

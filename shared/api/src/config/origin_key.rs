@@ -1,0 +1,48 @@
+//! The secret by which a distribution in front of the API proves that a request went through it.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// The fewest characters of an origin key.
+pub const ORIGIN_KEY_CHARACTERS_MIN: usize = 16;
+
+const MESSAGE: &[u8] = b"vestibule origin";
+
+/// The secret that the distribution adds to each request in the header `X-Vestibule-Origin`. No client knows it, so a
+/// request with it has the address that the distribution saw.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OriginKey([u8; 32]);
+
+impl OriginKey {
+    /// Takes the secret. Blanks around it do not count.
+    ///
+    /// # Errors
+    /// The number of characters if there are fewer than [`ORIGIN_KEY_CHARACTERS_MIN`].
+    pub fn new(secret: &str) -> Result<Self, usize> {
+        let secret = secret.trim();
+        match secret.chars().count() {
+            short if short < ORIGIN_KEY_CHARACTERS_MIN => Err(short),
+            _ => Ok(Self(sign(secret.as_bytes()).finalize().into_bytes().into())),
+        }
+    }
+
+    /// Whether a request presents this secret. The comparison takes the same time for every other text of the same
+    /// length.
+    pub(crate) fn is(&self, presented: &[u8]) -> bool {
+        sign(presented).verify_slice(&self.0).is_ok()
+    }
+}
+
+impl fmt::Debug for OriginKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OriginKey(***)")
+    }
+}
+
+fn sign(secret: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(secret)
+        .expect("HMAC accepts a key of any length (RFC 2104)")
+        .chain_update(MESSAGE)
+}

@@ -1,0 +1,92 @@
+//! The commands `block` and `unblock`: who may not enter a queue.
+
+use serde_json::{Map, Value, json};
+use vestibule_domain::{
+    id::QueueId,
+    settings::{Block, BlockTarget, Blocks, Settings},
+};
+
+use super::{Admin, Problem, command::BlockSelector};
+
+/// How long a source is blocked if the operator gives no time, in seconds. The address behind it may soon belong to
+/// other visitors.
+const SOURCE_SECONDS: u32 = 3_600;
+
+/// The setting that these commands change.
+const BLOCKED: &str = "blocked";
+
+impl Admin {
+    /// Blocks an entry until `unblock` or a source for an hour, or either for the given time.
+    pub(super) async fn block(
+        &self,
+        queue: &QueueId,
+        whom: &BlockSelector,
+        for_seconds: Option<u32>,
+    ) -> Result<Value, Problem> {
+        let target = self.block_target(queue, whom).await?;
+        let now_ms = self.now_ms(queue).await;
+        let for_seconds = match target {
+            BlockTarget::Source(_) => Some(for_seconds.unwrap_or(SOURCE_SECONDS)),
+            BlockTarget::Entry(_) => for_seconds,
+        };
+        let until_ms = for_seconds.map(|seconds| now_ms + u64::from(seconds) * 1_000);
+        let block = Block { target, until_ms };
+        self.change_blocks(queue, |blocks| {
+            blocks
+                .with(block, now_ms)
+                .map_err(|full| Problem::invalid_field(BLOCKED, full.to_string()))
+        })
+        .await
+    }
+
+    /// Ends the block of an entry or a source, if there is one.
+    pub(super) async fn unblock(&self, queue: &QueueId, whom: &BlockSelector) -> Result<Value, Problem> {
+        let target = self.block_target(queue, whom).await?;
+        let now_ms = self.now_ms(queue).await;
+        self.change_blocks(queue, |blocks| Ok(blocks.without(target, now_ms)))
+            .await
+    }
+
+    async fn change_blocks(
+        &self,
+        queue: &QueueId,
+        change: impl Fn(&Blocks) -> Result<Blocks, Problem> + Send + Sync,
+    ) -> Result<Value, Problem> {
+        let applied = self
+            .change_switch(queue, BLOCKED, |stored| Ok(json!(change(&read_blocks(stored)?)?)))
+            .await?;
+        Ok(json!({
+            "queue": queue.as_str(),
+            "changed": applied["changed"],
+            "superseded": applied["superseded"],
+            "blocked": applied["settings"][BLOCKED],
+        }))
+    }
+
+    async fn block_target(&self, queue: &QueueId, whom: &BlockSelector) -> Result<BlockTarget, Problem> {
+        let stored = self.read_stored_queue(queue).await?;
+        Ok(match whom {
+            BlockSelector::Entry(whom) => BlockTarget::Entry(self.entry_id(queue, &stored, whom)),
+            BlockSelector::Source(source) => BlockTarget::Source(*source),
+        })
+    }
+
+    /// Line time in Unix milliseconds, or the time of this machine if the line does not answer.
+    async fn now_ms(&self, queue: &QueueId) -> u64 {
+        match self.line.queue_view(queue).await {
+            Ok(view) => view.now_ms,
+            Err(_) => vestibule_clock::now_ms(),
+        }
+    }
+}
+
+/// The stored blocks. Another setting in the map may be invalid.
+fn read_blocks(stored: &Map<String, Value>) -> Result<Blocks, Problem> {
+    let own: Map<_, _> = stored
+        .iter()
+        .filter(|(name, _)| *name == BLOCKED)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let settings = Settings::from_map(&own).map_err(|error| Problem::invalid_stored_setting(&error))?;
+    Ok(settings.blocked)
+}

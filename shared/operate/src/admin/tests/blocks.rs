@@ -1,0 +1,94 @@
+//! The commands `block` and `unblock`.
+
+use serde_json::json;
+use vestibule_domain::settings::{BLOCKS_MAX, BlockTarget};
+
+use super::{AdminFixture, queue};
+
+#[tokio::test]
+async fn blocks_are_kept_until_their_end() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let source = desk.source("203.0.113.7").await;
+    let visitor = desk.entry_id("ada").await;
+    let blocked = desk
+        .run(json!({ "op": "block", "queue": "q", "visitor": "ada" }))
+        .await;
+    assert_eq!(blocked["blocked"], json!([{ "token": visitor.to_string() }]));
+    assert_eq!(blocked["changed"], true);
+    let now_ms = vestibule_clock::now_ms();
+    let blocked = desk
+        .run(json!({ "op": "block", "queue": "q", "source": source.to_string() }))
+        .await;
+    let until_ms = blocked["blocked"][1]["until_ms"]
+        .as_u64()
+        .expect("an hour by default");
+    assert!((now_ms + 3_600_000..now_ms + 3_700_000).contains(&until_ms));
+    let shown = desk.run(json!({ "op": "sources", "queue": "q" })).await;
+    assert_eq!(shown["sources"], json!([]));
+    assert_eq!(desk.setting_in_force("blocked").await, blocked["blocked"]);
+
+    // Another update keeps the blocks, and cannot replace them by an old list.
+    desk.run(json!({ "op": "update", "queue": "q", "settings": { "batch": 3 } }))
+        .await;
+    assert_eq!(desk.setting_in_force("blocked").await, blocked["blocked"]);
+    for order in [
+        json!({ "op": "update", "queue": "q", "settings": { "batch": 4, "blocked": [] } }),
+        json!({ "op": "create", "queue": "p", "settings": { "blocked": [] } }),
+    ] {
+        let problem = desk.run_refused(order).await;
+        assert_eq!(
+            (&problem["code"], &problem["field"]),
+            (&json!("invalid-setting"), &json!("blocked"))
+        );
+    }
+    let ended = desk
+        .run(json!({ "op": "unblock", "queue": "q", "source": source.to_string() }))
+        .await;
+    assert_eq!(ended["blocked"], json!([{ "token": visitor.to_string() }]));
+    let again = desk
+        .run(json!({ "op": "unblock", "queue": "q", "source": source.to_string() }))
+        .await;
+    assert_eq!(again["changed"], false);
+}
+
+#[tokio::test]
+async fn block_works_while_another_stored_setting_is_invalid() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    desk.replace_stored_settings(json!({ "batch": 0 })).await;
+    let source = desk.source("203.0.113.7").await;
+    desk.run(json!({ "op": "block", "queue": "q", "source": source.to_string() }))
+        .await;
+    let view = desk.line().queue_view(&queue()).await.expect("a view");
+    let blocked = &view.configuration.settings.blocked;
+    assert!(blocked.contains(BlockTarget::Source(source), view.now_ms));
+}
+
+#[tokio::test]
+async fn two_operators_do_not_lose_each_others_blocks() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let block = |number: u32| {
+        let visitor = format!("bot{number}");
+        desk.run(json!({ "op": "block", "queue": "q", "visitor": visitor }))
+    };
+    futures_util::future::join_all((0..4).map(block)).await;
+    let blocked = desk.setting_in_force("blocked").await;
+    assert_eq!(blocked.as_array().map(Vec::len), Some(4), "{blocked}");
+}
+
+#[tokio::test]
+async fn a_full_list_of_blocks_drops_those_that_have_ended() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let mut full = Vec::new();
+    for number in 0..BLOCKS_MAX {
+        let token = desk.entry_id(&format!("bot{number}")).await.to_string();
+        full.push(json!({ "token": token }));
+    }
+    desk.replace_stored_settings(json!({ "blocked": full })).await;
+    let order = json!({ "op": "block", "queue": "q", "visitor": "one more" });
+    let problem = desk.run_refused(order.clone()).await;
+    assert_eq!(problem["field"], "blocked", "{problem}");
+    full[0]["until_ms"] = json!(1);
+    desk.replace_stored_settings(json!({ "blocked": full })).await;
+    let blocked = desk.run(order).await;
+    assert_eq!(blocked["blocked"].as_array().map(Vec::len), Some(BLOCKS_MAX));
+}
