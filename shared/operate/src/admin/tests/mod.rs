@@ -1,14 +1,15 @@
 //! Every operation and every refusal, with the line in memory and the backup in a file.
 
-mod attack;
 mod blocks;
 mod clock;
 mod commands;
 mod entries;
 mod events;
+mod evict;
 mod load;
 mod queues;
 mod rotate;
+mod sources;
 mod stored;
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The commands that show and remove an attack: `sources`, and `evict` of many entries.
+//! The command `evict` for many entries.
 
 use serde_json::{Value, json};
 use vestibule_domain::{
@@ -19,7 +19,7 @@ impl AdminFixture {
     }
 
     /// Lets a known visitor enter from a source.
-    async fn enter_from(&self, visitor: &str, source: Source) -> EntryId {
+    pub(super) async fn enter_from(&self, visitor: &str, source: Source) -> EntryId {
         let id = self.entry_id(visitor).await;
         let Ok(EnterOutcome::Joined {
             change: Some(change), ..
@@ -36,7 +36,7 @@ impl AdminFixture {
         id
     }
 
-    async fn enter_many_from(&self, name: &str, count: usize, source: Source) -> Vec<EntryId> {
+    pub(super) async fn enter_many_from(&self, name: &str, count: usize, source: Source) -> Vec<EntryId> {
         let mut ids = Vec::new();
         for number in 0..count {
             ids.push(self.enter_from(&format!("{name}{number}"), source).await);
@@ -45,11 +45,11 @@ impl AdminFixture {
     }
 
     /// The visitor polls.
-    async fn poll(&self, id: EntryId) {
+    pub(super) async fn poll(&self, id: EntryId) {
         self.line().check_in(&queue(), id).await.expect("an answer");
     }
 
-    async fn state_in_backup(&self, id: EntryId) -> EntryState {
+    pub(super) async fn state_in_backup(&self, id: EntryId) -> EntryState {
         let record = self.backup().read_entry(&entry_partition(), id).await;
         record.expect("an answer").expect("a record").state
     }
@@ -61,63 +61,11 @@ impl AdminFixture {
         problem["matching"].clone()
     }
 
-    async fn run_confirmed(&self, mut order: Value) -> Value {
+    pub(super) async fn run_confirmed(&self, mut order: Value) -> Value {
         order["confirm"] = json!("q");
         order["epoch"] = json!(1);
         self.run(order).await
     }
-}
-
-#[tokio::test]
-async fn sources_counts_the_entries_of_each_source() {
-    let desk = AdminFixture::with_queue(json!({ "capacity": 1, "session_seconds": 3_600 })).await;
-    let (bad, good) = (desk.source("203.0.113.7").await, desk.source("2001:db8::1").await);
-    let active = desk.enter_from("first", good).await;
-    let waiting = desk.enter_many_from("bad", 5, bad).await;
-    desk.enter("unknown").await;
-    let polled = desk.enter_from("polled", good).await;
-    desk.poll(polled).await;
-    desk.run_confirmed(json!({ "op": "evict", "queue": "q", "token": waiting[4].to_string() }))
-        .await;
-
-    let shown = desk.run(json!({ "op": "sources", "queue": "q" })).await;
-    assert_eq!(
-        (&shown["sampled_shards"], &shown["entries_read"]),
-        (&json!(64), &json!(8))
-    );
-    assert_eq!(shown["sources_found"], 3);
-    let sources = shown["sources"].as_array().expect("a list");
-    assert_eq!(sources[0]["source"], bad.to_string());
-    let counts = |of: &Value, names: &[&str]| -> Vec<u64> {
-        names
-            .iter()
-            .map(|name| of[name].as_u64().expect("a count"))
-            .collect()
-    };
-    let names = [
-        "entries",
-        "present",
-        "never_present",
-        "active",
-        "claimed",
-        "ended",
-    ];
-    assert_eq!(counts(&sources[0], &names), [4, 4, 4, 0, 0, 1], "{shown}");
-    let of_good = sources.iter().find(|of| of["source"] == good.to_string());
-    assert_eq!(counts(of_good.expect("shown"), &names), [2, 1, 0, 1, 1, 0]);
-    let joined = |name: &str| sources[0][name].as_u64().expect("a time");
-    assert!(joined("first_joined_at_ms") <= joined("last_joined_at_ms"));
-    assert!(
-        sources
-            .iter()
-            .any(|of| of["source"].is_null() && of["entries"] == 1)
-    );
-    assert_eq!(desk.state_in_backup(active).await, EntryState::Active);
-
-    let limited = desk
-        .run(json!({ "op": "sources", "queue": "q", "limit": 1 }))
-        .await;
-    assert_eq!(limited["sources"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]
