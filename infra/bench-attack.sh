@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Measures what honest visitors notice of an attack: one client at full speed, through the limits of the gateway, against a Redis of
-# its own. The arguments are the seconds of each attack, and the names of attacks if not all shall run.
+# Measures what honest visitors notice of an attack: one client at full speed beside them, through the limits of the gateway,
+# against a Redis of its own. The arguments are the seconds of each attack, and the names of attacks if not all shall run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
