@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-crowd bench-cold clean
+.PHONY: help run check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-crowd bench-attack bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -64,6 +64,9 @@ bench-line: ## Measure the line against Redis commands (ARGS="--against PATH" co
 
 bench-crowd: ## Measure what 10,000 clients over HTTP cost the origin and what they are told (ARGS=2000 for fewer)
 	infra/bench-crowd.sh $(ARGS)
+
+bench-attack: ## Measure what honest visitors notice of one client at full speed (ARGS="20 entering" for fewer seconds, one attack)
+	infra/bench-attack.sh $(ARGS)
 
 bench-wake: ## Measure how soon held polls are answered, and the commands that Redis runs for that
 	infra/bench-wake.sh $(ARGS)

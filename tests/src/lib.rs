@@ -2,6 +2,7 @@
 
 pub mod absent_head;
 pub mod api;
+pub mod attack;
 pub mod caching_proxy;
 pub mod captured_output;
 pub mod chaos;
@@ -13,6 +14,7 @@ pub mod in_process;
 pub mod lambda;
 pub mod lines;
 pub mod network;
+mod nginx;
 mod programs;
 pub mod runner;
 pub mod servers;

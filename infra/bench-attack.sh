@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+#
+# Measures what honest visitors notice of an attack: one client at full speed beside them, through the limits of the gateway,
+# against a Redis of its own. The arguments are the seconds of each attack, and the names of attacks if not all shall run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+need_redis
+VESTIBULE_NGINX=$(need_nginx)
+export VESTIBULE_NGINX
+# Each request has two connections, which count at both ends.
+ulimit -n "$(ulimit -Hn)"
+
+# Two builds: a single one would also give the runner the features that only tests enable.
+cargo build --profile local --locked --package vestibule-local
+cargo build --profile local --locked --package vestibule-tests --bin bench-attack
+
+binaries=${CARGO_TARGET_DIR:-$root/target}/local
+export VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
+infra/servers.sh run --only redis -- "$binaries/bench-attack" "$@"

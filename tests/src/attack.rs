@@ -1,0 +1,110 @@
+//! An attack on a queue that honest visitors use: one client at full speed beside a crowd that keeps to the rules, both
+//! through the [limits of the gateway](Gateway). `make bench-attack` prints what the crowd notices, and the suite `attack`
+//! asserts that it loses nothing.
+
+mod attacker;
+mod figures;
+mod gateway;
+mod honest;
+mod meter;
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout_at};
+
+pub use self::{attacker::Attack, figures::AttackResult, gateway::Gateway};
+use self::{honest::HonestClients, meter::PromotionMeter};
+use crate::runner::Runner;
+
+/// The pace lets in so many visitors in each [`INTERVAL_SECONDS`]. A tick comes each second, and what a late one missed is
+/// made up for by the next, up to one batch.
+pub const BATCH: u64 = 20;
+/// The interval of the pace.
+pub const INTERVAL_SECONDS: u64 = 2;
+/// The pace, in visitors per second. As many honest visitors arrive.
+const PER_SECOND: u64 = BATCH / INTERVAL_SECONDS;
+/// Far above what the pace fills, so that only the pace limits the promotions.
+const CAPACITY: u64 = 100_000;
+/// How long the visitors who are still in line have after the attack, beyond what the line takes.
+const AFTERMATH: Duration = Duration::from_secs(20);
+
+/// How an attack runs.
+#[derive(Debug, Clone, Copy)]
+pub struct AttackPlan {
+    /// How long the attacker sends requests. As long, honest visitors arrive as fast as the pace lets them in.
+    pub duration: Duration,
+    /// The honest visitors who are in line before.
+    pub in_line_before: u64,
+}
+
+/// The settings of a queue under attack. Any visitor may enter it. A queue that only tickets open belongs beside it: then
+/// `HonestClients::enter_body` has to give each honest visitor a ticket, and the attacker has none.
+fn queue_settings() -> Value {
+    json!({
+        "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_SECONDS, "claim_seconds": 20, "session_seconds": 300,
+    })
+}
+
+/// Sends honest visitors through a queue of their own, beside the attacker.
+///
+/// # Panics
+/// Panics if the runner stops.
+pub async fn run_attack(
+    runner: &Runner,
+    gateway: &Gateway,
+    attack: Option<Attack>,
+    plan: AttackPlan,
+) -> AttackResult {
+    let queue = format!("attack:{}", uuid::Uuid::new_v4());
+    let create = json!({ "op": "create", "queue": queue, "settings": queue_settings() });
+    runner.run_command(create).await;
+    let clients = Arc::new(HonestClients::new(gateway, &queue));
+    let meter = PromotionMeter::start(runner, &queue);
+
+    // Those who are in line before arrive one after the other, so that the order of the answers is that of the line.
+    let mut visits = Vec::new();
+    for _ in 0..plan.in_line_before {
+        visits.push(clients.arrive().await);
+    }
+    let (entered, mut arrivals) = (visits.len(), Vec::new());
+    let attacking = attack.map(|attack| attack.start(gateway, &queue));
+    let pause = Duration::from_secs(1) / u32::try_from(PER_SECOND).expect("a small number");
+    let begun = tokio::time::Instant::now();
+    for number in 0.. {
+        let due = begun + pause * number;
+        if due >= begun + plan.duration {
+            break;
+        }
+        tokio::time::sleep_until(due).await;
+        let arriving = clients.clone();
+        arrivals.push(tokio::spawn(async move {
+            let visit = arriving.arrive().await;
+            arriving.go_through(visit).await
+        }));
+        if number == 0 {
+            // The others who are in line go on.
+            for visit in visits.drain(..) {
+                let clients = clients.clone();
+                arrivals.push(tokio::spawn(async move { clients.go_through(visit).await }));
+            }
+        }
+    }
+    let attacker = match attacking {
+        Some(attacking) => attacking.stop().await,
+        None => attacker::Traffic::default(),
+    };
+    let line_seconds = entered as u64 / PER_SECOND;
+    let until = tokio::time::Instant::now() + Duration::from_secs(line_seconds) + AFTERMATH;
+    let served = join_all(arrivals.into_iter().map(|visit| async move {
+        let abort = visit.abort_handle();
+        let served = timeout_at(until, visit).await;
+        abort.abort();
+        served.ok().map(|visit| visit.expect("a visit does not panic"))
+    }))
+    .await;
+    // The meter reads the totals once more, so that the last promotions count.
+    sleep(meter::PAUSE * 4).await;
+    AttackResult::new(attack, served, attacker, meter.stop().await)
+}

@@ -1,0 +1,194 @@
+//! What an attack did to the honest visitors.
+
+use super::{Attack, BATCH, INTERVAL_SECONDS, attacker::Traffic, honest::Visit, meter::Reading};
+
+/// What an attack did to the honest visitors.
+#[derive(Debug)]
+pub struct AttackResult {
+    attack: Option<Attack>,
+    /// The visits that came to their end.
+    visits: Vec<Visit>,
+    /// Honest visitors whose turn had not come when the run ended.
+    pub unserved: usize,
+    traffic: Traffic,
+    readings: Vec<Reading>,
+}
+
+/// How many entries were let in while entries waited all the time, and how many the pace allows.
+#[derive(Debug, Clone, Copy)]
+pub struct Promotions {
+    /// Entries that were let in.
+    pub counted: u64,
+    /// What the pace lets in, in this time.
+    pub by_pace: u64,
+    /// The same, without the time by which ticks came late. A tick lets in one batch at most, however late it comes.
+    pub by_ticks: u64,
+}
+
+impl AttackResult {
+    pub(super) fn new(
+        attack: Option<Attack>,
+        served: Vec<Option<Visit>>,
+        traffic: Traffic,
+        readings: Vec<Reading>,
+    ) -> Self {
+        let all = served.len();
+        let visits: Vec<_> = served.into_iter().flatten().collect();
+        Self {
+            attack,
+            unserved: all - visits.len(),
+            visits,
+            traffic,
+            readings,
+        }
+    }
+
+    /// Honest visitors who came to their end.
+    pub fn served(&self) -> usize {
+        self.visits.len()
+    }
+
+    /// Visits of which the protected service was not told that the visitor may act.
+    pub fn failed_validates(&self) -> usize {
+        self.visits.iter().filter(|visit| !visit.is_validated).count()
+    }
+
+    /// Requests per second that the attacker sent.
+    pub fn requests_per_second(&self) -> f64 {
+        self.traffic.requests_per_second
+    }
+
+    /// The promotions from the first to the last reading that shows a line longer than two batches.
+    ///
+    /// # Panics
+    /// Panics if there never was such a line.
+    pub fn promotions(&self) -> Promotions {
+        let in_line: Vec<_> = self
+            .readings
+            .iter()
+            .filter(|reading| reading.waiting > 2 * BATCH)
+            .collect();
+        let steps: Vec<_> = in_line
+            .windows(2)
+            .filter(|pair| pair[1].let_in > pair[0].let_in)
+            .map(|pair| pair[1])
+            .collect();
+        let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+            panic!("no entry was promoted from a line of more than two batches");
+        };
+        let interval_ms = INTERVAL_SECONDS * 1_000;
+        let ticks = steps
+            .windows(2)
+            .map(|pair| (pair[1].at_ms - pair[0].at_ms).min(interval_ms));
+        Promotions {
+            counted: last.let_in - first.let_in,
+            by_pace: (last.at_ms - first.at_ms) * BATCH / interval_ms,
+            by_ticks: ticks.sum::<u64>() * BATCH / interval_ms,
+        }
+    }
+
+    /// For each honest visitor the entries that were let in between entering and the own turn, as a multiple of the honest
+    /// visitors who were ahead. Both begin with one batch, in which the order of the turns is not seen. The largest is
+    /// last.
+    pub fn waits_in_promotions(&self) -> Vec<f64> {
+        let mut waits: Vec<_> = self
+            .visits
+            .iter()
+            .filter(|visit| visit.promoted_at_ms > visit.joined_at_ms)
+            .map(|visit| {
+                let ahead = self.visits.iter().filter(|other| {
+                    other.joined_at_ms < visit.joined_at_ms && other.promoted_at_ms > visit.joined_at_ms
+                });
+                let let_in = self.let_in_before(visit.promoted_at_ms) - self.let_in_at(visit.joined_at_ms);
+                as_float(let_in + BATCH) / as_float(ahead.count() as u64 + BATCH)
+            })
+            .collect();
+        waits.sort_by(f64::total_cmp);
+        waits
+    }
+
+    /// The total at the last reading before this time of the line.
+    fn let_in_before(&self, at_ms: u64) -> u64 {
+        let earlier = self.readings.iter().rev().find(|reading| reading.at_ms < at_ms);
+        earlier.map_or(0, |reading| reading.let_in)
+    }
+
+    /// The total at the first reading from this time of the line on.
+    fn let_in_at(&self, at_ms: u64) -> u64 {
+        let reading = self.readings.iter().find(|reading| reading.at_ms >= at_ms);
+        reading.map_or(0, |reading| reading.let_in)
+    }
+
+    /// Prints the figures, one `name=value` a line. Times are also printed as multiples of those without an attack.
+    pub fn print(&self, without_attack: Option<&Self>) {
+        let name = self.attack.map_or("without_attack", Attack::name);
+        let promotions = self.promotions();
+        println!("{name}_attacker_rps={:.0}", self.traffic.requests_per_second);
+        println!("{name}_attacker_refused={}", self.traffic.refused);
+        println!("{name}_served={}", self.served());
+        println!("{name}_unserved={}", self.unserved);
+        println!("{name}_promotions={}", promotions.counted);
+        println!("{name}_promotions_by_pace={}", promotions.by_pace);
+        println!("{name}_failed_validates={}", self.failed_validates());
+        println!(
+            "{name}_honest_refused={}",
+            self.visits.iter().map(|visit| visit.refused).sum::<u64>()
+        );
+        for (figure, value) in self.times() {
+            println!("{name}_{figure}={value:.1}");
+            if let Some(without) = without_attack
+                && let Some((_, base)) = without.times().into_iter().find(|(other, _)| *other == figure)
+            {
+                println!("{name}_{figure}_vs_without={:.2}", value / base);
+            }
+        }
+        if let Some(longest) = self.waits_in_promotions().last() {
+            println!("{name}_wait_in_promotions_max={longest:.2}");
+        }
+    }
+
+    /// The wait in line and the latencies of the honest visitors.
+    fn times(&self) -> Vec<(&'static str, f64)> {
+        let of = |time: &dyn Fn(&Visit) -> f64| self.visits.iter().map(time).collect::<Vec<_>>();
+        let polls = || {
+            self.visits
+                .iter()
+                .flat_map(|visit| visit.status_ms.clone())
+                .collect()
+        };
+        let wait = of(&|visit| as_float(visit.promoted_at_ms.saturating_sub(visit.joined_at_ms)) / 1_000.0);
+        vec![
+            ("wait_mean_seconds", mean(&wait)),
+            ("enter_median_ms", percentile(of(&|visit| visit.enter_ms), 50)),
+            ("enter_p99_ms", percentile(of(&|visit| visit.enter_ms), 99)),
+            ("status_median_ms", percentile(polls(), 50)),
+            ("status_p99_ms", percentile(polls(), 99)),
+            ("claim_median_ms", percentile(of(&|visit| visit.claim_ms), 50)),
+            ("claim_p99_ms", percentile(of(&|visit| visit.claim_ms), 99)),
+            (
+                "validate_median_ms",
+                percentile(of(&|visit| visit.validate_ms), 50),
+            ),
+            ("validate_p99_ms", percentile(of(&|visit| visit.validate_ms), 99)),
+        ]
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / as_float(values.len() as u64)
+}
+
+fn percentile(mut values: Vec<f64>, percent: usize) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = values.len() * percent / 100;
+    values
+        .get(at.min(values.len().saturating_sub(1)))
+        .copied()
+        .unwrap_or(f64::NAN)
+}
+
+/// The numbers here are far below 2^52.
+#[expect(clippy::cast_precision_loss, reason = "the numbers are small")]
+fn as_float(number: u64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,161 @@
+//! Visitors who keep to the rules, and the protected service that validates and completes each visit.
+
+use std::time::{Duration, Instant};
+
+use reqwest::{RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::{Gateway, gateway::SIGNATURE};
+
+/// Visitors near the head come back so often at least.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// So often a client asks again, after the pause of each refusal.
+const ATTEMPTS: usize = 60;
+
+/// The honest visitors of one queue.
+pub(super) struct HonestClients {
+    http: reqwest::Client,
+    entries_url: String,
+}
+
+/// A visit from entering on.
+#[derive(Debug)]
+pub(super) struct Visit {
+    visitor: String,
+    token: String,
+    pub(super) joined_at_ms: u64,
+    pub(super) promoted_at_ms: u64,
+    /// How long the requests took that were served, without the pauses after refusals, in milliseconds.
+    pub(super) enter_ms: f64,
+    pub(super) status_ms: Vec<f64>,
+    pub(super) claim_ms: f64,
+    pub(super) validate_ms: f64,
+    /// Whether the protected service was told that the visitor may act.
+    pub(super) is_validated: bool,
+    /// Requests that were answered with 429 or 503.
+    pub(super) refused: u64,
+}
+
+/// An answer that is no refusal.
+struct Served {
+    status: StatusCode,
+    body: Value,
+    took_ms: f64,
+    refused: u64,
+}
+
+impl HonestClients {
+    pub(super) fn new(gateway: &Gateway, queue: &str) -> Self {
+        Self {
+            http: reqwest::Client::new(),
+            entries_url: gateway.url(&format!("/queues/{queue}/entries")),
+        }
+    }
+
+    /// What a visitor sends to enter. A queue that only tickets open needs the visitor's ticket here.
+    fn enter_body() -> Value {
+        json!({})
+    }
+
+    /// Enters as a new visitor.
+    pub(super) async fn arrive(&self) -> Visit {
+        let visitor = Uuid::new_v4().to_string();
+        let entered = send_until_served(|| {
+            let enter = self.http.post(&self.entries_url).header("X-Visitor-Id", &visitor);
+            enter.json(&Self::enter_body())
+        })
+        .await;
+        let entry = &entered.body;
+        assert!(
+            entered.status.is_success(),
+            "an honest visitor was refused: {} {entry}",
+            entered.status
+        );
+        Visit {
+            token: entry["token"].as_str().expect("a token").to_owned(),
+            joined_at_ms: entry["joined_at_ms"].as_u64().expect("a time"),
+            promoted_at_ms: 0,
+            enter_ms: entered.took_ms,
+            status_ms: Vec::new(),
+            claim_ms: 0.0,
+            validate_ms: 0.0,
+            is_validated: false,
+            refused: entered.refused,
+            visitor,
+        }
+    }
+
+    /// Waits for the turn, claims it, and lets the protected service validate and complete the visit.
+    pub(super) async fn go_through(&self, mut visit: Visit) -> Visit {
+        let url = format!("{}/{}", self.entries_url, visit.token);
+        let entry = loop {
+            let polled =
+                send_until_served(|| self.http.get(&url).header("X-Visitor-Id", &visit.visitor)).await;
+            visit.status_ms.push(polled.took_ms);
+            visit.refused += polled.refused;
+            let state = polled.body["state"].as_str().unwrap_or_default();
+            if state != "waiting" {
+                break polled.body;
+            }
+            let pause = polled.body["retry_after_ms"].as_u64().unwrap_or(1_000);
+            sleep(PAUSE_MAX.min(Duration::from_millis(pause))).await;
+        };
+        visit.promoted_at_ms = entry["promoted_at_ms"].as_u64().unwrap_or_default();
+        let claim = || {
+            let claim = self.http.post(format!("{url}/claim"));
+            claim.header("X-Visitor-Id", &visit.visitor).json(&json!({}))
+        };
+        let claimed = send_until_served(claim).await;
+        visit.claim_ms = claimed.took_ms;
+        let validate = || {
+            let validate = self.http.post(format!("{url}/validate")).header(SIGNATURE, "1");
+            validate.json(&json!({ "visitor": visit.visitor }))
+        };
+        let validated = send_until_served(validate).await;
+        visit.validate_ms = validated.took_ms;
+        visit.is_validated = validated.status == StatusCode::OK && validated.body["valid"] == true;
+        let complete = || {
+            let complete = self.http.post(format!("{url}/complete")).header(SIGNATURE, "1");
+            complete.json(&json!({}))
+        };
+        let completed = send_until_served(complete).await;
+        visit.refused += claimed.refused + validated.refused + completed.refused;
+        visit
+    }
+}
+
+/// Sends a request again while it is refused, as every client does, after the pause that the answer asks for.
+async fn send_until_served(build: impl Fn() -> RequestBuilder) -> Served {
+    let mut refused = 0;
+    loop {
+        let begun = Instant::now();
+        let answer = build().send().await.expect("the gateway answers");
+        let status = answer.status();
+        let is_refusal = matches!(
+            status,
+            StatusCode::TOO_MANY_REQUESTS
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::BAD_GATEWAY
+                | StatusCode::GATEWAY_TIMEOUT
+        );
+        if is_refusal && refused < ATTEMPTS as u64 {
+            refused += 1;
+            let seconds = answer.headers().get("retry-after");
+            let seconds = seconds.and_then(|value| value.to_str().ok()?.parse::<f64>().ok());
+            sleep(Duration::from_secs_f64(
+                seconds.unwrap_or(1.0) * rand::random_range(1.0..1.2),
+            ))
+            .await;
+            continue;
+        }
+        let body = answer.json().await.unwrap_or_default();
+        return Served {
+            status,
+            body,
+            took_ms: begun.elapsed().as_secs_f64() * 1_000.0,
+            refused,
+        };
+    }
+}
