@@ -88,9 +88,14 @@ async fn answer(
         JoinKind::Kept | JoinKind::Requeued => false,
     };
     if is_new_visit && !visitor.may_begin {
-        // The visit to which the visitor returned has ended meanwhile.
+        // The visit to which the visitor returned has ended meanwhile. The visitor has no pass of the new visit, so
+        // no slot need be held.
         let visit = Some(place.status.visit());
-        state.end_visit(&snapshot, id, visit, LeaveReason::Leave).await?;
+        let reason = match place.status {
+            EntryStatus::Active { .. } => LeaveReason::Complete,
+            _ => LeaveReason::Leave,
+        };
+        state.end_visit(&snapshot, id, visit, reason).await?;
         return Err(entering_problem(&snapshot));
     }
     state.record_entry(queue, id);

@@ -5,6 +5,7 @@ mod enter;
 mod keys;
 mod names;
 mod refusals;
+mod returning;
 mod secrets;
 
 use libtest_mimic::Trial;
@@ -22,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         keys::trials(),
         names::trials(),
         refusals::trials(),
+        returning::trials(),
         secrets::trials(),
     ]
     .into_iter()
