@@ -69,7 +69,7 @@ async fn is_full_for(subject: &Subject, number: u64) -> bool {
     match entered.expect("enter") {
         EnterOutcome::Joined { .. } => false,
         EnterOutcome::Refused(Refusal::QueueFull) => true,
-        other => panic!("{other:?}"),
+        refused @ EnterOutcome::Refused(_) => panic!("{refused:?}"),
     }
 }
 
