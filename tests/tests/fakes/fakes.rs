@@ -29,18 +29,29 @@ pub(crate) async fn add_fakes(server: &str, queue: &str, count: usize) -> Result
     Ok(())
 }
 
+/// Tries to enter the queue as this many visitors, each once. Returns how many got a place.
+pub(crate) async fn try_fakes(server: &str, queue: &str, count: usize) -> Result<u64, FakesError> {
+    let connections = (0..CONNECTIONS).map(async |_| {
+        let mut stream = connect(server).await?;
+        let mut entered = 0;
+        for _ in 0..count / CONNECTIONS {
+            match enter(&mut stream, server, queue, Uuid::new_v4()).await? {
+                201 => entered += 1,
+                503 => {}
+                other => return Err::<u64, FakesError>(format!("a fake got {other}").into()),
+            }
+        }
+        Ok(entered)
+    });
+    Ok(try_join_all(connections).await?.into_iter().sum())
+}
+
 async fn send_share(server: &str, queue: &str, count: usize) -> Result<(), FakesError> {
-    let mut stream = TcpStream::connect(server).await?;
-    stream.set_nodelay(true)?;
+    let mut stream = connect(server).await?;
     for _ in 0..count {
         let visitor = Uuid::new_v4();
-        let request = format!(
-            "POST /queues/{queue}/entries HTTP/1.1\r\nhost: {server}\r\ncontent-type: application/json\r\n\
-             x-visitor-id: {visitor}\r\ncontent-length: 2\r\n\r\n{{}}"
-        );
         loop {
-            stream.write_all(request.as_bytes()).await?;
-            match read_status(&mut stream).await? {
+            match enter(&mut stream, server, queue, visitor).await? {
                 200 | 201 => break,
                 429 | 503 => sleep(PAUSE).await,
                 other => return Err(format!("a fake was refused with {other}").into()),
@@ -48,6 +59,22 @@ async fn send_share(server: &str, queue: &str, count: usize) -> Result<(), Fakes
         }
     }
     Ok(())
+}
+
+async fn connect(server: &str) -> Result<TcpStream, FakesError> {
+    let stream = TcpStream::connect(server).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// Enters as this visitor, and returns the status of the answer.
+async fn enter(stream: &mut TcpStream, server: &str, queue: &str, visitor: Uuid) -> Result<u16, FakesError> {
+    let request = format!(
+        "POST /queues/{queue}/entries HTTP/1.1\r\nhost: {server}\r\ncontent-type: application/json\r\n\
+         x-visitor-id: {visitor}\r\ncontent-length: 2\r\n\r\n{{}}"
+    );
+    stream.write_all(request.as_bytes()).await?;
+    read_status(stream).await
 }
 
 /// Reads a whole answer, and returns its status.

@@ -4,6 +4,7 @@
 
 mod absent_head;
 mod fakes;
+mod full_line;
 mod idle_queue;
 mod scene;
 mod waiting_line;

@@ -15,7 +15,7 @@ use vestibule_tests::{
     waiting::wait_until,
 };
 
-use crate::fakes::add_fakes;
+use crate::fakes::{add_fakes, try_fakes};
 
 /// How long the honest visitors may take to enter.
 const ENTER_BOUND: Duration = Duration::from_mins(1);
@@ -70,6 +70,19 @@ impl Queue<'_> {
         add_fakes(server, &self.id, count)
             .await
             .expect("the fakes are in line");
+    }
+
+    /// Fakes try to enter, each once. Returns how many got a place.
+    pub(crate) async fn try_fakes(&self, count: usize) -> u64 {
+        let server = self.runner.host_and_port();
+        let entered = try_fakes(server, &self.id, count).await;
+        entered.expect("each fake gets a place or is told that the queue is full")
+    }
+
+    /// Changes settings as an operator does.
+    pub(crate) async fn update(&self, settings: Value) {
+        let update = json!({ "op": "update", "queue": self.id, "settings": settings });
+        self.runner.run_command(update).await;
     }
 
     /// A visitor who is about to enter.

@@ -3,6 +3,7 @@
 //! `redis::entering_twice_keeps_one_place`.
 
 mod absences;
+mod absent_limit;
 mod adopt;
 mod bypass;
 mod calls;
@@ -139,6 +140,8 @@ on_every_line! {
         the_queue_limit_changes_while_the_queue_runs
         a_restore_above_the_queue_limit_keeps_all
         sleeping_fakes_keep_no_queue_full
+    }
+    absent_limit {
         the_longest_absences_end_beyond_the_absent_limit
         a_tick_ends_a_bounded_number_of_absences
     }

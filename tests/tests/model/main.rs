@@ -9,6 +9,7 @@ mod journal_operations;
 mod line_pair;
 mod operations;
 mod settings_operations;
+mod silent_visitors;
 
 use std::{
     env,

@@ -8,6 +8,7 @@ use crate::{
     adopt_operations::{Adoption, adoption},
     line_pair::CHANGE_KINDS,
     settings_operations::{Setting, setting},
+    silent_visitors,
 };
 
 /// The number of visitors.
@@ -126,7 +127,7 @@ pub(crate) enum EndOrder {
 
 /// A sequence of operations. Some are short, so that a failure is found in few steps.
 pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
-    vec(operation(), 1..=210)
+    prop_oneof![3 => vec(operation(), 1..=210), 1 => silent_visitors::sequence()]
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
