@@ -21,7 +21,8 @@ pub struct Promotions {
     pub counted: u64,
     /// What the pace lets in, in this time.
     pub by_pace: u64,
-    /// The same, without the time by which ticks came late. A tick lets in one batch at most, however late it comes.
+    /// The same, without the time by which ticks came late. A tick lets in one batch at most, however late it comes. It is
+    /// too low if the readings are so rare that several ticks fall between two of them.
     pub by_ticks: u64,
 }
 
