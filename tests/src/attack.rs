@@ -2,6 +2,7 @@
 //! through the [limits of the gateway](Gateway). `make bench-attack` prints what the crowd notices, and the suite `attack`
 //! asserts that it loses nothing.
 
+mod admission;
 mod attacker;
 mod figures;
 mod gateway;
@@ -11,11 +12,11 @@ mod meter;
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{sleep, timeout_at};
 
-pub use self::{attacker::Attack, figures::AttackResult, gateway::Gateway};
-use self::{honest::HonestClients, meter::PromotionMeter};
+pub use self::{admission::Admission, attacker::Attack, figures::AttackResult, gateway::Gateway};
+use self::{admission::Tickets, honest::HonestClients, meter::PromotionMeter};
 use crate::runner::Runner;
 
 /// The pace lets in so many visitors in each [`INTERVAL_SECONDS`]. A tick comes each second, and what a late one missed is
@@ -37,14 +38,8 @@ pub struct AttackPlan {
     pub duration: Duration,
     /// The honest visitors who are in line before.
     pub in_line_before: u64,
-}
-
-/// The settings of a queue under attack. Any visitor may enter it. A queue that only tickets open belongs beside it: then
-/// `HonestClients::enter_body` has to give each honest visitor a ticket, and the attacker has none.
-fn queue_settings() -> Value {
-    json!({
-        "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_SECONDS, "claim_seconds": 20, "session_seconds": 300,
-    })
+    /// Who may enter the queue.
+    pub admission: Admission,
 }
 
 /// Sends honest visitors through a queue of their own, beside the attacker.
@@ -58,9 +53,14 @@ pub async fn run_attack(
     plan: AttackPlan,
 ) -> AttackResult {
     let queue = format!("attack:{}", uuid::Uuid::new_v4());
-    let create = json!({ "op": "create", "queue": queue, "settings": queue_settings() });
+    let tickets = Tickets::new(plan.admission, &queue);
+    let mut settings = json!({
+        "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_SECONDS, "claim_seconds": 20, "session_seconds": 300,
+    });
+    tickets.require_in(&mut settings);
+    let create = json!({ "op": "create", "queue": queue, "settings": settings });
     runner.run_command(create).await;
-    let clients = Arc::new(HonestClients::new(gateway, &queue));
+    let clients = Arc::new(HonestClients::new(gateway, &queue, tickets.clone()));
     let meter = PromotionMeter::start(runner, &queue);
 
     // Those who are in line before arrive one after the other, so that the order of the answers is that of the line.
@@ -69,7 +69,7 @@ pub async fn run_attack(
         visits.push(clients.arrive().await);
     }
     let (entered, mut arrivals) = (visits.len(), Vec::new());
-    let attacking = attack.map(|attack| attack.start(gateway, &queue));
+    let attacking = attack.map(|attack| attack.start(gateway, &queue, tickets));
     let pause = Duration::from_secs(1) / u32::try_from(PER_SECOND).expect("a small number");
     let begun = tokio::time::Instant::now();
     for number in 0.. {
@@ -106,5 +106,5 @@ pub async fn run_attack(
     .await;
     // The meter reads the totals once more, so that the last promotions count.
     sleep(meter::PAUSE * 4).await;
-    AttackResult::new(attack, served, attacker, meter.stop().await)
+    AttackResult::new(plan.admission, attack, served, attacker, meter.stop().await)
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::{sync::Mutex, task::JoinHandle, time::sleep};
 use uuid::Uuid;
 
-use super::Gateway;
+use super::{Gateway, admission::Tickets};
 
 /// How many requests the client has under way at the same time.
 const CONNECTIONS: usize = 32;
@@ -23,11 +23,11 @@ const FAKES: usize = 1_000;
 /// What the attacker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attack {
-    /// Enters as a new visitor, again and again. None of them sends another request.
+    /// Enters again and again, as a new visitor where that is possible. None of them sends another request.
     Entering,
-    /// Enters a thousand times, and then sends nothing.
+    /// Enters a thousand times, or as often as it can, and then sends nothing.
     SleepingFakes,
-    /// Enters a thousand times, polls for all of them, and never claims.
+    /// Enters a thousand times, or as often as it can, polls for all of them, and never claims.
     PollingFakes,
     /// Asks for the status of tokens that do not exist.
     UnknownTokens,
@@ -60,7 +60,7 @@ impl Attack {
         }
     }
 
-    pub(super) fn start(self, gateway: &Gateway, queue: &str) -> RunningAttack {
+    pub(super) fn start(self, gateway: &Gateway, queue: &str, tickets: Tickets) -> RunningAttack {
         let attacker = Arc::new(Attacker {
             attack: self,
             http: reqwest::Client::new(),
@@ -69,6 +69,8 @@ impl Attack {
             sent: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             fakes: Mutex::default(),
+            fakes_max: tickets.entries_of_one_client().unwrap_or(FAKES),
+            tickets,
         });
         let running = tokio::spawn({
             let attacker = attacker.clone();
@@ -124,6 +126,8 @@ struct Attacker {
     refused: AtomicU64,
     /// The visitor ids and tokens of the fakes.
     fakes: Mutex<Vec<(String, String)>>,
+    fakes_max: usize,
+    tickets: Tickets,
 }
 
 impl Attacker {
@@ -139,16 +143,18 @@ impl Attacker {
         let url = &self.queue_url;
         match self.attack {
             Attack::Entering => {
-                self.enter_fake().await;
+                self.enter_fake(turn).await;
             }
             Attack::SleepingFakes | Attack::PollingFakes => {
                 let fake = {
                     let fakes = self.fakes.lock().await;
-                    let poll = turn.wrapping_mul(CONNECTIONS + 1) % FAKES;
-                    (fakes.len() >= FAKES).then(|| fakes.get(poll).cloned()).flatten()
+                    let poll = turn.wrapping_mul(CONNECTIONS + 1) % self.fakes_max;
+                    (fakes.len() >= self.fakes_max)
+                        .then(|| fakes.get(poll).cloned())
+                        .flatten()
                 };
                 match fake {
-                    None => self.enter_fake().await,
+                    None => self.enter_fake(turn).await,
                     Some((visitor, token)) if self.attack == Attack::PollingFakes => {
                         let poll = self.http.get(format!("{url}/entries/{token}"));
                         self.send(poll.header("X-Visitor-Id", visitor)).await;
@@ -172,16 +178,22 @@ impl Attacker {
         }
     }
 
-    async fn enter_fake(&self) {
+    async fn enter_fake(&self, turn: usize) {
         let visitor = Uuid::new_v4().to_string();
         let enter = self.http.post(format!("{}/entries", self.queue_url));
         let entered = self
-            .send(enter.header("X-Visitor-Id", &visitor).json(&json!({})))
+            .send(
+                enter
+                    .header("X-Visitor-Id", &visitor)
+                    .json(&self.tickets.attacking_body(turn)),
+            )
             .await;
-        if let Some(token) = entered.and_then(|entry| entry["token"].as_str().map(str::to_owned)) {
+        let Some(entry) = entered else { return };
+        if let Some(token) = entry["token"].as_str() {
             let mut fakes = self.fakes.lock().await;
-            if fakes.len() < FAKES {
-                fakes.push((visitor, token));
+            if fakes.len() < self.fakes_max {
+                let visitor = entry["visitor"].as_str().unwrap_or(&visitor);
+                fakes.push((visitor.to_owned(), token.to_owned()));
             }
         }
     }

@@ -1,10 +1,11 @@
 //! What an attack did to the honest visitors.
 
-use super::{Attack, BATCH, INTERVAL_SECONDS, attacker::Traffic, honest::Visit, meter::Reading};
+use super::{Admission, Attack, BATCH, INTERVAL_SECONDS, attacker::Traffic, honest::Visit, meter::Reading};
 
 /// What an attack did to the honest visitors.
 #[derive(Debug)]
 pub struct AttackResult {
+    admission: Admission,
     attack: Option<Attack>,
     /// The visits that came to their end.
     visits: Vec<Visit>,
@@ -28,6 +29,7 @@ pub struct Promotions {
 
 impl AttackResult {
     pub(super) fn new(
+        admission: Admission,
         attack: Option<Attack>,
         served: Vec<Option<Visit>>,
         traffic: Traffic,
@@ -36,6 +38,7 @@ impl AttackResult {
         let all = served.len();
         let visits: Vec<_> = served.into_iter().flatten().collect();
         Self {
+            admission,
             attack,
             unserved: all - visits.len(),
             visits,
@@ -52,6 +55,11 @@ impl AttackResult {
     /// Visits of which the protected service was not told that the visitor may act.
     pub fn failed_validates(&self) -> usize {
         self.visits.iter().filter(|visit| !visit.is_validated).count()
+    }
+
+    /// Requests of the attacker that were refused, with 403, 429 or 5xx.
+    pub fn refused(&self) -> u64 {
+        self.traffic.refused
     }
 
     /// Requests per second that the attacker sent.
@@ -122,7 +130,11 @@ impl AttackResult {
 
     /// Prints the figures, one `name=value` a line. Times are also printed as multiples of those without an attack.
     pub fn print(&self, without_attack: Option<&Self>) {
-        let name = self.attack.map_or("without_attack", Attack::name);
+        let attack = self.attack.map_or("without_attack", Attack::name);
+        let name = match self.admission {
+            Admission::Anyone => attack.to_owned(),
+            Admission::Ticket => format!("{attack}_with_tickets"),
+        };
         let promotions = self.promotions();
         println!("{name}_attacker_rps={:.0}", self.traffic.requests_per_second);
         println!("{name}_attacker_refused={}", self.traffic.refused);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{Gateway, gateway::SIGNATURE};
+use super::{Gateway, admission::Tickets, gateway::SIGNATURE};
 
 /// Visitors near the head come back so often at least.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -18,6 +18,7 @@ const ATTEMPTS: usize = 60;
 pub(super) struct HonestClients {
     http: reqwest::Client,
     entries_url: String,
+    tickets: Tickets,
 }
 
 /// A visit from entering on.
@@ -47,24 +48,25 @@ struct Served {
 }
 
 impl HonestClients {
-    pub(super) fn new(gateway: &Gateway, queue: &str) -> Self {
+    pub(super) fn new(gateway: &Gateway, queue: &str, tickets: Tickets) -> Self {
         Self {
             http: reqwest::Client::new(),
             entries_url: gateway.url(&format!("/queues/{queue}/entries")),
+            tickets,
         }
-    }
-
-    /// What a visitor sends to enter. A queue that only tickets open needs the visitor's ticket here.
-    fn enter_body() -> Value {
-        json!({})
     }
 
     /// Enters as a new visitor.
     pub(super) async fn arrive(&self) -> Visit {
-        let visitor = Uuid::new_v4().to_string();
+        let body = self.tickets.honest_body();
+        // Who brings a ticket gets a secret, and sends no id of its own.
+        let own_id = body.get("ticket").is_none().then(|| Uuid::new_v4().to_string());
         let entered = send_until_served(|| {
-            let enter = self.http.post(&self.entries_url).header("X-Visitor-Id", &visitor);
-            enter.json(&Self::enter_body())
+            let enter = self.http.post(&self.entries_url).json(&body);
+            match &own_id {
+                Some(id) => enter.header("X-Visitor-Id", id),
+                None => enter,
+            }
         })
         .await;
         let entry = &entered.body;
@@ -83,7 +85,7 @@ impl HonestClients {
             validate_ms: 0.0,
             is_validated: false,
             refused: entered.refused,
-            visitor,
+            visitor: own_id.unwrap_or_else(|| entry["visitor"].as_str().expect("a secret").to_owned()),
         }
     }
 

@@ -8,13 +8,18 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use vestibule_tests::{
-    attack::{Attack, AttackPlan, AttackResult, BATCH, Gateway, run_attack},
+    attack::{Admission, Attack, AttackPlan, AttackResult, BATCH, Gateway, run_attack},
     runner::Runner,
 };
 
 const PLAN: AttackPlan = AttackPlan {
     duration: Duration::from_secs(8),
     in_line_before: 80,
+    admission: Admission::Anyone,
+};
+const PLAN_WITH_TICKETS: AttackPlan = AttackPlan {
+    admission: Admission::Ticket,
+    ..PLAN
 };
 /// The wait of nine of ten visitors, as a multiple of the honest visitors ahead.
 const WAIT_MAX: f64 = 1.1;
@@ -39,7 +44,11 @@ impl Scene {
     }
 
     async fn attack(&self, attack: Attack) -> AttackResult {
-        let result = run_attack(&self.runner, &self.gateway, Some(attack), PLAN).await;
+        self.attack_queue(attack, PLAN).await
+    }
+
+    async fn attack_queue(&self, attack: Attack, plan: AttackPlan) -> AttackResult {
+        let result = run_attack(&self.runner, &self.gateway, Some(attack), plan).await;
         result.print(None);
         result
     }
@@ -77,6 +86,27 @@ fn expect_no_longer_waits(result: &AttackResult) {
     // A visitor whose polls were late, because the machine is busy, may have been passed over once.
     let nine_of_ten = waits[waits.len() * 9 / 10];
     assert!(nine_of_ten <= WAIT_MAX, "{waits:?}");
+}
+
+/// One client enters at full speed with the one ticket that it has, with forged ones, and with none.
+#[tokio::test]
+async fn one_ticket_at_full_speed_delays_no_visitor() {
+    let result = Scene::start()
+        .attack_queue(Attack::Entering, PLAN_WITH_TICKETS)
+        .await;
+    assert!(result.refused() > 100, "{result:?}");
+    expect_pace_and_validates(&result);
+    expect_no_longer_waits(&result);
+}
+
+/// The one entry that the client has polls at full speed, and never claims.
+#[tokio::test]
+async fn polling_with_one_ticket_delays_no_visitor() {
+    let result = Scene::start()
+        .attack_queue(Attack::PollingFakes, PLAN_WITH_TICKETS)
+        .await;
+    expect_pace_and_validates(&result);
+    expect_no_longer_waits(&result);
 }
 
 #[tokio::test]

@@ -2,14 +2,14 @@
 //! send their requests through nginx, which has the limits that `template.yaml` gives the gateway, to the local runner,
 //! which uses a real Redis.
 //!
-//! First the honest visitors come alone, then beside each attack. Each time they use a queue of their own. All figures
-//! are printed as `name=value`. Run it with `make bench-attack`, which starts a Redis of its own. The arguments are the
+//! First the honest visitors come alone, then beside each attack. Each time they use a queue of their own. The attacks
+//! by fakes come a second time to queues that only tickets open, where one client has one ticket. All figures are printed as `name=value`. Run it with `make bench-attack`, which starts a Redis of its own. The arguments are the
 //! seconds of each attack, and the names of attacks if not all shall run.
 
 use std::{env, error::Error, time::Duration};
 
 use vestibule_tests::{
-    attack::{Attack, AttackPlan, Gateway, run_attack},
+    attack::{Admission, Attack, AttackPlan, Gateway, run_attack},
     runner::Runner,
 };
 
@@ -24,20 +24,27 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let seconds = arguments.next().map_or(Ok(SECONDS), |seconds| seconds.parse())?;
     let chosen: Vec<_> = arguments.collect();
-    let plan = AttackPlan {
-        duration: Duration::from_secs(seconds),
-        in_line_before: IN_LINE_BEFORE,
-    };
     let dir = tempfile::tempdir()?;
     let arguments = ["--demo-visitors", "0", "--quiet", "--redis", &redis_url];
     let runner = Runner::start(dir.path(), &arguments).map_err(|ended| ended.stderr)?;
     let gateway = Gateway::start(runner.host_and_port().parse()?);
-    let without_attack = run_attack(&runner, &gateway, None, plan).await;
-    without_attack.print(None);
-    for attack in Attack::ALL {
-        if chosen.is_empty() || chosen.iter().any(|name| name == attack.name()) {
-            let result = run_attack(&runner, &gateway, Some(attack), plan).await;
-            result.print(Some(&without_attack));
+    for admission in [Admission::Anyone, Admission::Ticket] {
+        let plan = AttackPlan {
+            duration: Duration::from_secs(seconds),
+            in_line_before: IN_LINE_BEFORE,
+            admission,
+        };
+        let without_attack = run_attack(&runner, &gateway, None, plan).await;
+        without_attack.print(None);
+        let attacks = match admission {
+            Admission::Anyone => Attack::ALL.as_slice(),
+            Admission::Ticket => &[Attack::Entering, Attack::PollingFakes],
+        };
+        for attack in attacks {
+            if chosen.is_empty() || chosen.iter().any(|name| name == attack.name()) {
+                let result = run_attack(&runner, &gateway, Some(*attack), plan).await;
+                result.print(Some(&without_attack));
+            }
         }
     }
     Ok(())
