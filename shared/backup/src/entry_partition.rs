@@ -18,6 +18,12 @@ pub struct EntryPartition {
 }
 
 impl EntryPartition {
+    /// The key under which a table keeps the entries of one shard: queue, generation and shard.
+    pub fn shard_key(&self, shard: u8) -> String {
+        // A queue id contains no '#', so two partitions never share a key.
+        format!("{}#{}#{shard}", self.queue, self.generation)
+    }
+
     /// The partition for the generation of this configuration.
     pub fn from_configuration(queue: &QueueId, configuration: &Configuration) -> Self {
         Self {

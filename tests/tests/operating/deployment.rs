@@ -3,7 +3,10 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use aws_config::BehaviorVersion;
-use aws_sdk_dynamodb::{Client, types::AttributeValue};
+use aws_sdk_dynamodb::{
+    Client,
+    types::{AttributeValue, ReturnValue},
+};
 use serde_json::Value;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{
@@ -122,9 +125,18 @@ impl Deployment {
 
     /// Deletes the item of an entry.
     pub(crate) async fn delete_entry(&self, id: EntryId) {
+        self.delete_entry_item(self.entry_key(id)).await;
+    }
+
+    /// Deletes the item with these keys from the table of entries.
+    pub(crate) async fn delete_entry_item(&self, key: HashMap<String, AttributeValue>) {
         let delete = self.table.delete_item().table_name(&self.tables.entries);
-        let deleted = delete.set_key(Some(self.entry_key(id))).send().await;
-        deleted.expect("deleted");
+        let delete = delete.set_key(Some(key));
+        let deleted = delete.return_values(ReturnValue::AllOld).send().await;
+        assert!(
+            deleted.expect("deleted").attributes.is_some(),
+            "there was no such item"
+        );
     }
 
     fn entry_key(&self, id: EntryId) -> HashMap<String, AttributeValue> {

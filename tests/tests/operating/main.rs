@@ -3,5 +3,6 @@
 mod check;
 mod concurrent_edits;
 mod console;
+mod deletion_on_request;
 mod deployment;
 mod metrics;

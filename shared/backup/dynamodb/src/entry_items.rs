@@ -147,8 +147,7 @@ pub(super) fn attribute_names(expressions: &[&str]) -> HashMap<String, String> {
 
 /// The partition key of a shard.
 pub(super) fn partition_key(partition: &EntryPartition, shard: u8) -> AttributeValue {
-    // A queue id contains no '#', so two entry partitions never share a key.
-    AttributeValue::S(format!("{}#{}#{shard}", partition.queue, partition.generation))
+    AttributeValue::S(partition.shard_key(shard))
 }
 
 /// The key of an entry.

@@ -37,14 +37,14 @@ impl Admin {
         }
     }
 
-    /// Shows the entry's place in the line and its record in the backup.
+    /// Shows the entry's place in the line, its record in the backup, and the keys of the record's item in the table
+    /// `entries`, by which an operator deletes it when its visitor asks for that.
     pub(super) async fn inspect(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
         let id = self.entry_id(queue, &stored, whom);
-        let record = self
-            .backup
-            .read_entry(&entry_partition(queue, &stored), id)
-            .await?;
+        let partition = entry_partition(queue, &stored);
+        let record = self.backup.read_entry(&partition, id).await?;
+        let item = || json!({ "shard": partition.shard_key(id.shard()), "entry": id.to_string() });
         let place = match self.line.status(queue, id).await {
             Ok(EntryLookup::Found(status)) => place_to_json(&status),
             Ok(EntryLookup::NotFound(NotFound::Ended(end))) => json!({
@@ -66,6 +66,7 @@ impl Admin {
             "token": id.to_string(),
             "kind": kind,
             "place": place,
+            "item": record.as_ref().map(|_| item()),
             "record": record.as_ref().map(record_to_json),
         }))
     }
