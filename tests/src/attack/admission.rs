@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::tickets::{TicketIssuer, key_set};
 
 /// How long a ticket opens the queue.
-const TICKET_LIFETIME: Duration = Duration::from_secs(3_600);
+const TICKET_LIFETIME: Duration = Duration::from_hours(1);
 
 /// Who may enter a queue under attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
