@@ -8,12 +8,14 @@ mod eviction;
 mod fallback_tick;
 mod forecast;
 mod hold;
+mod journal;
 mod loss;
 mod presence;
 mod promotion;
 mod queue;
+mod report;
 
 pub use self::{
-    adopt::*, call::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*, loss::*, presence::*,
-    promotion::*, queue::*,
+    adopt::*, call::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*, journal::*, loss::*,
+    presence::*, promotion::*, queue::*, report::*,
 };

@@ -8,10 +8,12 @@ use vestibule_domain::{
     lane::LaneProgress,
     load::LastLoadReport,
     pace::{LimitedBy, PaceBucket},
-    score::WaitScore,
 };
 
-use super::loss::{Imbalance, TickMark};
+use super::{
+    journal::JournalRecord,
+    loss::{Imbalance, TickMark},
+};
 
 /// The answer to [`Line::adjust_clock`](crate::PromotionLine::adjust_clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,87 +25,6 @@ pub enum AdjustClockOutcome {
     /// No third clock supports the caller's clock, or the clocks moved after the caller read them.
     /// Nothing changed.
     NotConfirmed,
-}
-
-/// How often a queue is reported. The limits hold for all callers together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReportOrder {
-    /// The time between two reports, in milliseconds.
-    pub every_ms: u64,
-    /// The same for an empty queue without events, in milliseconds.
-    pub idle_ms: u64,
-}
-
-/// The answer to [`Line::take_report`](crate::PromotionLine::take_report).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReportOutcome {
-    /// A report was due. No other caller gets this one.
-    Due(Box<Report>),
-    /// The report is not due yet, or there is nothing to report.
-    NotDue {
-        /// Ask again after this many milliseconds.
-        due_in_ms: u64,
-    },
-}
-
-/// The events of a queue since its last report, and the state of the queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Report {
-    /// Line time, in Unix milliseconds.
-    pub now_ms: u64,
-    /// The number of waiting entries.
-    pub waiting: u64,
-    /// The number of ready entries: promoted and not yet claimed.
-    pub ready: u64,
-    /// The number of active entries.
-    pub active: u64,
-    /// The number of records in the journal.
-    pub journal_len: u64,
-    /// The number of dead letters: records that the backup keeps rejecting.
-    pub dead_letters: u64,
-    /// The age of the first change in the journal, in milliseconds; 0 if the journal is empty.
-    pub backup_lag_ms: u64,
-    /// The place of the first waiting entry that is not absent.
-    pub head: Option<WaitScore>,
-    /// The place of the last waiting entry.
-    pub tail: Option<WaitScore>,
-    /// The longest time without a heartbeat of the promoter, in milliseconds.
-    pub tick_age_ms: u64,
-    /// The sum of the waits of all promoted entries, in milliseconds.
-    pub waited_ms: u64,
-    /// The longest of these waits, in milliseconds.
-    pub waited_max_ms: u64,
-    /// The events since the last report.
-    pub events: QueueEvents,
-    /// The generation of the queue.
-    pub generation: u32,
-    /// The time since the last check that covered the whole queue ended, in milliseconds.
-    pub check_age_ms: u64,
-    /// The number of waiting entries that are called and not absent.
-    pub called: u64,
-    /// The number of waiting entries whose visitors are present.
-    pub present: u64,
-    /// The number of waiting entries that were passed over and are absent.
-    pub absent: u64,
-}
-
-/// The number of events of a queue since its last report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct QueueEvents {
-    /// New visits.
-    pub entered: u64,
-    /// Entries that went from waiting to ready.
-    pub promoted: u64,
-    /// Visits that were completed.
-    pub completed: u64,
-    /// Visits that the visitor or an operator ended.
-    pub left: u64,
-    /// Sessions that expired.
-    pub expired: u64,
-    /// Promoted entries whose visitors did not claim in time.
-    pub no_shows: u64,
-    /// Waiting entries whose visitors were absent for too long.
-    pub absences: u64,
 }
 
 /// The answer to [`Line::configure`](crate::RecoveryLine::configure) and
@@ -275,46 +196,4 @@ impl QueueTotals {
         let ended = self.no_shows + self.completed + self.left + self.evicted + self.expired + self.absences;
         begun.cast_signed() - (ended + entries).cast_signed()
     }
-}
-
-/// A record of the journal, which is the outbox of changes that are not in the backup yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JournalRecord {
-    /// The key of the record, for [`Line::acknowledge`](crate::JournalLine::acknowledge).
-    pub key: String,
-    /// The changes. Each is of a different entry, so they may be written in any order.
-    pub changes: Vec<Change>,
-    /// How often the backup rejected the record while it accepted others.
-    pub attempts: u32,
-    /// When the record is due again, in Unix milliseconds; 0 if it is due at once.
-    pub retry_at_ms: u64,
-    /// Why the record cannot be read. Such a record has no changes.
-    pub parse_error: Option<String>,
-}
-
-/// What replaces a journal record that the backup took only in part, or not at all.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequeueOrder {
-    /// The key of the record.
-    pub key: String,
-    /// Changes that the caller did not try to write. They form one record, which is due at once.
-    pub untried: Vec<Change>,
-    /// Changes that the backup rejected. Each gets a record of its own.
-    pub rejected: Vec<Change>,
-    /// How often the backup has rejected them so far.
-    pub attempts: u32,
-    /// The backoff after which the rejected changes are due again, in milliseconds.
-    pub backoff_ms: u64,
-}
-
-/// The answer to [`Line::dead_letter`](crate::JournalLine::dead_letter).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeadLetterOutcome {
-    /// The line moved the record from the journal to the dead letters.
-    Moved,
-    /// The record is no longer in the journal, because another caller has handled it.
-    AlreadyHandled,
-    /// The dead letters are at their limit, so the record stays in the journal. See
-    /// [`JournalLimits`](crate::JournalLimits).
-    Full,
 }
