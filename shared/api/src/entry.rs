@@ -1,5 +1,7 @@
 //! The entry as its visitor sees it.
 
+mod from_record;
+
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -11,19 +13,14 @@ use vestibule_domain::{
     id::EntryId,
     lane::LaneProgress,
     poll_pacing::{
-        RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, look_after_ms, renew_after_ms,
-        retry_after_hold_ms, retry_after_ms, retry_cap_ms,
+        RETRY_READY_MS, look_after_ms, renew_after_ms, retry_after_hold_ms, retry_after_ms, retry_cap_ms,
     },
     queue_state::QueueState,
     record::EntryRecord,
     state::EntryState,
 };
 
-use super::{
-    ApiState,
-    problem::Problem,
-    queue_cache::{DegradedQueue, QueueSnapshot},
-};
+use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};
 use crate::pass::{Pass, PassGrant};
 
 /// The JSON of an entry. Fields that do not apply are left out.
@@ -233,54 +230,6 @@ impl EntryBody {
         if let Some(position) = self.position.filter(|_| snapshot.settings().can_promote()) {
             let eta_ms = snapshot.eta_ms(position);
             self.retry_after_ms = retry_after_hold_ms(eta_ms, self.retry_after_ms, rand::random());
-        }
-    }
-
-    /// Builds the JSON of an entry from its record while the line is unavailable. The position and
-    /// the wait are unknown then.
-    pub(super) fn from_record(
-        known: &DegradedQueue,
-        record: &EntryRecord,
-        pass: Option<Pass>,
-        now_ms: u64,
-    ) -> Self {
-        let deadline_of = |state| record.expires_at_ms.filter(|_| record.state == state);
-        let expires_at_ms = deadline_of(EntryState::Active);
-        let left_until = |at_ms: u64| at_ms.saturating_sub(now_ms);
-        let again_ms = degraded_retry_after_ms(known.claim_ms, rand::random());
-        let retry_after_ms = match &pass {
-            Some(_) => {
-                let left_ms = expires_at_ms.map_or(0, left_until);
-                renew_after_ms(known.settings.pass_ms(left_ms), left_ms).max(RETRY_MIN_MS)
-            }
-            None => again_ms,
-        };
-        Self {
-            queue: known.queue.to_string(),
-            token: record.id.to_string(),
-            visit: record.visit().number(),
-            state: record.state,
-            queue_state: known.settings.queue_state(),
-            message: known.settings.message.clone(),
-            place: None,
-            lane: None,
-            gone_ahead: None,
-            look_after_ms: None,
-            claim_in_ms: deadline_of(EntryState::Ready).map(left_until),
-            expires_in_ms: expires_at_ms.map(left_until),
-            position: None,
-            waiting: None,
-            estimated_wait_seconds: None,
-            retry_after_ms,
-            joined_at_ms: record.joined_at_ms(),
-            promoted_at_ms: record.promoted_at_ms,
-            claim_by_ms: deadline_of(EntryState::Ready),
-            expires_at_ms,
-            target_url: known.settings.target_url.clone().filter(|_| pass.is_some()),
-            pass,
-            durable: None,
-            degraded: true,
-            visitor: None,
         }
     }
 
