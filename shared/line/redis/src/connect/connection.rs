@@ -21,7 +21,8 @@ use super::{
     link_test::LinkTest,
     request::Request,
     server::Server,
-    subscriber::{SubscriberPool, SubscriptionServer},
+    subscriber::SubscriberPool,
+    subscriber_connection::SubscriptionServer,
     timeouts::{PING_AFTER_IDLE_MS, Timeouts},
 };
 

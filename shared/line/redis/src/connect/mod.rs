@@ -10,7 +10,9 @@ mod line_error;
 mod link_test;
 mod request;
 mod server;
+mod server_link;
 mod subscriber;
+mod subscriber_connection;
 mod timeouts;
 
 pub use self::{

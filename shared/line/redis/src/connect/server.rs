@@ -42,6 +42,7 @@ use super::{
     line_error::{is_demotion, to_line_error},
     link_test::{LinkHealth, LinkTest},
     request::Request,
+    server_link::{ServerLink, build_manager_config},
     timeouts::Timeouts,
 };
 
@@ -63,15 +64,6 @@ pub(super) struct Server {
     opened_at: Instant,
     /// When a write test was last sent, in milliseconds since `opened_at`. 0 before the first.
     write_tested_at_ms: AtomicU64,
-}
-
-/// A connection, and whether its server is known to be demoted. All clones share one socket.
-#[derive(Clone)]
-struct ServerLink {
-    manager: ConnectionManager,
-    /// Counts the links of this process, so that a call sees whether another call replaced its link.
-    number: u64,
-    is_demoted: bool,
 }
 
 impl Server {
@@ -286,16 +278,4 @@ fn still_demoted() -> LineError {
     let reason = "the address leads to a Redis server that does not accept writes (READONLY, MASTERDOWN or \
                   LOADING); this process soon connects again";
     LineError::Unavailable(reason.to_owned())
-}
-
-fn build_manager_config(login: Option<&IamLogin>, timeouts: &'static Timeouts) -> ConnectionManagerConfig {
-    let config = ConnectionManagerConfig::new()
-        .set_connection_timeout(Some(timeouts.connect))
-        .set_response_timeout(Some(timeouts.response))
-        // The caller has a deadline and retries by itself. More retries here would only hide the outage.
-        .set_number_of_retries(1);
-    match login {
-        Some(login) => config.set_credentials_provider(login.clone()),
-        None => config,
-    }
 }
