@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use vestibule_domain::consumption::Consumption;
+use vestibule_domain::{change::Version, consumption::Consumption, fact::Fact};
 
 use super::*;
 
