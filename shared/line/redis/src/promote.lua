@@ -7,7 +7,7 @@
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick absences call_visitors
+-- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick absences call_visitors promoted_entries
 -- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -168,23 +168,6 @@ elseif testified_ms then
   redis.call('HDEL', state, 'testified_ms')
 end
 
--- Finds the entries in `head` that wait for their second turn, and replaces their places there by what `visits` is to
--- store. Returns two parts of the journal record: the entries with their first turn, and those with their second one.
-local function separate_second_turns(head)
-  local ids, first, second = {}, {}, {}
-  for i = 1, #head, 2 do
-    ids[#ids + 1] = head[i]
-  end
-  for i, visit_text in ipairs(redis.call('HMGET', visits, unpack(ids))) do
-    local list = visit_text and second or first
-    list[#list + 1], list[#list + 2] = ids[i], head[2 * i]
-    if visit_text then
-      head[2 * i] = string.format('%.0f 3', (parse_visit(visit_text)))
-    end
-  end
-  return table.concat(first, ' '), table.concat(second, ' ')
-end
-
 -- Takes the entries to promote out of `waiting`.
 local head = {}
 if clock and promoted > 0 then
@@ -209,22 +192,11 @@ if promoted > 0 then
   claim_by_ms = now_ms + claim_ms
   local highest_place = tonumber(head[#head])
   promoted_list = table.concat(head, ' ')
-  local waited_sum_ms, since_era_ms = 0, now_ms - ERA_MS
-  waited_max_ms = tonumber(waited_max_ms or 0)
-  for i = 2, #head, 2 do
-    -- In a crowded millisecond the join time of a place may be ahead of the clock.
-    local order = head[i] % ORDER_RANGE
-    local wait_ms = since_era_ms - (order - order % ARRIVALS_PER_MS) / ARRIVALS_PER_MS
-    if wait_ms > 0 then
-      waited_sum_ms = waited_sum_ms + wait_ms
-      if wait_ms > waited_max_ms then
-        waited_max_ms = wait_ms
-      end
-    end
-  end
+  local waited_sum_ms
+  waited_sum_ms, waited_max_ms = measure_waits(head, now_ms, tonumber(waited_max_ms or 0))
   -- An entry that waits again gets its second turn. Few do: nearly always the counts show that there is none.
   if redis.call('HLEN', visits) > taken then
-    promoted_list, promoted_again_list = separate_second_turns(head)
+    promoted_list, promoted_again_list = separate_second_turns(visits, head)
   end
   redis.call('HSET', visits, unpack(head))
   -- All have the same deadline. So the list of entries and places becomes the one of scores and entries, less its first

@@ -16,7 +16,7 @@ use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply, server_time::with_time};
 
-const INCLUDES: [(&str, &str); 26] = [
+const INCLUDES: [(&str, &str); 27] = [
     ("absences", include_str!("include/absences.lua")),
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
@@ -42,6 +42,7 @@ const INCLUDES: [(&str, &str); 26] = [
     ("marks", include_str!("include/marks.lua")),
     ("presence", include_str!("include/presence.lua")),
     ("presence_tick", include_str!("include/presence_tick.lua")),
+    ("promoted_entries", include_str!("include/promoted_entries.lua")),
     ("timeouts", include_str!("include/timeouts.lua")),
 ];
 
