@@ -1,4 +1,6 @@
-//! What goes wrong, and what was called.
+//! What goes wrong and when, and what was called.
+
+mod call;
 
 use std::{
     collections::HashMap,
@@ -6,42 +8,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::sleep;
-use vestibule_domain::id::{EntryId, QueueId};
+use vestibule_domain::id::EntryId;
 use vestibule_line::QueueView;
 
-use crate::Gate;
-
-/// Why an operation fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The server does not answer.
-    Unavailable,
-    /// The server has more to do than it can.
-    Throttled,
-    /// The server rejects the request, or holds what cannot be read.
-    Rejected,
-}
-
-/// A fault that strikes some calls, whatever they do. It is drawn for each call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RandomFault {
-    /// What happens to the calls that it strikes.
-    pub effect: Effect,
-    /// How many of a hundred calls it strikes.
-    pub percent: u32,
-}
-
-/// What a [`RandomFault`] does to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// It fails, and nothing is done.
-    Fails(Fault),
-    /// It takes a random time in this range longer, in milliseconds.
-    Stalls(u64, u64),
-    /// It is carried out, and the caller learns of a failure.
-    LosesAnswer,
-}
+use crate::{
+    fault::{Fault, RandomFault},
+    gate::Gate,
+};
 
 /// The faults of one line or backup. All clones are one set of faults, which a test may change at any time.
 #[derive(Clone, Default)]
@@ -231,60 +204,6 @@ impl Faults {
         self.state().refuses_fallback_ticks
     }
 
-    /// Does what happens before the real operation. Fails if the operation fails instead.
-    pub(crate) async fn begin(&self, name: &'static str, queue: Option<&QueueId>) -> Result<Call, Fault> {
-        let queue = queue.map(ToString::to_string);
-        let (gate, delay) = self.operation(name, |operation| {
-            operation.calls += 1;
-            operation.running += 1;
-            operation.running_max = operation.running_max.max(operation.running);
-            let of_queue = queue.as_ref().map(|queue| {
-                *operation.queue_calls.entry(queue.clone()).or_default() += 1;
-                operation.queue_delays.get(queue).copied().unwrap_or_default()
-            });
-            (
-                operation.gate_before.clone(),
-                operation.delay + of_queue.unwrap_or_default(),
-            )
-        });
-        // From here on the call counts as running until it is dropped.
-        let mut call = Call {
-            faults: self.clone(),
-            name,
-            loses_answer: false,
-        };
-        gate.pass().await;
-        if !delay.is_zero() {
-            sleep(delay).await;
-        }
-        match self.draw_effect() {
-            Some(Effect::Fails(fault)) => return Err(fault),
-            Some(Effect::Stalls(least_ms, most_ms)) => {
-                sleep(Duration::from_millis(rand::random_range(least_ms..=most_ms))).await;
-            }
-            Some(Effect::LosesAnswer) => call.loses_answer = true,
-            None => {}
-        }
-        let fault = self.operation(name, |operation| {
-            if std::mem::take(&mut operation.fails_once) {
-                return Some(Fault::Unavailable);
-            }
-            let of_queue = queue.as_ref().and_then(|queue| operation.queue_faults.get(queue));
-            of_queue.copied().or(operation.fault)
-        });
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
-        let mut state = self.state();
-        match state.all {
-            Some(fault) => {
-                state.failed_calls += 1;
-                Err(fault)
-            }
-            None => Ok(call),
-        }
-    }
-
     /// Decides whether a write of an entry succeeds.
     pub(crate) fn decide_write(&self, entry: EntryId) -> Result<(), Fault> {
         let mut state = self.state();
@@ -300,43 +219,11 @@ impl Faults {
         Ok(())
     }
 
-    fn draw_effect(&self) -> Option<Effect> {
-        let struck = self.state().random;
-        let struck = struck.filter(|fault| rand::random_range(0..100) < fault.percent);
-        struck.map(|fault| fault.effect)
-    }
-
     fn operation<T>(&self, name: &'static str, change: impl FnOnce(&mut Operation) -> T) -> T {
         change(self.state().operations.entry(name).or_default())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A call that is running.
-pub(crate) struct Call {
-    faults: Faults,
-    name: &'static str,
-    loses_answer: bool,
-}
-
-impl Call {
-    /// Waits at the gate after the operation. Fails if the answer is lost.
-    pub(crate) async fn end(self) -> Result<(), Fault> {
-        let gate = self.faults.gate_after(self.name);
-        gate.pass().await;
-        if self.loses_answer {
-            return Err(Fault::Unavailable);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        self.faults
-            .operation(self.name, |operation| operation.running -= 1);
     }
 }

@@ -8,6 +8,7 @@
 //! or backup; and it waits at the gate after the operation.
 
 mod backup;
+mod fault;
 mod faults;
 mod gate;
 mod keys;
@@ -15,7 +16,8 @@ mod line;
 
 pub use self::{
     backup::FaultyBackup,
-    faults::{Effect, Fault, Faults, RandomFault},
+    fault::{Effect, Fault, RandomFault},
+    faults::Faults,
     gate::Gate,
     keys::MemoryKeyStore,
     line::FaultyLine,
