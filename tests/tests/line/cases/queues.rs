@@ -1,0 +1,82 @@
+//! The cases about a whole queue: its clock, its pace, its settings and what it reports.
+
+macro_rules! queue_cases {
+    ($backend:ident) => {
+        tests_of_cases! { $backend
+            clock {
+                a_server_clock_an_hour_wrong_stops_promotion
+                order_holds_while_the_server_clock_jumps
+                sessions_end_within_bounds_without_an_offset
+                a_caller_with_a_wrong_clock_does_not_affect_others
+                a_clock_difference_of_a_few_seconds_is_tolerated
+                a_pause_during_a_clock_error_keeps_the_claim_time
+            }
+            clock_offset {
+                a_line_ahead_of_both_clocks_waits_for_them
+                with_an_offset_promotion_and_deadlines_continue
+                a_second_caller_confirms_an_offset_the_line_cannot
+                ticks_alone_keep_the_time_of_a_quiet_queue
+                an_outdated_offset_is_not_applied
+                a_restore_on_a_wrong_server_clock_renews_claim_times
+            }
+            fallback_ticks {
+                one_of_many_callers_gets_the_fallback_tick
+                no_fallback_tick_is_given_while_the_promoter_runs
+                fallback_ticks_do_not_hide_a_promoter_that_is_down
+                a_clock_set_back_does_not_block_fallback_ticks
+                a_caller_with_a_wrong_clock_gets_no_fallback_tick
+                an_empty_queue_parks_the_promoter_until_the_next_call
+                a_promoter_is_not_parked_while_an_entry_is_in_the_line
+            }
+            pace {
+                the_fast_track_spends_tokens_of_the_same_bucket
+                a_promoter_that_was_down_promotes_one_batch
+                capacity_is_never_exceeded
+                a_changed_pace_keeps_the_tokens
+            }
+            promote_chunks {
+                a_long_line_is_promoted_in_chunks
+                dropped_entries_count_towards_the_chunk
+                no_more_entries_are_promoted_than_requested
+            }
+            estimates {
+                the_averages_count_by_the_minute
+                without_departures_the_session_bounds_the_estimate
+                an_estimate_includes_the_running_sessions
+            }
+            switches {
+                a_draining_queue_refuses_new_visitors_and_serves_the_line
+                a_closed_queue_refuses_new_visitors_and_keeps_places
+                a_pause_stops_promotion_and_claim_deadlines
+                a_no_show_frees_the_slot
+                lower_claim_seconds_apply_after_the_old_deadlines
+                the_end_of_a_session_frees_the_slot
+            }
+            load_reports {
+                a_load_report_expires_after_a_minute
+                a_new_load_report_replaces_the_last_one
+            }
+            configure {
+                configure_creates_changes_and_repeats_settings
+                configure_ignores_superseded_settings
+            }
+            queue_view {
+                every_method_reports_an_unknown_queue
+                the_view_counts_entries_and_events
+            }
+            recent_view {
+                a_shared_view_is_less_than_a_second_old
+                a_shared_view_has_the_configuration_in_force
+                a_lost_queue_has_no_shared_view
+            }
+            reports {
+                a_report_counts_events_since_the_last_report
+                each_event_is_in_exactly_one_report
+                an_idle_queue_is_reported_less_often
+                a_report_shows_how_long_entries_waited
+                a_report_shows_the_longest_gap_between_ticks
+                a_report_shows_the_lag_of_the_backup
+            }
+        }
+    };
+}
