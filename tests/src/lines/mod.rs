@@ -3,6 +3,7 @@
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
+mod line_handle;
 mod manual_clock;
 mod subject;
 

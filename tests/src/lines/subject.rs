@@ -1,8 +1,9 @@
 //! The queue under test: one queue on one line, with a clock that a test moves by hand.
 
+mod journal;
+
 use std::{sync::Arc, time::Duration};
 
-use vestibule_clock::Clock;
 use vestibule_domain::{
     change::Change,
     entry_status::EntryStatus,
@@ -12,58 +13,15 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_line::{
-    Arrival, ClaimOutcome, ConfigureOutcome, Cursor, EnterOutcome, EntryLookup, JoinKind, JournalLimits,
-    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, NotFound, Promotion, QueueView,
+    Arrival, ClaimOutcome, ConfigureOutcome, EnterOutcome, EntryLookup, JoinKind, JournalLimits,
+    LeaveOutcome, LeaveReason, Line, LineError, NotFound, Promotion, QueueView,
 };
-use vestibule_line_memory::MemoryLine;
-use vestibule_line_redis::RedisLine;
 
-use super::{Backend, ManualClock, configuration, fresh_queue, tick_order, visitor};
+use super::{Backend, ManualClock, configuration, fresh_queue, line_handle::LineHandle, tick_order, visitor};
 
 /// How often a visitor of a crowd enters until Redis answers in time. A busy machine stalls it for longer than a
 /// command may take.
 const ENTER_ATTEMPTS_MAX: u32 = 10;
-
-/// A line under test, of which several callers can have a handle with a clock of their own.
-#[derive(Clone)]
-enum LineHandle {
-    Memory(MemoryLine),
-    Redis(RedisLine),
-}
-
-impl LineHandle {
-    async fn new(backend: Backend, clock: &ManualClock) -> Self {
-        if backend == Backend::Memory {
-            return Self::Memory(MemoryLine::with_clock(clock.as_server_clock()))
-                .with_witness(clock.as_clock());
-        }
-        let line = RedisLine::connect_patiently(&backend.url())
-            .await
-            .expect("the server answers");
-        Self::Redis(line.with_given_time(clock.as_server_clock())).with_witness(clock.as_clock())
-    }
-
-    fn with_witness(self, witness: Clock) -> Self {
-        match self {
-            Self::Memory(line) => Self::Memory(line.with_witness(witness)),
-            Self::Redis(line) => Self::Redis(line.with_witness(witness)),
-        }
-    }
-
-    fn with_journal_limits(self, limits: JournalLimits) -> Self {
-        match self {
-            Self::Memory(line) => Self::Memory(line.with_journal_limits(limits)),
-            Self::Redis(line) => Self::Redis(line.with_journal_limits(limits)),
-        }
-    }
-
-    fn line(&self) -> Arc<dyn Line> {
-        match self {
-            Self::Memory(line) => Arc::new(line.clone()),
-            Self::Redis(line) => Arc::new(line.clone()),
-        }
-    }
-}
 
 /// The queue under test, its line, and the clock that both use.
 pub struct Subject {
@@ -286,47 +244,6 @@ impl Subject {
     /// The state of the queue.
     pub async fn view(&self) -> QueueView {
         self.line.queue_view(&self.queue).await.expect("view")
-    }
-
-    /// All journal records that are due.
-    pub async fn journal(&self) -> Vec<JournalRecord> {
-        self.line
-            .due_journal_records(&self.queue, 10_000)
-            .await
-            .expect("journal")
-    }
-
-    /// Acknowledges the whole journal and the unsettled ends of these entries, as if the backup had all of them.
-    pub async fn acknowledge_journal(&self, ended: &[EntryId]) {
-        let keys: Vec<_> = self
-            .journal()
-            .await
-            .into_iter()
-            .map(|record| record.key)
-            .collect();
-        let settled: Vec<_> = self
-            .unsettled_ends()
-            .await
-            .iter()
-            .filter(|end| ended.contains(&end.id))
-            .filter_map(Change::visit_end)
-            .collect();
-        self.line
-            .acknowledge(&self.queue, &keys, &settled)
-            .await
-            .expect("acknowledge");
-    }
-
-    /// The ends that the backup may not have yet.
-    pub async fn unsettled_ends(&self) -> Vec<Change> {
-        let mut ends = Vec::new();
-        let mut next = Some(Cursor::default());
-        while let Some(from) = next {
-            let page = self.line.read_page(&self.queue, &from).await.expect("read_page");
-            ends.extend(page.ends);
-            next = page.next;
-        }
-        ends
     }
 }
 
