@@ -6,29 +6,15 @@ use std::time::Duration;
 use serde_json::json;
 use vestibule_domain::state::EntryState;
 use vestibule_faults::Fault;
-use vestibule_line::{ClaimOutcome, EntryLine, JournalLine};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND},
-    lines::{Backend, ManualClock, enter_without_backup},
+    lines::Backend,
     waiting::wait_until,
 };
 
 use crate::scene::{Guest, Scene, default_settings};
 
 impl Scene {
-    fn consume(&self, guest: &Guest) -> ApiRequest {
-        self.service(
-            guest,
-            "validate",
-            &json!({ "visitor": guest.id, "consume": true }),
-        )
-    }
-
-    fn extend(&self, guest: &Guest) -> ApiRequest {
-        let longer = json!({ "seconds": 400 });
-        self.service(guest, "extend", &longer).visitor(&guest.id)
-    }
-
     /// Checks that every request about the visitor who left is refused, six times in a row, and that no answer has a pass.
     async fn expect_left(&self, guest: &Guest, pass: &str) {
         for _ in 0..6 {
@@ -188,77 +174,6 @@ pub(crate) async fn a_promoted_entry_that_left_is_removed_by_the_flush(backend: 
         scene.status(&guests[2]).await.body["state"] == "ready"
     })
     .await;
-}
-
-/// The first visit has ended, and the backup knows it. The place of the next visit is not durable: only the journal has
-/// it.
-async fn open_with_unwritten_second_visit(
-    backend: Backend,
-    settings: serde_json::Value,
-) -> (Scene, ManualClock, Guest) {
-    let (scene, clock) = Scene::open_with_clock(backend, settings).await;
-    let guests = scene.enter_many(1).await;
-    scene.complete(&guests[0]).await;
-    clock.advance(Duration::from_secs(4));
-    scene.send_heartbeat().await;
-    let change = enter_without_backup(&scene.line, &scene.queue, guests[0].entry()).await;
-    scene
-        .line
-        .append_to_journal(&scene.queue, &change)
-        .await
-        .expect("append_to_journal");
-    assert_eq!(scene.record(&guests[0]).await.state, EntryState::Completed);
-    (scene, clock, guests[0].clone())
-}
-
-pub(crate) async fn an_ended_visit_does_not_end_an_unwritten_session(backend: Backend) {
-    let settings = json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 });
-    let (scene, _, guest) = open_with_unwritten_second_visit(backend, settings).await;
-    let status = scene.status(&guest).await;
-    assert_eq!(status.expect_status(200).text("state"), "active");
-    let enter = ApiRequest::post(format!("/queues/{}/entries", scene.queue)).visitor(&guest.id);
-    for (request, ask) in [
-        ("claim", scene.claim(&guest)),
-        ("extend", scene.extend(&guest)),
-        ("enter", enter),
-    ] {
-        let answer = scene.send(ask).await;
-        assert_eq!(answer.status, 200, "{request}: {answer:?}");
-        assert_eq!(answer.text("state"), "active", "{request}");
-        assert_eq!(answer.body["visit"], status.body["visit"], "{request}");
-    }
-    assert_eq!(scene.view().await.active, 1);
-    // After the flush the backup has the visit.
-    scene.flush().await;
-    assert_eq!(scene.record(&guest).await.state, EntryState::Active);
-    scene.send(scene.consume(&guest)).await.expect_status(200);
-    scene.status(&guest).await.expect_problem(410, "completed");
-}
-
-pub(crate) async fn an_ended_visit_does_not_end_an_unwritten_turn(backend: Backend) {
-    // With this pace only a promotion lets a visitor in.
-    let settings = json!({ "capacity": 2, "batch": 1, "interval_seconds": 5 });
-    let (scene, clock, guest) = open_with_unwritten_second_visit(backend, settings).await;
-    assert_eq!(
-        scene.status(&guest).await.expect_status(200).text("state"),
-        "waiting"
-    );
-    clock.advance(Duration::from_secs(1));
-    scene.promote().await;
-    assert_eq!(
-        scene.status(&guest).await.expect_status(200).text("state"),
-        "ready"
-    );
-    let (_, again) = scene.enter_as(&guest.id).await;
-    assert_eq!(again.expect_status(200).text("state"), "ready");
-    let claimed = scene.line.claim(&scene.queue, guest.entry()).await;
-    assert!(matches!(claimed, Ok(ClaimOutcome::Active { .. })), "{claimed:?}");
-    scene.flush().await;
-    assert_eq!(
-        scene.status(&guest).await.expect_status(200).text("state"),
-        "active"
-    );
-    assert_eq!(scene.view().await.active, 1);
 }
 
 /// The table refuses writes and answers reads. By the table alone, the first visit is still active.

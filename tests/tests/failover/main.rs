@@ -16,6 +16,7 @@ mod random_actions;
 mod re_entry;
 mod scene;
 mod stale_primary;
+mod unwritten_visit;
 
 use vestibule_tests::lines::Backend;
 
@@ -58,10 +59,12 @@ on_each! {
         a_ready_entry_that_left_is_removed_when_read
         a_ready_entry_that_completed_cannot_be_claimed
         a_promoted_entry_that_left_is_removed_by_the_flush
-        an_ended_visit_does_not_end_an_unwritten_session
-        an_ended_visit_does_not_end_an_unwritten_turn
         a_completed_visit_stays_ended_while_the_table_refuses_writes
         a_forgotten_later_visit_can_be_left
+    }
+    unwritten_visit {
+        an_ended_visit_does_not_end_an_unwritten_session
+        an_ended_visit_does_not_end_an_unwritten_turn
     }
     lost_seconds {
         a_check_finds_lost_claims_and_completions

@@ -1,4 +1,7 @@
-//! Two processes that use one Redis and one backup, and the requests to them.
+//! Two processes that use one Redis and one backup.
+
+mod operator;
+mod visitors;
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +9,6 @@ use ::redis::aio::MultiplexedConnection;
 use axum::Router;
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
-use uuid::Uuid;
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
@@ -18,14 +20,15 @@ use vestibule_engine::sync::SettingsPolicy;
 use vestibule_faults::{Faults, FaultyBackup};
 use vestibule_line::{PromotionLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
-use vestibule_operate::{admin::Admin, promoter::Promoter};
+use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
     entries::{now_ms, partition_of},
-    functions::root_key,
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, local_config, send_to},
     lines::{Backend, ManualClock, configuration, fresh_queue, tick_order},
-    waiting::{poll_until, wait_until},
+    waiting::wait_until,
 };
+
+pub(crate) use self::visitors::Guest;
 
 /// Two processes that use one Redis and one backup.
 pub(crate) struct Scene {
@@ -36,23 +39,6 @@ pub(crate) struct Scene {
     pub(crate) connection: MultiplexedConnection,
     _stop: watch::Sender<bool>,
     _folder: tempfile::TempDir,
-}
-
-/// A visitor who has entered.
-#[derive(Debug, Clone)]
-pub(crate) struct Guest {
-    pub(crate) id: String,
-    pub(crate) token: String,
-}
-
-impl Guest {
-    pub(crate) fn member(&self) -> String {
-        self.entry().to_member()
-    }
-
-    pub(crate) fn entry(&self) -> EntryId {
-        self.token.parse().expect("a token")
-    }
 }
 
 impl Scene {
@@ -117,46 +103,6 @@ impl Scene {
         send_to(&self.routers[0], ask).await
     }
 
-    pub(crate) fn path(&self, guest: &Guest) -> String {
-        format!("/queues/{}/entries/{}", self.queue, guest.token)
-    }
-
-    pub(crate) async fn enter_as(&self, id: &str) -> (Guest, ApiResponse) {
-        let ask = ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(id);
-        let answer = self.send(ask).await;
-        let token = answer.text("token").to_owned();
-        let guest = Guest {
-            id: id.to_owned(),
-            token,
-        };
-        (guest, answer)
-    }
-
-    /// Lets this many visitors enter one after the other. The first one is let in at once.
-    pub(crate) async fn enter_many(&self, many: usize) -> Vec<Guest> {
-        let mut guests = Vec::new();
-        for _ in 0..many {
-            let (guest, answer) = self.enter_as(&Uuid::new_v4().to_string()).await;
-            answer.expect_status(201);
-            guests.push(guest);
-        }
-        guests
-    }
-
-    pub(crate) async fn status(&self, guest: &Guest) -> ApiResponse {
-        self.send(ApiRequest::get(self.path(guest)).visitor(&guest.id))
-            .await
-    }
-
-    /// The positions of these visitors.
-    pub(crate) async fn positions(&self, guests: &[Guest]) -> Vec<u64> {
-        let mut positions = Vec::new();
-        for guest in guests {
-            positions.push(self.status(guest).await.expect_status(200).number("position"));
-        }
-        positions
-    }
-
     pub(crate) async fn promote(&self) {
         self.promote_at_most(u64::MAX).await;
     }
@@ -217,57 +163,6 @@ impl Scene {
         self.line.queue_view(&self.queue).await.expect("the line has it")
     }
 
-    /// The operator's command that runs a consistency check.
-    pub(crate) fn check_command(&self) -> Value {
-        json!({ "op": "check", "queue": self.queue.as_str() })
-    }
-
-    /// Runs consistency checks until one finds no difference.
-    pub(crate) async fn check_until_clean(&self) {
-        wait_until(BOUND, "line and backup agree", async || {
-            let checked = self.run_command(self.check_command()).await;
-            [
-                "written",
-                "rewritten",
-                "adopted",
-                "restored",
-                "ended",
-                "removed",
-                "skipped",
-            ]
-            .into_iter()
-            .all(|count| checked[count] == 0)
-        })
-        .await;
-    }
-
-    /// Carries out an operator's command and returns its result.
-    pub(crate) async fn run_command(&self, order: Value) -> Value {
-        let mut answer = self.try_command(order.clone()).await;
-        assert_eq!(answer["ok"], true, "{order}: {answer}");
-        answer["result"].take()
-    }
-
-    /// Carries out an operator's command, which may fail.
-    pub(crate) async fn try_command(&self, order: Value) -> Value {
-        let admin = Admin {
-            line: Arc::new(self.line.clone()),
-            backup: self.backup.clone(),
-            root_key: root_key(),
-            policy: SettingsPolicy::default(),
-            signing_keys: vestibule_tests::functions::fixed_signing_keys(),
-        };
-        admin.handle(order).await
-    }
-
-    /// Carries out an operator's command that needs the name of the queue and its epoch as confirmation.
-    pub(crate) async fn run_confirmed(&self, op: &str) -> Value {
-        let queue = self.queue.as_str();
-        let epoch = self.stored_queue().await.metadata.epoch;
-        self.run_command(json!({ "op": op, "queue": queue, "confirm": queue, "epoch": epoch }))
-            .await
-    }
-
     pub(crate) fn partition(&self) -> EntryPartition {
         partition_of(self.queue.clone())
     }
@@ -293,43 +188,6 @@ impl Scene {
             self.line.queue_view(&self.queue).await.is_ok()
         })
         .await;
-    }
-
-    /// Repeats a request until the answer is not 503.
-    pub(crate) async fn send_until_served(&self, ask: impl Fn() -> ApiRequest) -> ApiResponse {
-        poll_until(
-            BOUND,
-            async || self.send(ask()).await,
-            |answer| answer.status != 503,
-        )
-        .await
-    }
-
-    pub(crate) async fn status_once_served(&self, guest: &Guest) -> ApiResponse {
-        self.send_until_served(|| ApiRequest::get(self.path(guest)).visitor(&guest.id))
-            .await
-    }
-
-    pub(crate) fn service(&self, guest: &Guest, what: &str, body: &Value) -> ApiRequest {
-        ApiRequest::post(format!("{}/{what}", self.path(guest))).json(body)
-    }
-
-    /// Leaves the queue.
-    pub(crate) async fn leave(&self, guest: &Guest) {
-        let leave = ApiRequest::delete(self.path(guest)).visitor(&guest.id);
-        self.send(leave).await.expect_status(204);
-    }
-
-    /// Completes the visit as the protected service does.
-    pub(crate) async fn complete(&self, guest: &Guest) {
-        self.send(self.service(guest, "complete", &json!({})))
-            .await
-            .expect_status(204);
-    }
-
-    /// The request that claims a turn.
-    pub(crate) fn claim(&self, guest: &Guest) -> ApiRequest {
-        ApiRequest::post(format!("{}/claim", self.path(guest))).visitor(&guest.id)
     }
 }
 
