@@ -1,22 +1,21 @@
 //! Visitors who missed their turn and come back within the grace.
 
-use std::time::Duration;
+mod missed_turn;
 
-use serde_json::{Value, json};
-use tokio::{join, time::Instant};
+use serde_json::json;
+use tokio::join;
 use vestibule_api::config::ApiConfig;
 use vestibule_backup::{Backup, PutOutcome};
-use vestibule_domain::record::EntryRecord;
-use vestibule_engine::flush::flush_journal;
 use vestibule_line::{Arrival, EnterOutcome, EntryLine};
 use vestibule_tests::in_process::{
-    ApiRequest, ApiResponse, InProcessApi, QUEUE, event, queue_id, with_claims, with_header,
+    ApiResponse, InProcessApi, QUEUE, event, queue_id, with_claims, with_header,
 };
 
-use super::{
-    Guest, claim_request, enter_and_expect_created, leave_request, new_visitor_id, start_full_queue,
-    status_request,
+use self::missed_turn::{
+    enter_again, enter_three, expect_old_place, flush, get_status, get_status_until,
+    let_first_of_three_miss_the_turn, read_record, settings,
 };
+use super::{claim_request, enter_and_expect_created, leave_request, new_visitor_id, start_full_queue};
 
 super::cases![
     a_missed_turn_gives_the_old_place_back_once,
@@ -29,70 +28,6 @@ super::cases![
     without_the_backup_the_old_place_is_lost,
     a_visitor_who_logs_in_gets_the_anonymous_place_back,
 ];
-
-/// Promotes one visitor every ten seconds.
-fn settings() -> Value {
-    json!({ "session_seconds": 20, "interval_seconds": 10 })
-}
-
-/// Enters three visitors, who wait in this order.
-async fn enter_three(api: &InProcessApi) -> [(Guest, ApiResponse); 3] {
-    [
-        enter_and_expect_created(api).await,
-        enter_and_expect_created(api).await,
-        enter_and_expect_created(api).await,
-    ]
-}
-
-/// Enters three visitors. The first one misses the turn, and the second one is ready.
-async fn let_first_of_three_miss_the_turn(api: &InProcessApi) -> [(Guest, ApiResponse); 3] {
-    let all = enter_three(api).await;
-    api.advance_seconds(20);
-    assert_eq!(api.promote().await.promoted, 1);
-    api.advance_seconds(60);
-    let promotion = api.promote().await;
-    assert_eq!((promotion.no_shows, promotion.promoted), (1, 1));
-    all
-}
-
-async fn flush(api: &InProcessApi) {
-    let until = Instant::now() + Duration::from_mins(1);
-    let flushed = flush_journal(&api.line, &*api.backup, &api.partition(), 1_000, until).await;
-    flushed.expect("flushed");
-}
-
-async fn read_record(api: &InProcessApi, guest: &Guest) -> EntryRecord {
-    let id = guest.token.parse().expect("a token");
-    let record = api.backup.read_entry(&api.partition(), id).await;
-    record.expect("a response").expect("a record")
-}
-
-async fn get_status(api: &InProcessApi, guest: &Guest) -> ApiResponse {
-    api.send(status_request(guest)).await
-}
-
-async fn enter_again(api: &InProcessApi, guest: &Guest) -> ApiResponse {
-    api.send(ApiRequest::enter().visitor(&guest.id)).await
-}
-
-/// Asserts that the visitor has the old place again.
-fn expect_old_place(response: &ApiResponse, before: &ApiResponse) {
-    assert_eq!(response.expect_status(200).text("state"), "waiting");
-    for field in ["token", "visit", "joined_at_ms"] {
-        assert_eq!(response.body[field], before.body[field], "{field}: {response:?}");
-    }
-    assert_eq!(response.number("position"), 1);
-    assert_eq!(response.body["durable"], true);
-}
-
-/// Requests the status until it matches. The routes cache the settings of a queue for a second.
-async fn get_status_until(
-    api: &InProcessApi,
-    guest: &Guest,
-    matches: impl Fn(&ApiResponse) -> bool,
-) -> ApiResponse {
-    api.send_until(|| status_request(guest), matches).await
-}
 
 async fn a_missed_turn_gives_the_old_place_back_once() {
     let api = start_full_queue(settings()).await;
