@@ -6,6 +6,7 @@ mod authorizer;
 mod cache;
 mod cdn;
 mod declarations;
+mod documented_answers;
 mod isolation;
 mod markdown;
 mod permissions;
