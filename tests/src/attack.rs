@@ -55,7 +55,7 @@ pub async fn run_attack(
     let queue = format!("attack:{}", uuid::Uuid::new_v4());
     let tickets = Tickets::new(plan.admission, &queue);
     let mut settings = json!({
-        "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_SECONDS, "claim_seconds": 20, "session_seconds": 300,
+        "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_SECONDS,
     });
     tickets.require_in(&mut settings);
     let create = json!({ "op": "create", "queue": queue, "settings": settings });
