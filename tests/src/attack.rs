@@ -25,7 +25,7 @@ pub const BATCH: u64 = 20;
 /// The interval of the pace.
 pub const INTERVAL_SECONDS: u64 = 2;
 /// The pace, in visitors per second. As many honest visitors arrive.
-const PER_SECOND: u64 = BATCH / INTERVAL_SECONDS;
+pub const PER_SECOND: u64 = BATCH / INTERVAL_SECONDS;
 /// Far above what the pace fills, so that only the pace limits the promotions.
 const CAPACITY: u64 = 100_000;
 /// How long the visitors who are still in line have after the attack, beyond what the line takes.
@@ -40,6 +40,8 @@ pub struct AttackPlan {
     pub in_line_before: u64,
     /// Who may enter the queue.
     pub admission: Admission,
+    /// How long after its call a silent entry is passed over, in seconds.
+    pub call_seconds: u64,
 }
 
 /// Sends honest visitors through a queue of their own, beside the attacker.
@@ -56,6 +58,7 @@ pub async fn run_attack(
     let tickets = Tickets::new(plan.admission, &queue);
     let mut settings = json!({
         "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_SECONDS,
+        "call_seconds": plan.call_seconds,
     });
     tickets.require_in(&mut settings);
     let create = json!({ "op": "create", "queue": queue, "settings": settings });

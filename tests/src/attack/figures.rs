@@ -160,7 +160,7 @@ impl AttackResult {
         }
     }
 
-    /// The wait in line and the latencies of the honest visitors.
+    /// The wait from the first try to enter until the turn, and the latencies of the honest visitors.
     fn times(&self) -> Vec<(&'static str, f64)> {
         let of = |time: &dyn Fn(&Visit) -> f64| self.visits.iter().map(time).collect::<Vec<_>>();
         let polls = || {
@@ -169,7 +169,7 @@ impl AttackResult {
                 .flat_map(|visit| visit.status_ms.clone())
                 .collect()
         };
-        let wait = of(&|visit| as_float(visit.promoted_at_ms.saturating_sub(visit.joined_at_ms)) / 1_000.0);
+        let wait = of(&|visit| as_float(visit.promoted_at_ms.saturating_sub(visit.arrived_at_ms)) / 1_000.0);
         vec![
             ("wait_mean_seconds", mean(&wait)),
             ("enter_median_ms", percentile(of(&|visit| visit.enter_ms), 50)),

@@ -1,6 +1,6 @@
 //! Visitors who keep to the rules, and the protected service that validates and completes each visit.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ pub(super) struct HonestClients {
 pub(super) struct Visit {
     visitor: String,
     token: String,
+    /// When the visitor first tried to enter.
+    pub(super) arrived_at_ms: u64,
     pub(super) joined_at_ms: u64,
     pub(super) promoted_at_ms: u64,
     /// How long the requests took that were served, without the pauses after refusals, in milliseconds.
@@ -59,6 +61,7 @@ impl HonestClients {
     /// Enters as a new visitor.
     pub(super) async fn arrive(&self) -> Visit {
         let body = self.tickets.honest_body();
+        let arrived_at = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
         // Who brings a ticket gets a secret, and sends no id of its own.
         let own_id = body.get("ticket").is_none().then(|| Uuid::new_v4().to_string());
         let entered = send_until_served(|| {
@@ -77,6 +80,7 @@ impl HonestClients {
         );
         Visit {
             token: entry["token"].as_str().expect("a token").to_owned(),
+            arrived_at_ms: u64::try_from(arrived_at.as_millis()).expect("a time"),
             joined_at_ms: entry["joined_at_ms"].as_u64().expect("a time"),
             promoted_at_ms: 0,
             enter_ms: entered.took_ms,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use vestibule_tests::{
-    attack::{Admission, Attack, AttackPlan, AttackResult, BATCH, Gateway, run_attack},
+    attack::{Admission, Attack, AttackPlan, AttackResult, BATCH, Gateway, PER_SECOND, run_attack},
     runner::Runner,
 };
 
@@ -16,7 +16,10 @@ const PLAN: AttackPlan = AttackPlan {
     duration: Duration::from_secs(8),
     in_line_before: 80,
     admission: Admission::Anyone,
+    call_seconds: 5,
 };
+/// Fakes enter as fast as they can, so those of one attack are called in two groups: the first window, and the grown one.
+const GROUPS_OF_FAKES: u64 = 2;
 const PLAN_WITH_TICKETS: AttackPlan = AttackPlan {
     admission: Admission::Ticket,
     ..PLAN
@@ -130,12 +133,19 @@ async fn a_flood_of_the_document_delays_no_visitor() {
     expect_no_longer_waits(&result);
 }
 
-/// Fakes that never poll are passed over, so they take no turn. Those who arrive behind them may wait for them to be
-/// passed over.
+/// Fakes that never poll are passed over, so they take no turn. Those who arrive behind them wait until each group of them
+/// has been called for `call_seconds`.
 #[tokio::test]
-async fn sleeping_fakes_keep_the_pace() {
+async fn sleeping_fakes_delay_those_behind_them_by_their_call() {
     let result = Scene::start().attack(Attack::SleepingFakes).await;
-    expect_pace_and_validates(&result);
+    expect_no_more_than_the_pace(&result);
+    assert_eq!(result.unserved, 0);
+    let promotions = result.promotions();
+    let missed_max = GROUPS_OF_FAKES * PLAN.call_seconds * PER_SECOND + BATCH;
+    assert!(
+        promotions.counted + missed_max >= promotions.by_ticks,
+        "{promotions:?}"
+    );
 }
 
 /// When hundreds of fakes for each honest visitor reach the head of the line, promotion waits until they are passed over. So

@@ -16,6 +16,8 @@ use vestibule_tests::{
 const SECONDS: u64 = 60;
 /// With the pace of ten a second, those who are in line before wait for half a minute.
 const IN_LINE_BEFORE: u64 = 300;
+/// The default of the setting.
+const CALL_SECONDS: u64 = 30;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -33,6 +35,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             duration: Duration::from_secs(seconds),
             in_line_before: IN_LINE_BEFORE,
             admission,
+            call_seconds: CALL_SECONDS,
         };
         let without_attack = run_attack(&runner, &gateway, None, plan).await;
         without_attack.print(None);
