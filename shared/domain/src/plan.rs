@@ -4,7 +4,7 @@
 //! Little's law ([Little 1961](https://doi.org/10.1287/opre.9.3.383)): the number of visitors
 //! inside is the number that arrives per second times the seconds that each one stays. If a service
 //! answers `tps` calls per second, and every visitor makes `calls` calls and repeats the failed
-//! ones, it serves `tps / (calls * (1 + failure rate))` visitors per second.
+//! ones, it serves `tps / (calls * (1 + failure rate))` visitors per second. A safety margin takes a share off that.
 
 use super::settings::{Field, FieldType};
 
@@ -13,14 +13,36 @@ use super::settings::{Field, FieldType};
 pub struct Demand {
     /// Calls that the service answers per second.
     pub tps: u32,
-    /// Calls that a visitor makes in one session.
-    pub calls: u32,
+    /// Calls that a visitor makes in one session, on average, in thousandths of a call.
+    pub milli_calls: u32,
     /// The length of a session, in seconds.
     pub session_seconds: u32,
     /// The share of the calls that fail and are repeated, in percent.
     pub failure_percent: u32,
-    /// The length of a promotion interval, in seconds.
-    pub interval_seconds: u32,
+    /// The share of the service that is to stay free, in percent, 99 at most.
+    pub margin_percent: u32,
+    /// How often a batch of visitors is let in.
+    pub interval: Interval,
+}
+
+/// The length of a promotion interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interval {
+    /// In seconds.
+    Seconds(u32),
+    /// The target load: so many batches are inside at once, so the interval is this part of a session.
+    TargetLoad(u32),
+}
+
+impl Demand {
+    /// The length of a promotion interval, in whole seconds. A part of a session is rounded down: the batch
+    /// is the smaller for it.
+    pub fn interval_seconds(&self) -> u32 {
+        match self.interval {
+            Interval::Seconds(seconds) => seconds,
+            Interval::TargetLoad(batches) => self.session_seconds / batches.max(1),
+        }
+    }
 }
 
 /// Settings that meet a demand.
@@ -30,6 +52,8 @@ pub struct SizingPlan {
     pub capacity: u64,
     /// The number of visitors admitted per interval.
     pub batch: u64,
+    /// The length of an interval, in seconds.
+    pub interval_seconds: u64,
 }
 
 /// A demand that no queue can meet.
@@ -49,28 +73,38 @@ impl SizingPlan {
     /// # Errors
     /// [`PlanError`] if a setting would be out of its range.
     pub fn for_demand(demand: &Demand) -> Result<Self, PlanError> {
+        let interval_field = match demand.interval {
+            Interval::Seconds(_) => "interval_seconds",
+            Interval::TargetLoad(_) => "target_load",
+        };
+        let interval_seconds = demand.interval_seconds();
+        let batch = visitors_served(demand, interval_seconds);
         Ok(Self {
             capacity: require_in_range("capacity", "tps", visitors_served(demand, demand.session_seconds))?,
-            batch: require_in_range(
-                "batch",
+            interval_seconds: require_in_range(
                 "interval_seconds",
-                visitors_served(demand, demand.interval_seconds),
+                interval_field,
+                u64::from(interval_seconds),
             )?,
+            batch: require_in_range("batch", interval_field, batch)?,
         })
     }
 }
 
 /// The number of visitors that the service serves in so many seconds.
 fn visitors_served(demand: &Demand, seconds: u32) -> u64 {
-    let hundred_calls = u64::from(demand.calls) * (100 + u64::from(demand.failure_percent));
-    u64::from(demand.tps) * u64::from(seconds) * 100 / hundred_calls.max(1)
+    // Both sides are multiplied by 1,000 for the thousandths of a call, and by 100 for the percents.
+    let calls_of_one = u128::from(demand.milli_calls) * u128::from(100 + demand.failure_percent);
+    let free = u128::from(100_u32.saturating_sub(demand.margin_percent));
+    let calls = u128::from(demand.tps) * u128::from(seconds) * 1_000 * free;
+    u64::try_from(calls / calls_of_one.max(1)).unwrap_or(u64::MAX)
 }
 
 /// Returns the value if it is in the range of the setting.
 fn require_in_range(setting: &str, field: &'static str, value: u64) -> Result<u64, PlanError> {
     match Field::find(setting).map(|field| field.field_type) {
         Some(FieldType::Number { min, max }) if !(u64::from(min)..=u64::from(max)).contains(&value) => {
-            let reason = format!("results in a {setting} of {value}, which must be from {min} to {max}");
+            let reason = format!("results in {setting} = {value}, which must be from {min} to {max}");
             Err(PlanError { field, reason })
         }
         _ => Ok(value),
@@ -78,93 +112,4 @@ fn require_in_range(setting: &str, field: &'static str, value: u64) -> Result<u6
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// 1,000 calls per second, six calls per visitor, sessions of five minutes, 15 % of the calls
-    /// repeated.
-    const SHOP: Demand = Demand {
-        tps: 1_000,
-        calls: 6,
-        session_seconds: 300,
-        failure_percent: 15,
-        interval_seconds: 10,
-    };
-
-    #[test]
-    fn a_shop_with_1000_calls_per_second_is_sized() {
-        let plan = SizingPlan::for_demand(&SHOP).expect("possible");
-        assert_eq!((plan.capacity, plan.batch), (43_478, 1_449));
-        let sure = Demand {
-            failure_percent: 0,
-            ..SHOP
-        };
-        let plan = SizingPlan::for_demand(&sure).expect("possible");
-        assert_eq!((plan.capacity, plan.batch), (50_000, 1_666));
-    }
-
-    #[test]
-    fn an_impossible_demand_names_the_field_to_change() {
-        for (demand, field) in [
-            (
-                Demand {
-                    tps: 1,
-                    calls: 1_000,
-                    ..SHOP
-                },
-                "tps",
-            ),
-            (
-                Demand {
-                    tps: 10_000_000,
-                    calls: 1,
-                    ..SHOP
-                },
-                "tps",
-            ),
-            (
-                Demand {
-                    tps: 1,
-                    calls: 20,
-                    ..SHOP
-                },
-                "interval_seconds",
-            ),
-            (
-                Demand {
-                    tps: 1_000_000,
-                    calls: 100,
-                    session_seconds: 1,
-                    interval_seconds: 3_600,
-                    ..SHOP
-                },
-                "interval_seconds",
-            ),
-        ] {
-            assert_eq!(
-                SizingPlan::for_demand(&demand).expect_err(field).field,
-                field,
-                "{demand:?}"
-            );
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_plan_never_exceeds_what_the_service_can_serve(
-            tps in 1_u32..100_000, calls in 1_u32..100, session_seconds in 1_u32..3_600,
-            failure_percent in 0_u32..=100, interval_seconds in 1_u32..600,
-        ) {
-            let demand = Demand { tps, calls, session_seconds, failure_percent, interval_seconds };
-            if let Ok(plan) = SizingPlan::for_demand(&demand) {
-                let calls_of = |visitors: u64| visitors * u64::from(calls) * u64::from(100 + failure_percent);
-                let hundred_can = |seconds: u32| u64::from(tps) * u64::from(seconds) * 100;
-                prop_assert!(calls_of(plan.capacity) <= hundred_can(session_seconds));
-                prop_assert!(calls_of(plan.batch) <= hundred_can(interval_seconds));
-                prop_assert!(calls_of(plan.batch + 1) > hundred_can(interval_seconds), "the batch is maximal");
-            }
-        }
-    }
-}
+mod tests;

@@ -86,16 +86,41 @@ impl CommandFields {
             })
     }
 
-    /// Reads for how long a block lasts, if that is given.
-    pub(super) fn block_seconds(&mut self) -> Result<Option<u32>, Problem> {
-        match self.take("for_seconds") {
+    /// Reads a whole number within a range, if it is given.
+    pub(super) fn optional_integer_in_range(
+        &mut self,
+        name: &str,
+        range: RangeInclusive<u32>,
+    ) -> Result<Option<u32>, Problem> {
+        match self.take(name) {
             None | Some(Value::Null) => Ok(None),
             Some(given) => {
-                self.unread.insert("for_seconds".to_owned(), given);
-                self.integer_in_range("for_seconds", None, 1..=BLOCK_SECONDS_MAX)
-                    .map(Some)
+                self.unread.insert(name.to_owned(), given);
+                self.integer_in_range(name, None, range).map(Some)
             }
         }
+    }
+
+    /// Reads a required number from 0.001 to `max` with at most three decimals, in thousandths.
+    pub(super) fn thousandths(&mut self, name: &str, max: u32) -> Result<u32, Problem> {
+        let given = self.take(name).and_then(|value| value.as_f64());
+        let thousandths = given.map(|number| number * 1_000.0).filter(|thousandths| {
+            (1.0..=f64::from(max) * 1_000.0).contains(thousandths)
+                && (thousandths - thousandths.round()).abs() < 1e-6
+        });
+        // The range is checked above.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        thousandths
+            .map(|thousandths| thousandths.round() as u32)
+            .ok_or_else(|| {
+                let reason = format!("must be a number from 0.001 to {max}, with at most three decimals");
+                Problem::invalid_field(name, reason)
+            })
+    }
+
+    /// Reads for how long a block lasts, if that is given.
+    pub(super) fn block_seconds(&mut self) -> Result<Option<u32>, Problem> {
+        self.optional_integer_in_range("for_seconds", 1..=BLOCK_SECONDS_MAX)
     }
 
     pub(super) fn flag(&mut self, name: &str) -> Result<bool, Problem> {

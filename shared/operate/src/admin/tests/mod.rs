@@ -7,6 +7,7 @@ mod entries;
 mod events;
 mod evict;
 mod load;
+mod plan;
 mod queues;
 mod rotate;
 mod sources;
@@ -65,6 +66,16 @@ impl AdminFixture {
         let mut answer = self.admin.handle(order.clone()).await;
         assert_eq!(answer["ok"], true, "{order}: {answer}");
         answer["result"].take()
+    }
+
+    /// Runs a command that must be refused for this field.
+    async fn expect_refused_field(&self, command: Value, field: &str) {
+        let problem = self.run_refused(command.clone()).await;
+        assert_eq!(problem["field"], field, "{command}: {problem}");
+        assert_eq!(
+            (&problem["status"], &problem["code"]),
+            (&json!(400), &json!("invalid-command"))
+        );
     }
 
     /// Sends a command that must be refused. Returns its problem.
