@@ -95,8 +95,8 @@ async fn a_visitor_id_sent_twice_is_refused(backend: &Backend) {
             ] {
                 let twice = request.visitor(first).header("x-visitor-id", last);
                 let refused = backend.send(twice).await;
-                let detail = refused.expect_invalid_field("X-Visitor-Id").text("detail");
-                assert!(detail.contains("only once"), "{detail}");
+                // A gateway that joins the two gives the server one value, which is no UUID.
+                refused.expect_invalid_field("X-Visitor-Id");
             }
         }
     }
