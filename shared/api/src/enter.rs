@@ -160,12 +160,22 @@ impl ApiState {
         {
             entered = self.line.enter(&snapshot.queue, id, Arrival::Returning).await;
         }
+        if let Ok(EnterOutcome::Refused(Refusal::Finished)) = entered
+            && visitor.generated.is_none()
+            && self.has_restored_turn(snapshot, id).await
+        {
+            entered = self.line.enter(&snapshot.queue, id, Arrival::Ordinary).await;
+        }
         let entered = match entered {
             Ok(entered) => entered,
             Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
         };
         let (kind, status, change) = match entered {
             EnterOutcome::Joined { kind, status, change } => (kind, status, change),
+            EnterOutcome::Refused(Refusal::Finished) => {
+                let message = snapshot.settings().message.as_deref();
+                return Err(Problem::queue_finished(message));
+            }
             EnterOutcome::Refused(refusal) => return Err(refusal.into()),
         };
         if let Some(change) = &change

@@ -156,7 +156,7 @@ impl HeldPolls {
     pub(super) fn mark_concerned(&mut self, newer_snapshot: &Arc<QueueSnapshot>) {
         for (key, tracked) in &mut self.polls {
             tracked.is_due |=
-                announced_settings(newer_snapshot) != announced_settings(&tracked.poll.snapshot);
+                announced_state(newer_snapshot) != announced_state(&tracked.poll.snapshot);
             if tracked.is_due || tracked.poll.is_concerned(&tracked.last_snapshot, newer_snapshot) {
                 self.marked.insert(*key);
             }
@@ -250,13 +250,13 @@ impl HeldPolls {
     }
 }
 
-/// The settings of which every waiting visitor is told at once when they change.
-fn announced_settings(snapshot: &QueueSnapshot) -> (u32, bool, Entrance, Option<&str>) {
+/// What every waiting visitor is told at once when it changes, as it was when the snapshot was taken.
+fn announced_state(snapshot: &QueueSnapshot) -> (u32, bool, Entrance, Option<&str>) {
     let settings = snapshot.settings();
     (
         snapshot.view.configuration.generation,
         settings.paused,
-        settings.entrance,
+        settings.entrance_at(snapshot.view.now_ms),
         settings.message.as_deref(),
     )
 }

@@ -49,6 +49,7 @@ mod entry_notifier;
 mod extend;
 mod fallback_ticker;
 mod fallback_ticks;
+mod finished_queue;
 mod gateway;
 mod held_polls;
 mod hold;

@@ -174,7 +174,9 @@ pub(super) fn outcome_problem(outcome: MissingEntryOutcome, snapshot: &QueueSnap
         left_ms: until_ms.saturating_sub(snapshot.now_ms()),
     });
     match outcome {
-        MissingEntryOutcome::Ended(record) => Problem::ended(&record, grace),
+        MissingEntryOutcome::Ended(record) => {
+            Problem::ended(&record, grace).with_message(snapshot.settings().message.as_deref())
+        }
         MissingEntryOutcome::Unconfirmed(error) => Problem::backup_unavailable(&error),
         MissingEntryOutcome::Restored(_) | MissingEntryOutcome::Unclear => {
             Problem::recovering("the line did not have the entry a moment ago")

@@ -6,6 +6,7 @@
 //! the cause, which goes to the log only.
 
 mod conversions;
+mod finished_queue;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
+use self::finished_queue::QUEUE_OVER;
 use super::code::{Code, http_status};
 
 /// A request that could not be answered as the client asked.
@@ -35,6 +37,8 @@ pub struct Problem {
     /// A stable word that says more than the code.
     reason: Option<&'static str>,
     last: Option<Box<LastState>>,
+    /// The operator's message, if the queue is finished.
+    message: Option<String>,
     /// For the log only.
     cause: Option<String>,
 }
@@ -77,6 +81,8 @@ struct ProblemBody<'a> {
     reason: Option<&'a str>,
     #[serde(flatten)]
     last: Option<LastState>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
     request_id: &'a str,
 }
 
@@ -90,6 +96,7 @@ impl Problem {
             field: None,
             reason: None,
             last: None,
+            message: None,
             cause: None,
         }
     }
@@ -192,9 +199,11 @@ impl Problem {
             EntryState::Completed => Code::Completed,
             EntryState::Left => Code::Left,
             EntryState::Evicted => Code::Evicted,
+            EntryState::Dismissed => Code::QueueFinished,
             _ => Code::Expired,
         };
         let detail = match last.grace_until_ms {
+            _ if code == Code::QueueFinished => QUEUE_OVER,
             Some(_) => "the visitor may enter again; until grace_until_ms, entering gives the old place back",
             None => "the visitor may enter again",
         };
@@ -226,6 +235,7 @@ impl Problem {
             field: self.field.as_deref(),
             reason: self.reason,
             last: self.last.as_deref().copied(),
+            message: self.message.as_deref(),
             request_id,
         };
         serde_json::to_string(&body).expect("a struct of plain fields always serializes to JSON")

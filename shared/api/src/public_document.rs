@@ -43,7 +43,13 @@ struct PublicDocument<'a> {
     /// estimate. A client computes its own from the two positions around its own.
     estimated_waits: Vec<EstimatedWait>,
     paused: bool,
+    /// Who may enter at `now_ms`.
     entrance: Entrance,
+    /// From when on no new visitor enters, and when the queue is finished, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closes_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends_at_ms: Option<u64>,
     /// Why the line promotes no entry now, although some wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     limited_by: Option<LimitedBy>,
@@ -101,12 +107,14 @@ pub(super) async fn handle(
 ) -> Result<Response, Problem> {
     let snapshot = state.with_fallback_tick(&queue, state.snapshot(&queue)).await?;
     let settings = snapshot.settings();
+    // The state fits the time that the document shows.
+    let now_ms = snapshot.view.now_ms;
     let view = PublicDocument {
         queue: queue.as_str(),
-        state: settings.queue_state(),
+        state: settings.queue_state(now_ms),
         epoch: snapshot.view.configuration.epoch,
         generation: snapshot.view.configuration.generation,
-        now_ms: snapshot.view.now_ms,
+        now_ms,
         refresh_near_ms: DOCUMENT_REFRESH_NEAR_MS,
         refresh_far_ms: DOCUMENT_REFRESH_FAR_MS,
         resync_ms: resync_ms(snapshot.view.waiting),
@@ -122,7 +130,9 @@ pub(super) async fn handle(
         rate: snapshot.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         estimated_waits: snapshot.estimated_waits().map(EstimatedWait::from).collect(),
         paused: settings.paused,
-        entrance: settings.entrance,
+        entrance: settings.entrance_at(now_ms),
+        closes_at_ms: settings.closes_at_ms,
+        ends_at_ms: settings.ends_at_ms,
         limited_by: if snapshot.view.clocks.apart {
             Some(LimitedBy::Clock)
         } else {

@@ -133,6 +133,7 @@ async fn answer(
             Err(error) => return Err(state.missing_entry_error_problem(&snapshot, error).await),
         },
     };
+    let (status, record) = state.reject_finished_wait(&snapshot, id, status, record).await?;
     let mut body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,

@@ -26,17 +26,21 @@ pub enum EndReason {
     Expired,
     /// The visitor was absent for too long while waiting. The state of the entry is expired.
     Absence,
+    /// The queue was finished while the visitor waited. It is a timeout of the wait, so that a turn which
+    /// the line has lost counts for more.
+    Dismissed,
 }
 
 impl EndReason {
     /// All ways in which a visit ends, except those that contain a consumption.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Completed,
         Self::Left,
         Self::Evicted,
         Self::NoShow,
         Self::Expired,
         Self::Absence,
+        Self::Dismissed,
     ];
 
     /// The name of the end in the line: one word without spaces.
@@ -45,7 +49,7 @@ impl EndReason {
             Self::NoShow => "no-show".into(),
             Self::Absence => "absence".into(),
             Self::Consumed(consumption) => consumption.to_string().into(),
-            Self::Completed | Self::Left | Self::Evicted | Self::Expired => self.state().name().into(),
+            Self::Completed | Self::Left | Self::Evicted | Self::Expired | Self::Dismissed => self.state().name().into(),
         }
     }
 
@@ -55,13 +59,19 @@ impl EndReason {
         consumed.or_else(|| Self::ALL.into_iter().find(|how| how.name() == name))
     }
 
+    /// Whether the time of a step ran out: see [`Fact::is_over`].
+    pub fn is_timeout(self) -> bool {
+        matches!(
+            self,
+            Self::NoShow | Self::Expired | Self::Absence | Self::Dismissed
+        )
+    }
+
     /// How the visit was consumed; `None` if it ended in another way.
     pub fn consumption(self) -> Option<Consumption> {
         match self {
             Self::Consumed(consumption) => Some(consumption),
-            Self::Completed | Self::Left | Self::Evicted | Self::NoShow | Self::Expired | Self::Absence => {
-                None
-            }
+            _ => None,
         }
     }
 
@@ -71,18 +81,19 @@ impl EndReason {
             Self::Completed | Self::Consumed(_) => EntryState::Completed,
             Self::Left => EntryState::Left,
             Self::Evicted => EntryState::Evicted,
+            Self::Dismissed => EntryState::Dismissed,
             Self::NoShow | Self::Expired | Self::Absence => EntryState::Expired,
         }
     }
 
     /// Whether a visit can have ended in this way with this fact: a no-show is a turn that ran out,
-    /// an expired session one that ran out, an absence a wait that did, and every other end is the
+    /// an expired session one that ran out, an absence and a dismissal a wait that did, and every other end is the
     /// last step. The slot of a visitor who left or was evicted may still be held.
     pub fn fits(self, fact: Fact) -> bool {
         match self {
             Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
             Self::Expired => fact.is_over && fact.step == Step::Active,
-            Self::Absence => fact.is_over && matches!(fact.step, Step::Waiting | Step::WaitingAgain),
+            Self::Absence | Self::Dismissed => fact.is_over && matches!(fact.step, Step::Waiting | Step::WaitingAgain),
             Self::Completed | Self::Consumed(_) => fact == Fact::ended(fact.visit),
             Self::Left | Self::Evicted => {
                 fact == Fact::ended(fact.visit) || fact == Fact::held(fact.visit, fact.step_ms)

@@ -122,6 +122,8 @@ declare_codes! {
     QueueDraining = "queue-draining", 409, "Queue is not accepting new entries", Api;
     /// The queue is closed: it accepts no entries and promotes none.
     QueueClosed = "queue-closed", 409, "Queue is closed", Api;
+    /// The queue is finished: it accepts no entries, and every waiting entry ends.
+    QueueFinished = "queue-finished", 410, "The queue is over", Api;
     /// The visit ended because the visitor finished.
     Completed = "completed", 410, "The visit is finished", Api;
     /// The visit ended because the visitor left.

@@ -16,12 +16,16 @@ pub enum QueueState {
     Draining,
     /// No new visitor may enter, and no entry is promoted.
     Closed,
+    /// The queue is over: no visitor may enter, and every waiting entry ends.
+    Finished,
 }
 
 impl Settings {
-    /// The state of the queue. `paused` says more to a visitor who waits than `draining` does.
-    pub fn queue_state(&self) -> QueueState {
-        match self.entrance {
+    /// The state of the queue at `now_ms`, in Unix milliseconds of line time. `paused` says more to a
+    /// visitor who waits than `draining` does.
+    pub fn queue_state(&self, now_ms: u64) -> QueueState {
+        match self.entrance_at(now_ms) {
+            Entrance::Finished => QueueState::Finished,
             Entrance::Closed => QueueState::Closed,
             _ if self.paused => QueueState::Paused,
             Entrance::Draining => QueueState::Draining,

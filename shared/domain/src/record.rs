@@ -98,6 +98,7 @@ impl EntryRecord {
             }),
             EntryState::Left => Some(EndReason::Left),
             EntryState::Evicted => Some(EndReason::Evicted),
+            EntryState::Dismissed => Some(EndReason::Dismissed),
             EntryState::Expired => [EndReason::NoShow, EndReason::Absence, EndReason::Expired]
                 .into_iter()
                 .find(|how| how.fits(self.fact)),

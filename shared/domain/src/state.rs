@@ -21,11 +21,13 @@ pub enum EntryState {
     Expired,
     /// An operator removed the entry. The entry has ended.
     Evicted,
+    /// The queue was finished while the visitor waited. The entry has ended.
+    Dismissed,
 }
 
 impl EntryState {
     /// All states, in the order in which an entry passes them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Waiting,
         Self::Ready,
         Self::Active,
@@ -33,6 +35,7 @@ impl EntryState {
         Self::Left,
         Self::Expired,
         Self::Evicted,
+        Self::Dismissed,
     ];
 
     /// Whether the entry is in the line: waiting, ready or active.
@@ -50,6 +53,7 @@ impl EntryState {
             Self::Left => "left",
             Self::Expired => "expired",
             Self::Evicted => "evicted",
+            Self::Dismissed => "dismissed",
         }
     }
 
@@ -63,6 +67,7 @@ impl EntryState {
             Self::Left => "LEFT",
             Self::Expired => "EXPIRED",
             Self::Evicted => "EVICTED",
+            Self::Dismissed => "DISMISSED",
         }
     }
 

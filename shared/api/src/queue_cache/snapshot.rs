@@ -8,6 +8,7 @@ use vestibule_domain::{
     lane::LaneProgress,
     record::EntryRecord,
     score::WaitScore,
+    queue_state::QueueState,
     settings::{Entrance, Settings},
 };
 use vestibule_line::QueueView;
@@ -28,6 +29,11 @@ pub(crate) struct QueueSnapshot {
 impl QueueSnapshot {
     pub(crate) fn settings(&self) -> &Settings {
         &self.view.configuration.settings
+    }
+
+    /// The state of the queue now.
+    pub(crate) fn queue_state(&self) -> QueueState {
+        self.settings().queue_state(self.now_ms())
     }
 
     /// Line time in Unix milliseconds. It is never behind the line's clock, and ahead of it by at
@@ -81,7 +87,8 @@ impl QueueSnapshot {
     pub(crate) fn grace_until_ms(&self, record: &EntryRecord) -> Option<u64> {
         let settings = self.settings();
         let until_ms = record.fact.grace_until_ms(settings.grace_seconds)?;
-        (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
+        let now_ms = self.now_ms();
+        (settings.entrance_at(now_ms) == Entrance::Open && now_ms <= until_ms).then_some(until_ms)
     }
 
     /// Returns the partition that holds the records of this queue's entries.

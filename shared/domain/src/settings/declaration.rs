@@ -120,7 +120,14 @@ declare_settings! {
     re_entry: ReEntry = ReEntry::Keep, "word", FieldType::Word(ReEntry::WORDS), read by scripts;
 
     /// open: visitors may enter. draining: no new visitor enters. closed: also, no entry is promoted.
+    /// finished: the queue is over, and every waiting visitor is told so.
     entrance: Entrance = Entrance::Open, "word", FieldType::Word(Entrance::WORDS), read by scripts;
+
+    /// From this moment on, no new visitor enters an open queue, as while draining.
+    closes_at_ms: Option<u64> = None, "Unix milliseconds", FieldType::Time, read by scripts;
+
+    /// From this moment on, the queue is finished, whatever entrance says.
+    ends_at_ms: Option<u64> = None, "Unix milliseconds", FieldType::Time, read by scripts;
 
     /// Who may begin a visit. anyone: every visitor. known: only a visitor whom an authorizer, a ticket or a
     /// trusted caller names. ticket: only a visitor with a ticket.

@@ -6,10 +6,29 @@ use super::{
 };
 use crate::pace::Pace;
 
+impl Entrance {
+    /// Whether no entry is promoted. Only a confirmed command brings a queue here.
+    pub fn stops_promotion(self) -> bool {
+        matches!(self, Self::Closed | Self::Finished)
+    }
+}
+
 impl Settings {
-    /// Whether entries may be promoted or admitted on the fast track.
-    pub fn can_promote(&self) -> bool {
-        !self.paused && self.entrance != Entrance::Closed
+    /// The entrance in force at `now_ms`, in Unix milliseconds of line time. The script
+    /// `include/entrance.lua` has the same rule.
+    pub fn entrance_at(&self, now_ms: u64) -> Entrance {
+        let has_passed = |at_ms: Option<u64>| at_ms.is_some_and(|at_ms| at_ms <= now_ms);
+        match self.entrance {
+            _ if has_passed(self.ends_at_ms) => Entrance::Finished,
+            Entrance::Open if has_passed(self.closes_at_ms) => Entrance::Draining,
+            set => set,
+        }
+    }
+
+    /// Whether entries may be promoted, or admitted on the fast track where visitors may enter, at
+    /// `now_ms`, in Unix milliseconds of line time.
+    pub fn can_promote(&self, now_ms: u64) -> bool {
+        !self.paused && !self.entrance_at(now_ms).stops_promotion()
     }
 
     /// The most waiting entries that are not absent; `None` if there is no limit.

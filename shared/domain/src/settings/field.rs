@@ -5,6 +5,11 @@ use super::error::{SettingsError, setting_error};
 /// The most characters of a URL.
 pub(super) const URL_CHARACTERS_MAX: usize = 2_000;
 
+/// The first and the last moment that a setting may name, in Unix milliseconds. A time in seconds or
+/// microseconds is out of this range.
+pub(super) const TIME_MS_MIN: u64 = 1_000_000_000_000;
+pub(super) const TIME_MS_MAX: u64 = 9_999_999_999_999;
+
 /// The values that a field accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldType {
@@ -19,6 +24,8 @@ pub enum FieldType {
     Word(&'static [&'static str]),
     /// `true` or `false`.
     Flag,
+    /// A moment, in Unix milliseconds. `null` or an empty text clears it.
+    Time,
     /// A text of limited length. `null` or an empty text clears it.
     Text {
         /// The most characters.
@@ -61,6 +68,9 @@ impl Field {
             }
             FieldType::Word(words) => format!("must be one of: {}", words.join(", ")),
             FieldType::Flag => "must be true or false".to_owned(),
+            FieldType::Time => format!(
+                "must be a time in Unix milliseconds from {TIME_MS_MIN} to {TIME_MS_MAX}, or null"
+            ),
             FieldType::Text { max } => format!("must be a text of at most {max} characters"),
             FieldType::Blocks { max } => format!(
                 "must be a list of at most {max} objects with a token or a source, each given once, and perhaps with until_ms"

@@ -42,7 +42,28 @@ impl Settings {
             }
             self.session_max_seconds = self.session_seconds;
         }
+        self.check_order_of_times(given)?;
         Ok(self)
+    }
+
+    /// Refuses times that contradict each other. The error names both.
+    fn check_order_of_times(&self, given: &Map<String, Value>) -> Result<(), SettingsError> {
+        let times = [
+            ("closes_at_ms", self.closes_at_ms),
+            ("ends_at_ms", self.ends_at_ms),
+        ];
+        let times = times.iter().filter_map(|(name, at_ms)| Some((*name, (*at_ms)?)));
+        let times: Vec<_> = times.collect();
+        for (nth, (earlier, earlier_ms)) in times.iter().enumerate() {
+            for (later, later_ms) in times.iter().skip(nth + 1).filter(|(_, at_ms)| at_ms < earlier_ms) {
+                return Err(if given.contains_key(*later) {
+                    setting_error(later, format!("must not be before {earlier} ({earlier_ms})"))
+                } else {
+                    setting_error(earlier, format!("must not be after {later} ({later_ms})"))
+                });
+            }
+        }
+        Ok(())
     }
 
     /// These settings, changed by the valid [`SWITCHES`] among the given fields. All other fields are

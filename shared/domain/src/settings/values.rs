@@ -5,7 +5,7 @@ use url::{Host, Url};
 
 use super::{
     error::{SettingsError, setting_error},
-    field::{Field, FieldType, URL_CHARACTERS_MAX},
+    field::{Field, FieldType, TIME_MS_MAX, TIME_MS_MIN, URL_CHARACTERS_MAX},
     ticket_keys::TicketKeys,
 };
 
@@ -32,6 +32,23 @@ impl SettingValue for u32 {
         found
             .and_then(|found| Self::try_from(found).ok())
             .filter(|found| (min..=max).contains(found))
+            .ok_or_else(|| field.refuse_value())
+    }
+}
+
+/// A moment. `null` and an empty text mean that the setting is absent.
+impl SettingValue for Option<u64> {
+    fn parse(field: &Field, value: &Value) -> Result<Self, SettingsError> {
+        let found = match value {
+            Value::Null => return Ok(None),
+            Value::String(text) if text.trim().is_empty() => return Ok(None),
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        found
+            .filter(|at_ms| (TIME_MS_MIN..=TIME_MS_MAX).contains(at_ms))
+            .map(Some)
             .ok_or_else(|| field.refuse_value())
     }
 }

@@ -54,6 +54,9 @@ declare_words! {
         Draining = "draining",
         /// No new visitor may enter and no entry is promoted. Entries keep their places.
         Closed = "closed",
+        /// The queue is over: no visitor enters, and every waiting entry ends. Ready entries may still be
+        /// claimed, and sessions go on.
+        Finished = "finished",
     }
 }
 

@@ -36,9 +36,14 @@ impl Queue {
             self.proposed_offset_ms = Some(time.clocks.offset_ms - time.clocks.ahead_ms);
         }
         let account = self.account(time.ms(), id);
+        let entrance = self.settings().entrance_at(time.ms());
         let may_bypass = arrival == Arrival::Bypass && !time.clocks.apart;
         if let Account::Live(entry) = account {
             let is_waiting = entry.fact.live_state() == Some(EntryState::Waiting);
+            if is_waiting && entrance == Entrance::Finished {
+                // The next tick ends the entry.
+                return EnterOutcome::Refused(Refusal::Finished);
+            }
             if may_bypass && is_waiting && self.has_free_slot(&account) {
                 return self.admit_waiting(time, id, entry.fact.visit);
             }
@@ -49,16 +54,17 @@ impl Queue {
         {
             return self.take_back(time, id, fact);
         }
-        let way = if may_bypass && self.has_free_slot(&account) {
+        let way = if may_bypass && entrance != Entrance::Finished && self.has_free_slot(&account) {
             Way::Bypass
         } else {
-            match self.settings().entrance {
+            match entrance {
                 Entrance::Open if self.is_journal_full => return EnterOutcome::Refused(Refusal::JournalFull),
                 Entrance::Open if self.is_fast_track_open(time, &account) => Way::FastTrack,
                 Entrance::Open if self.is_full(arrival) => return EnterOutcome::Refused(Refusal::QueueFull),
                 Entrance::Open => Way::Line,
                 Entrance::Draining => return EnterOutcome::Refused(Refusal::Draining),
                 Entrance::Closed => return EnterOutcome::Refused(Refusal::Closed),
+                Entrance::Finished => return EnterOutcome::Refused(Refusal::Finished),
             }
         };
         self.begin_visit(time, id, account, way)
@@ -67,7 +73,7 @@ impl Queue {
     fn re_enter(&mut self, now_us: u64, id: EntryId, entry: &StoredEntry) -> EnterOutcome {
         let is_requeued = entry.fact.live_state() == Some(EntryState::Waiting)
             && self.settings().re_entry == ReEntry::Requeue
-            && self.settings().entrance == Entrance::Open;
+            && self.settings().entrance_at(self.now_ms(now_us)) == Entrance::Open;
         if is_requeued {
             self.remove_entry(id);
             let place = self.next_place(now_us);
@@ -175,7 +181,7 @@ impl Queue {
     fn is_fast_track_open(&self, time: LineTime, account: &Account) -> bool {
         let pace = self.settings().pace();
         let has_token = self.bucket.refill(pace, time.ms()).tokens(pace) > 0;
-        let may_promote = !time.clocks.apart && self.settings().can_promote();
+        let may_promote = !time.clocks.apart && self.settings().can_promote(time.ms());
         self.is_line_empty() && may_promote && self.has_free_slot(account) && has_token
     }
 

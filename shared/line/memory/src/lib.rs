@@ -16,6 +16,7 @@ mod checkpoint;
 mod clock;
 mod deadline_set;
 mod departures;
+mod dismissals;
 mod dropped_queue;
 mod ended_entries;
 mod enter;

@@ -47,6 +47,7 @@ impl Queue {
             PROMOTE_CHUNK - no_shows - expired
         };
         let silent = self.drop_silent(budget);
+        let dismissed = self.dismiss_waiting(now_ms, budget - silent, &mut events);
         let bucket = self.bucket.refill(self.settings().pace(), now_ms);
         let asked = order.max_entries.min(PROMOTE_CHUNK - no_shows - expired - silent);
         let room = self.promotion_bounds(bucket, asked);
@@ -54,7 +55,7 @@ impl Queue {
             (0, LimitedBy::Clock)
         } else if is_full {
             (0, LimitedBy::Journal)
-        } else if !self.settings().can_promote() {
+        } else if !self.settings().can_promote(now_ms) {
             (0, LimitedBy::Switch)
         } else if presence_tick.is_door_down && self.ready.len() > 0 {
             (0, LimitedBy::Presence)
@@ -100,8 +101,9 @@ impl Queue {
             no_shows,
             expired,
             absences,
+            dismissed,
             limited_by,
-            has_more: promoted + no_shows + expired + silent + absences == PROMOTE_CHUNK,
+            has_more: promoted + no_shows + expired + silent + absences + dismissed == PROMOTE_CHUNK,
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),

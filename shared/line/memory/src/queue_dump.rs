@@ -141,6 +141,7 @@ impl Queue {
             ("expired", self.totals.expired),
             ("no_shows", self.totals.no_shows),
             ("absences", self.totals.absences),
+            ("dismissed", self.totals.dismissed),
             ("absent", self.absent_at_tick),
             ("returned", self.totals.returned),
             ("fence", self.watermark),

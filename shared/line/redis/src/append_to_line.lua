@@ -19,7 +19,7 @@ local waiting, visits, state = KEYS[1], KEYS[2], KEYS[3]
 local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance,
-  queue_limit = unpack_line_fields(state)
+  queue_limit, entrance_changes_at_ms = unpack_line_fields(state)
 if not v then
   return { 'no-queue' }
 end
@@ -32,23 +32,26 @@ local us, clocks_apart = read_line_time(given_us, witness_ms, v, heartbeat_ms, o
 if clocks_apart then
   return { 'other' }
 end
+local now_ms = (us - us % 1000) / 1000
+if entrance_changes_at_ms and now_ms >= entrance_changes_at_ms then
+  return { 'other' }
+end
 -- Absent entries do not count. A flood of refused visitors writes nothing.
 if queue_limit and in_line - absent >= queue_limit and not redis.call('ZSCORE', waiting, id) then
   return { 'full' }
 end
-local now_ms = (us - us % 1000) / 1000
 v = next_version(us, v)
 local order = next_order(now_ms, last_order)
 local place = PHASE_OPEN + order
 -- `%d` formats a 64-bit integer, and faster than Redis formats a number.
 if redis.call('ZADD', waiting, 'NX', string.format('%d', place), id) == 1 then
   pack_line_fields(state, v, order, entered + 1, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full,
-    entrance, queue_limit)
+    entrance, queue_limit, entrance_changes_at_ms)
   return { 'new', epoch, v, place, in_line + 1 - absent, now_ms }
 end
 if newcomers_called >= 0 or redis.call('HGET', state, 're_entry') == 'requeue' then
   return { 'other' }
 end
 pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full,
-  entrance, queue_limit)
+  entrance, queue_limit, entrance_changes_at_ms)
 return { 'kept', epoch, v, tonumber(redis.call('ZSCORE', waiting, id)), redis.call('ZRANK', waiting, id) + 1, now_ms }

@@ -2,7 +2,7 @@
 -- Puts a configuration into force. It creates an empty queue if Redis has none and `create` is set.
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
--- include: line line_table clock pace scores lanes new_state fields
+-- include: line line_table clock pace scores lanes entrance new_state fields
 -- KEYS: active config state lost view
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue

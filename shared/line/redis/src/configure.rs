@@ -72,6 +72,8 @@ fn script_field(name: &str, value: &Value) -> (String, String) {
         }
         (_, Value::Bool(flag)) => (name.to_owned(), u8::from(*flag).to_string()),
         (_, Value::String(text)) => (name.to_owned(), text.clone()),
+        // A moment that is not set.
+        (_, Value::Null) => (name.to_owned(), "0".to_owned()),
         (_, other) => (name.to_owned(), other.to_string()),
     }
 }

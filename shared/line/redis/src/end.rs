@@ -34,7 +34,7 @@ fn parse_end_fields(id: EntryId, text: &str) -> Option<Change> {
     })
 }
 
-/// The fact of an end, and the way in which the visit ended. Only a turn or a session runs out, so
+/// The fact of an end, and the way in which the visit ended. Only a wait, a turn or a session runs out, so
 /// the name of the way tells whether the fact is over. `None` if the numbers and the name do not
 /// fit together.
 pub(super) fn read_end_fact(visit: u64, step: u64, step_ms: u64, name: &str) -> Option<(Fact, EndReason)> {
@@ -43,7 +43,7 @@ pub(super) fn read_end_fact(visit: u64, step: u64, step_ms: u64, name: &str) -> 
         visit: Visit::new(visit)?,
         step: Step::new(step)?,
         step_ms,
-        is_over: matches!(how, EndReason::NoShow | EndReason::Expired | EndReason::Absence),
+        is_over: how.is_timeout(),
     };
     how.fits(fact).then_some((fact, how))
 }

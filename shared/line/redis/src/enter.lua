@@ -4,7 +4,7 @@
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
--- include: line line_table clock claim_clock scores arrivals visits pace end lanes presence
+-- include: line line_table clock claim_clock scores arrivals visits pace end lanes presence entrance
 -- KEYS: waiting ready active held visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -24,8 +24,8 @@
 --   arrival: 'bypass' if the visitor is admitted past the line while a slot is free, 'returning' if the backup may have a
 --     place of the visitor, so that a full queue does not refuse, else 'ordinary'
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'refused', 'draining' | 'closed' | 'journal-full' | 'queue-full'}: the visitor got no place; the word is the
---           reason
+--         {'refused', 'draining' | 'closed' | 'finished' | 'journal-full' | 'queue-full'}: the visitor got no place; the
+--           word is the reason. A finished queue also refuses a visitor whose entry still waits
 --         {'joined', 'new' | 'kept' | 'moved' | 'back', epoch, v, state, place or visit, position or deadline_ms,
 --          now_ms, step, fast or after, place}:
 --           the entry has a new place, keeps the one it had, moved to the back, or took back its slot, which was held;
@@ -42,7 +42,6 @@ if not line then
   return { 'no-queue' }
 end
 local epoch, entrance = line.epoch, line.entrance
-local takes_newcomers = entrance == 'open' and line.journal_full == 0
 local re_entry, paused, paused_at_ms, paused_ms =
   unpack(redis.call('HMGET', state, 're_entry', 'paused', 'paused_at_ms', 'paused_ms'))
 local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
@@ -52,6 +51,10 @@ if clocks_apart then
 end
 local now_ms = math.floor(us / 1000)
 line.v = next_version(us, line.v)
+if line.entrance_changes_at_ms and now_ms >= line.entrance_changes_at_ms then
+  entrance = read_entrance(config, now_ms)
+end
+local takes_newcomers = entrance == 'open' and line.journal_full == 0
 
 -- The end that `ended` has of the entry; nil if there is none.
 local function read_end()
@@ -124,6 +127,11 @@ end
 if held_until_ms and held_until_ms > now_ms then
   line.last_order, line.entered = order, line.entered + 1
   return admit('back', held_until_ms, visit)
+end
+
+-- The next tick ends the entry if it waits. A bypass opens no queue that is over.
+if entrance == 'finished' then
+  return { 'refused', entrance }
 end
 
 -- A bypass needs a free slot and clocks that agree, and nothing else. The fast track: no entry waits but absent ones,

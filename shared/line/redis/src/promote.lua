@@ -4,10 +4,11 @@
 -- journal record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not
 -- trusted. Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait
 -- are promoted in turn. While the front door is down, it promotes none as long as an entry is ready.
+-- Once the queue is finished, it promotes none and ends the waiting entries.
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick absences call_visitors promoted_entries
+-- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick dismissals absences call_visitors promoted_entries entrance
 -- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -40,13 +41,14 @@
 --     ticks, and the time of the last one in Unix milliseconds; seen_epoch is empty if the caller has seen none
 --   has_changed_server: 1 if the caller has left a server that no longer accepted writes, since its last call; else 0
 -- Output: {'no-queue'}: Redis does not have the queue, or has it with another epoch or a watermark below the fence
---         {'promoted', promoted, no_shows, expired, silent, absences, limited_by, waiting, ready, active,
+--         {'promoted', promoted, no_shows, expired, silent, absences, dismissed, limited_by, waiting, ready, active,
 --          promoted_through, now_ms, clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
 --           promoted, no_shows, expired: how many entries this call promoted and removed
 --           silent, absences: how many visitors are not present any more, and how many absences this call ended
+--           dismissed: how many waiting entries this call ended because the queue is finished
 --           limited_by: why it promoted no more: 'line' (no entry waits), 'presence' (the next ones were called lately
 --             and have not checked in), 'capacity', 'pace', 'requested' (`requested` or
---             `chunk`), 'switch' (paused or closed), 'journal' (full) or 'clock' (not trusted)
+--             `chunk`), 'switch' (paused, closed or finished), 'journal' (full) or 'clock' (not trusted)
 --           waiting, ready, active: how many entries are in each state afterwards
 --           promoted_through: the highest place that was ever promoted
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
@@ -64,8 +66,8 @@ local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumb
 local silent_ms, settled_kept_ms, seen_epoch = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
 local seen_ticks, seen_at_ms, has_changed_server = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 
-local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max, presence_ms,
-  call_ms, absent_ms, queue_limit, absent_limit = unpack(redis.call('HMGET', config, 'epoch', 'paused', 'entrance',
+local epoch, paused, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max, presence_ms,
+  call_ms, absent_ms, queue_limit, absent_limit = unpack(redis.call('HMGET', config, 'epoch', 'paused',
   'capacity', 'batch', 'interval_ms', 'claim_ms', 'check_in_ms', 'polls_per_second_max', 'presence_ms', 'call_ms',
   'absent_ms', 'queue_limit', 'absent_limit'))
 if not epoch then
@@ -111,8 +113,10 @@ local remove_limit = (is_journal_full or clocks_apart) and 0 or chunk
 local keys = { waiting = waiting, held = held, visits = visits, ended = ended, settled = settled, present = present,
   seen = seen, state = state }
 -- All ends of this call have the same version and time.
-local tick = { epoch = epoch, v = change_v, now_ms = now_ms }
-local is_switched_off = paused == '1' or entrance == 'closed'
+local tick = { epoch = epoch, v = change_v, now_ms = now_ms, dismissed = 0, dismissed_list = '' }
+local entrance
+entrance, line.entrance_changes_at_ms = read_entrance(config, now_ms)
+local is_switched_off = paused == '1' or entrance == 'closed' or entrance == 'finished'
 
 -- Presence. A queue that an earlier build configured has no settings for it yet: then it is off.
 presence_ms, call_ms, absent_ms = tonumber(presence_ms or 0), tonumber(call_ms or 0), tonumber(absent_ms or 0)
@@ -137,6 +141,11 @@ free_held_slots(keys, now_ms, remove_limit)
 if clock then
   silent = drop_silent(keys, lanes, clock, presence_ms, remove_limit - no_shows - expired)
   calls = read_calls(keys, lanes, clock, call_ms)
+end
+
+if entrance == 'finished' then
+  tick.dismissed, tick.dismissed_list =
+    dismiss_waiting(keys, tick, lanes, remove_limit - no_shows - expired - silent)
 end
 
 -- How many entries to promote, and which limit keeps it from being more.
@@ -237,11 +246,11 @@ end
 write_lanes(state, lanes)
 local left_in_line = redis.call('ZCARD', waiting) - count_absent(lanes)
 line.absent, line.newcomers_called = count_absent(lanes), clock and newcomers_called or -1
-if promoted + no_shows + expired + absences > 0 then
+if promoted + no_shows + expired + absences + tick.dismissed > 0 then
   line.v = change_v
   redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,
     'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'absences', absence_list,
-    'promoted', promoted_list, 'promoted_again', promoted_again_list)
+    'dismissed', tick.dismissed_list, 'promoted', promoted_list, 'promoted_again', promoted_again_list)
 end
 if not clocks_apart then
   delete_settled_ends(ended, settled, now_ms, settled_kept_ms)
@@ -271,6 +280,6 @@ redis.call('HSET', state, 'standstill', standstill, 'counted_at_ms', now_ms, 'ta
   'waiting_seconds', sums.waiting_seconds, 'paced', sums.paced, 'paced_seconds', sums.paced_seconds)
 rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, sum_lanes(lanes, 'gone_ahead'),
   sums)
-return { 'promoted', promoted, no_shows, expired, silent, absences, limited_by, redis.call('ZCARD', waiting),
-  redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms,
+return { 'promoted', promoted, no_shows, expired, silent, absences, tick.dismissed, limited_by,
+  redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms,
   line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

@@ -48,7 +48,7 @@ pub(super) async fn promote(
     let call = call.arg(u8::from(order.history.has_changed_server));
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
-    let (silent, absences) = (reply.read_number()?, reply.read_number()?);
+    let (silent, absences, dismissed) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let limited_by = LimitedBy::from_name(&reply.read_text()?)
         .ok_or_else(|| reply.protocol_error("a known limit of the promotion"))?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
@@ -69,8 +69,9 @@ pub(super) async fn promote(
         no_shows,
         expired,
         absences,
+        dismissed,
         limited_by,
-        has_more: promoted + no_shows + expired + silent + absences == PROMOTE_CHUNK,
+        has_more: promoted + no_shows + expired + silent + absences + dismissed == PROMOTE_CHUNK,
         waiting,
         ready,
         active,

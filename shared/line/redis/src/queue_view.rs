@@ -184,6 +184,7 @@ fn read_totals(state: &Fields) -> Result<QueueTotals, LineError> {
         expired: state.number("expired")?,
         no_shows: state.number("no_shows")?,
         absences: state.number_or_zero("absences")?,
+        dismissed: state.number_or_zero("dismissed")?,
         returned: state.number("returned")?,
     })
 }

@@ -5,7 +5,7 @@
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another
 -- generation.
--- include: line line_table new_state fields imbalance
+-- include: line line_table entrance new_state fields imbalance
 -- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters load view config state lost staged_waiting staged_ready staged_active staged_held staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

@@ -15,7 +15,7 @@ pub enum Arrival {
     ///
     /// A visitor who is not admitted yet becomes active if a slot is free and the clocks agree,
     /// whatever else the queue would ask for: the line may be long, the pace spent, and the queue
-    /// paused, draining, closed or full. The admission takes a slot and no token of the pace. A
+    /// paused, draining, closed or full. Only a finished queue refuses the visitor. The admission takes a slot and no token of the pace. A
     /// waiting visitor becomes active in the same visit, with the change [`Event::Claimed`].
     ///
     /// Otherwise the visitor enters as an [`Ordinary`](Self::Ordinary) one. That also holds for one
@@ -71,6 +71,9 @@ pub enum Refusal {
     /// The queue is closed.
     #[error("visitors who are already in line keep their places")]
     Closed,
+    /// The queue is finished.
+    #[error("the queue is over")]
+    Finished,
     /// The journal is at its limit for new entries, because the backup is far behind.
     #[error("the journal is full")]
     JournalFull,
@@ -87,6 +90,7 @@ impl Refusal {
         match self {
             Self::Draining => Code::QueueDraining,
             Self::Closed => Code::QueueClosed,
+            Self::Finished => Code::QueueFinished,
             Self::JournalFull => Code::BackupBehind,
             Self::QueueFull => Code::QueueFull,
         }

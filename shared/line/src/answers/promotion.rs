@@ -44,6 +44,8 @@ pub struct Promotion {
     /// The number of waiting entries that the line dropped because their visitors were absent for
     /// too long.
     pub absences: u64,
+    /// The number of waiting entries that the line dropped because the queue is finished.
+    pub dismissed: u64,
     /// What limited the number of promotions.
     pub limited_by: LimitedBy,
     /// Whether this call moved the maximum number of entries. The caller should call again at once.

@@ -158,6 +158,8 @@ pub struct QueueTotals {
     pub no_shows: u64,
     /// Waiting entries whose visitors were absent for too long.
     pub absences: u64,
+    /// Waiting entries that ended because the queue was finished.
+    pub dismissed: u64,
     /// Visits that went on after they had been counted as ended: visitors who came back after a
     /// missed turn, and entries that the backup had in a later state.
     pub returned: u64,
@@ -193,7 +195,8 @@ impl QueueTotals {
     /// See [`Imbalance`].
     pub fn compute_imbalance(&self, entries: u64) -> i64 {
         let begun = self.entered + self.returned;
-        let ended = self.no_shows + self.completed + self.left + self.evicted + self.expired + self.absences;
+        let timed_out = self.no_shows + self.expired + self.absences + self.dismissed;
+        let ended = timed_out + self.completed + self.left + self.evicted;
         begun.cast_signed() - (ended + entries).cast_signed()
     }
 }

@@ -87,8 +87,8 @@ fn describe_loss_at_end(findings: &Findings, place: &SafePlace<'_>) -> Option<St
     let is_right = match record.state {
         EntryState::Left | EntryState::Completed => may_end(findings, place, end_ms),
         EntryState::Expired => may_expire(findings, place, ended_ms),
-        // No run evicts.
-        EntryState::Evicted => false,
+        // No run evicts, and none finishes a queue.
+        EntryState::Evicted | EntryState::Dismissed => false,
         EntryState::Waiting | EntryState::Ready | EntryState::Active => true,
     };
     (!is_right).then(|| format!("ended without a reason: {record:?}"))

@@ -1,5 +1,5 @@
--- Ends absences: those that have lasted too long, and the longest ones beyond the limit. Include `presence_tick` before
--- this file.
+-- Ends absences: those that have lasted too long, and the longest ones beyond the limit. Include `presence_tick`
+-- and `dismissals` before this file.
 --
 -- An absence begins when the entry is passed over, or when its visitor is last seen, whichever is later. Marks tell when
 -- an entry was passed over, so within the time of a mark the order is that of the places. While too many entries are
@@ -102,12 +102,5 @@ local function end_absences(keys, tick, lanes, calls, clock, absent_ms, absent_l
   if #ids == 0 then
     return 0, ''
   end
-  local visit_steps, deadlines = {}, {}
-  for i, place in ipairs(places) do
-    visit_steps[i], deadlines[i] = string.format('%d 0', place % ORDER_RANGE), '0'
-  end
-  for i, visit_text in ipairs(redis.call('HMGET', keys.visits, unpack(ids))) do
-    visit_steps[i] = visit_text and string.match(visit_text, '^%d+ %d+') or visit_steps[i]
-  end
-  return #ids, store_timeouts(keys, tick, ids, visit_steps, deadlines, 'absence', 'absences')
+  return #ids, store_ended_waits(keys, tick, ids, places, 'absence', 'absences')
 end

@@ -17,6 +17,7 @@ local CHANGE_KINDS = {
   extended = 'deadline',
   ['still-ready'] = 'deadline',
 }
+local TIMEOUTS = { ['no-show'] = true, expired = true, absence = true, dismissed = true }
 local NO_SOURCE = '-'
 local PROVISIONAL = { entered = true, ['fast-tracked'] = true }
 
@@ -32,7 +33,7 @@ local function read_journal_change(values)
   end
   change.kind = CHANGE_KINDS[change.event] or 'end'
   change.fact = { visit = number % ORDER_RANGE, step = step, step_ms = step_ms,
-    is_over = change.event == 'no-show' or change.event == 'expired' }
+    is_over = TIMEOUTS[change.event] or false }
   change.after = tonumber(change.after or 0)
   return change
 end

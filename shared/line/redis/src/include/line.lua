@@ -11,8 +11,10 @@
 --   newcomers_called: how many more visitors are called by entering, so check in by it; -1 while presence is off
 --   journal_full: 1 if the journal had no room for newcomers at the last tick, else 0
 --   epoch, entrance: as in the hash `config`, so that entering does not read that one too
---   queue_limit: as there; nil if the line has no limit. An earlier build reads the other fields, and drops this one when
---     it writes them. The next tick of this build adds it again.
+--   queue_limit: as there; nil if the line has no limit. An earlier build reads the other fields, and drops this one and
+--     the next one when it writes them. The next tick of this build adds them again.
+--   entrance_changes_at_ms: from this moment on, the entrance in force may be another one (entrance.lua), in Unix
+--     milliseconds; nil if there is no such moment. Where it is, an infinite queue_limit stands for none.
 local function unpack_line_fields(state)
   local packed = redis.call('HGET', state, 'line')
   if not packed then
@@ -20,14 +22,25 @@ local function unpack_line_fields(state)
   end
   local v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance, next_at =
     struct.unpack('<ddddddddBs', packed)
-  local queue_limit = next_at <= #packed and struct.unpack('<d', packed, next_at) or nil
+  local queue_limit, entrance_changes_at_ms
+  if next_at <= #packed then
+    queue_limit, next_at = struct.unpack('<d', packed, next_at)
+    if next_at <= #packed then
+      entrance_changes_at_ms = struct.unpack('<d', packed, next_at)
+      queue_limit = queue_limit < math.huge and queue_limit or nil
+    end
+  end
   return v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance,
-    queue_limit
+    queue_limit, entrance_changes_at_ms
 end
 
 local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
-    journal_full, entrance, queue_limit)
-  local packed = struct.pack(queue_limit and '<ddddddddBsd' or '<ddddddddBs', v, last_order, entered, offset_ms,
-    heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance, queue_limit)
+    journal_full, entrance, queue_limit, entrance_changes_at_ms)
+  local format = queue_limit and '<ddddddddBsd' or '<ddddddddBs'
+  if entrance_changes_at_ms then
+    format, queue_limit = '<ddddddddBsdd', queue_limit or math.huge
+  end
+  local packed = struct.pack(format, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
+    journal_full, entrance, queue_limit, entrance_changes_at_ms)
   redis.call('HSET', state, 'line', packed)
 end

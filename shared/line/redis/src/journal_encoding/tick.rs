@@ -15,7 +15,7 @@ use crate::{
 /// Encodes the remaining changes of a tick in the form that [`decode_tick`] reads.
 pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
     let (mut no_shows, mut expired) = (Vec::new(), Vec::new());
-    let (mut absences, mut evicted) = (Vec::new(), Vec::new());
+    let (mut absences, mut evicted, mut dismissed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut promoted, mut promoted_again) = (Vec::new(), Vec::new());
     let mut claim_by_ms_of_all = 0;
     for change in changes {
@@ -48,6 +48,10 @@ pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
                         how: EndReason::Evicted,
                         ..
                     } => &mut evicted,
+                    Event::Ended {
+                        how: EndReason::Dismissed,
+                        ..
+                    } => &mut dismissed,
                     _ => &mut expired,
                 };
                 let (visit, step) = (fact.visit.number(), fact.step.number());
@@ -69,6 +73,7 @@ pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
         ("expired", expired.join(" ")),
         ("absences", absences.join(" ")),
         ("evicted", evicted.join(" ")),
+        ("dismissed", dismissed.join(" ")),
         ("promoted", promoted.join(" ")),
         ("promoted_again", promoted_again.join(" ")),
     ])
@@ -94,10 +99,11 @@ pub(super) fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
         ("expired", EndReason::Expired),
         ("absences", EndReason::Absence),
         ("evicted", EndReason::Evicted),
+        ("dismissed", EndReason::Dismissed),
     ];
     for (list, how) in lists {
-        // A tick evicts no entry, and has no such list.
-        if list == "evicted" && !fields.has(list) {
+        // A tick evicts no entry and an eviction dismisses none, so each lacks the list of the other.
+        if matches!(how, EndReason::Evicted | EndReason::Dismissed) && !fields.has(list) {
             continue;
         }
         let mut words = TickList::new(fields.text(list)?);

@@ -1,0 +1,24 @@
+//! The problem of a visitor who waits in a finished queue, or wants to enter it.
+
+use super::Problem;
+use crate::code::Code;
+
+/// What a visitor of a finished queue reads.
+pub(super) const QUEUE_OVER: &str = "the queue is over, and every place in line has ended";
+
+impl Problem {
+    /// The queue is finished. The visitor waited, or wants to enter.
+    pub(crate) fn queue_finished(message: Option<&str>) -> Self {
+        Self::new(Code::QueueFinished, QUEUE_OVER).with_message(message)
+    }
+
+    /// Adds the operator's message to the problem that the queue is finished. Any other problem stays as
+    /// it is.
+    pub(crate) fn with_message(self, message: Option<&str>) -> Self {
+        let message = message.filter(|_| self.code == Code::QueueFinished);
+        Self {
+            message: message.map(str::to_owned),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,36 @@
+-- Ends the waiting entries of a finished queue. Include `timeouts` and `lanes` before this file.
+
+-- Stores the ends of waits. The caller has removed the entries from `waiting`. `places` has the place of each. Returns
+-- their part of the journal record.
+local function store_ended_waits(keys, tick, ids, places, how, total)
+  local visit_steps, deadlines = {}, {}
+  for i, place in ipairs(places) do
+    visit_steps[i], deadlines[i] = string.format('%d 0', place % ORDER_RANGE), '0'
+  end
+  for i, visit_text in ipairs(redis.call('HMGET', keys.visits, unpack(ids))) do
+    visit_steps[i] = visit_text and string.match(visit_text, '^%d+ %d+') or visit_steps[i]
+  end
+  return store_timeouts(keys, tick, ids, visit_steps, deadlines, how, total)
+end
+
+-- Ends at most `limit` waiting entries, from the head of the line. Returns how many, and their part of the journal record.
+local function dismiss_waiting(keys, tick, lanes, limit)
+  local head = limit > 0 and redis.call('ZRANGE', keys.waiting, 0, limit - 1, 'WITHSCORES') or {}
+  if #head == 0 then
+    return 0, ''
+  end
+  local ids, places = {}, {}
+  for i = 1, #head, 2 do
+    ids[#ids + 1], places[#places + 1] = head[i], tonumber(head[i + 1])
+  end
+  for i, present_place in ipairs(redis.call('ZMSCORE', keys.present, unpack(ids))) do
+    local progress = lanes[find_lane(places[i])]
+    if progress and progress.absent > 0 and not present_place and places[i] <= progress.passed_through then
+      progress.absent = progress.absent - 1
+    end
+  end
+  redis.call('ZREMRANGEBYRANK', keys.waiting, 0, #ids - 1)
+  redis.call('ZREM', keys.present, unpack(ids))
+  redis.call('ZREM', keys.seen, unpack(ids))
+  return #ids, store_ended_waits(keys, tick, ids, places, 'dismissed', 'dismissed')
+end
