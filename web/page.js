@@ -36,6 +36,7 @@ const HEADLINES = {
   left: "You have left",
   expired: "Your session has ended",
   evicted: "You were removed from the line",
+  finished: "This line is over",
   failed: "You are not in line",
 };
 
@@ -115,7 +116,7 @@ function render() {
   part("claim").hidden = status !== "ready" || !state.needsInput;
   part("leave").hidden = !isInQueue;
   part("leave").textContent = status === "active" ? "I am done" : "Leave the line";
-  part("join").hidden = isInQueue || status === "joining";
+  part("join").hidden = isInQueue || status === "joining" || status === "finished";
   document.title = [part("position").textContent, part("headline").textContent].filter(Boolean).join(" · ");
   renderCountdown();
   announcePosition(position);

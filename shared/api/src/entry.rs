@@ -227,7 +227,10 @@ impl EntryBody {
 
     /// Lets a waiting visitor poll again soon: the poll was held, so the turn is near.
     pub(super) fn shorten_pause_after_hold(&mut self, snapshot: &QueueSnapshot) {
-        if let Some(position) = self.position.filter(|_| snapshot.settings().can_promote(snapshot.now_ms())) {
+        if let Some(position) = self
+            .position
+            .filter(|_| snapshot.settings().can_promote(snapshot.now_ms()))
+        {
             let eta_ms = snapshot.eta_ms(position);
             self.retry_after_ms = retry_after_hold_ms(eta_ms, self.retry_after_ms, rand::random());
         }

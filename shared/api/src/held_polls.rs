@@ -155,8 +155,7 @@ impl HeldPolls {
     /// Marks the polls that a newer snapshot concerns.
     pub(super) fn mark_concerned(&mut self, newer_snapshot: &Arc<QueueSnapshot>) {
         for (key, tracked) in &mut self.polls {
-            tracked.is_due |=
-                announced_state(newer_snapshot) != announced_state(&tracked.poll.snapshot);
+            tracked.is_due |= announced_state(newer_snapshot) != announced_state(&tracked.poll.snapshot);
             if tracked.is_due || tracked.poll.is_concerned(&tracked.last_snapshot, newer_snapshot) {
                 self.marked.insert(*key);
             }

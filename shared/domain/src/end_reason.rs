@@ -49,7 +49,9 @@ impl EndReason {
             Self::NoShow => "no-show".into(),
             Self::Absence => "absence".into(),
             Self::Consumed(consumption) => consumption.to_string().into(),
-            Self::Completed | Self::Left | Self::Evicted | Self::Expired | Self::Dismissed => self.state().name().into(),
+            Self::Completed | Self::Left | Self::Evicted | Self::Expired | Self::Dismissed => {
+                self.state().name().into()
+            }
         }
     }
 
@@ -93,7 +95,9 @@ impl EndReason {
         match self {
             Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
             Self::Expired => fact.is_over && fact.step == Step::Active,
-            Self::Absence | Self::Dismissed => fact.is_over && matches!(fact.step, Step::Waiting | Step::WaitingAgain),
+            Self::Absence | Self::Dismissed => {
+                fact.is_over && matches!(fact.step, Step::Waiting | Step::WaitingAgain)
+            }
             Self::Completed | Self::Consumed(_) => fact == Fact::ended(fact.visit),
             Self::Left | Self::Evicted => {
                 fact == Fact::ended(fact.visit) || fact == Fact::held(fact.visit, fact.step_ms)

@@ -114,6 +114,14 @@ pub(crate) async fn a_bypass_ignores_every_switch(mut subject: Subject) {
         arrive(&subject, 4, Arrival::Bypass).await,
         EnterOutcome::Refused(Refusal::Closed)
     );
+    subject
+        .change_settings(|settings| (settings.entrance, settings.capacity) = (Entrance::Finished, 100))
+        .await;
+    assert_eq!(
+        arrive(&subject, 4, Arrival::Bypass).await,
+        EnterOutcome::Refused(Refusal::Finished),
+        "a bypass opens no queue that is over"
+    );
     assert_eq!(subject.view().await.totals.bypassed, 3);
 }
 

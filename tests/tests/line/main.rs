@@ -19,6 +19,7 @@ mod configure;
 mod dead_letters;
 mod dropped_queue;
 mod earlier_release;
+mod endings;
 mod epochs;
 mod estimates;
 mod evictions;

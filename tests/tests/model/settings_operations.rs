@@ -15,6 +15,9 @@ pub(crate) enum Setting {
     Passes(Passes),
     ReEntry(ReEntry),
     Entrance(Entrance),
+    /// In so many seconds; `None` for never.
+    ClosesIn(Option<u64>),
+    EndsIn(Option<u64>),
     Paused(bool),
     PresenceSeconds(u32),
     CallSeconds(u32),
@@ -24,7 +27,9 @@ pub(crate) enum Setting {
 }
 
 impl Setting {
-    pub(crate) fn apply(&self, settings: &mut Settings) {
+    /// Changes the settings at `now_ms`, in Unix milliseconds.
+    pub(crate) fn apply(&self, settings: &mut Settings, now_ms: u64) {
+        let moment = |seconds: &Option<u64>| seconds.map(|seconds| now_ms + seconds * 1_000);
         match self {
             Self::Capacity(capacity) => settings.capacity = *capacity,
             Self::Batch(batch) => settings.batch = *batch,
@@ -35,6 +40,16 @@ impl Setting {
             Self::Passes(passes) => settings.passes = *passes,
             Self::ReEntry(re_entry) => settings.re_entry = *re_entry,
             Self::Entrance(entrance) => settings.entrance = *entrance,
+            Self::ClosesIn(seconds) => {
+                settings.closes_at_ms = moment(seconds);
+                settings.ends_at_ms = settings.ends_at_ms.filter(|end| *end >= now_ms + 60_000);
+            }
+            Self::EndsIn(seconds) => {
+                settings.ends_at_ms = moment(seconds);
+                settings.closes_at_ms = settings
+                    .closes_at_ms
+                    .filter(|close| Some(*close) <= moment(seconds));
+            }
             Self::Paused(paused) => settings.paused = *paused,
             Self::PresenceSeconds(seconds) => settings.presence_seconds = *seconds,
             Self::CallSeconds(seconds) => settings.call_seconds = *seconds,
@@ -55,8 +70,15 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::PassSeconds),
         1 => Union::new([Passes::Offline, Passes::Offline, Passes::Online].map(Just)).prop_map(Setting::Passes),
         1 => Union::new([ReEntry::Keep, ReEntry::Requeue].map(Just)).prop_map(Setting::ReEntry),
-        1 => Union::new([Entrance::Open, Entrance::Open, Entrance::Draining, Entrance::Closed].map(Just))
-            .prop_map(Setting::Entrance),
+        2 => Union::new_weighted(vec![
+            (5, Just(Entrance::Open)),
+            (2, Just(Entrance::Draining)),
+            (2, Just(Entrance::Closed)),
+            (1, Just(Entrance::Finished)),
+        ])
+        .prop_map(Setting::Entrance),
+        1 => prop_oneof![2 => Just(None), 1 => (0_u64..60).prop_map(Some)].prop_map(Setting::ClosesIn),
+        1 => prop_oneof![3 => Just(None), 1 => (0_u64..60).prop_map(Some)].prop_map(Setting::EndsIn),
         2 => prop_oneof![1 => Just(0), 2 => 2_u32..60].prop_map(Setting::PresenceSeconds),
         1 => (1_u32..30).prop_map(Setting::CallSeconds),
         1 => (10_u32..120).prop_map(Setting::AbsentSeconds),

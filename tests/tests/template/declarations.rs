@@ -56,6 +56,7 @@ fn assert_values(field: &Field, cell: &str) {
             "{name}"
         ),
         FieldType::Flag => assert_eq!(code_spans(cell), BTreeSet::from(["true", "false"]), "{name}"),
+        FieldType::Time => assert!(cell.contains("`null`"), "{name}: {cell}"),
         FieldType::Text { max } | FieldType::Blocks { max } => assert_eq!(
             numbers(cell),
             [u64::try_from(max).expect("a small number")],

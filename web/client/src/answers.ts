@@ -6,8 +6,8 @@ export interface WaitRange {
   readonly high: number;
 }
 
-/** What an entry does, by the server. */
-export type EntryState = "waiting" | "ready" | "active" | "completed" | "left" | "expired" | "evicted";
+/** What an entry does, by the server. An entry of a queue that is over is `finished`, by the client. */
+export type EntryState = "waiting" | "ready" | "active" | "completed" | "left" | "expired" | "evicted" | "finished";
 
 /** An answer about the entry. Fields that do not apply are absent. */
 export interface EntryAnswer {

@@ -125,7 +125,7 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     this.#showNumber();
     this.#part("claim").hidden = !(status === "ready" && state.needsInput);
     this.#part("leave").hidden = !isInLine;
-    this.#part("join").hidden = isInLine || status === "joining";
+    this.#part("join").hidden = isInLine || ["joining", "finished"].includes(status);
     const event = new CustomEvent("vestibule-state", {
       detail: state,
       bubbles: true,

@@ -61,7 +61,7 @@ export function stateLeftMs(entry: EntryAnswer | null): number {
 }
 
 /** What the page shows about the queue, by this answer. */
-export function summarizeQueue(entry: EntryAnswer): QueueSummary {
-  const { queue_state: state = "", message = "" } = entry;
+export function summarizeQueue(answer: Pick<EntryAnswer, "queue_state" | "message">): QueueSummary {
+  const { queue_state: state = "", message = "" } = answer;
   return { state, message, limitedBy: "" };
 }

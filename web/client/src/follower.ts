@@ -16,7 +16,7 @@ import { Attendance } from "./attendance.js";
 import { DocumentReader } from "./document_reader.js";
 import * as documents from "./document.js";
 import * as entries from "./entry.js";
-import { END_CODES, ProblemError, REFUSAL_CODES, backoffMs } from "./problem.js";
+import { END_CODES, ProblemError, QUEUE_FINISHED, REFUSAL_CODES, backoffMs } from "./problem.js";
 import { Resync } from "./resync.js";
 import { NO_POSITION, lowerPosition, shownPosition, type LowestPosition } from "./shown_position.js";
 import type { Answer, FollowerRequest, RequestKind } from "./request.js";
@@ -126,6 +126,9 @@ export class Follower {
     if (this.#reader.receive(document, nowMs)) {
       this.#queue = documents.summarizeQueue(document);
       if (entries.isFarFromHead(this.entry)) {
+        // A called entry may have had its turn before the end, so the server is asked about it.
+        const isFinished = document.state === "finished" && !this.#isCalledSinceAnswer();
+        if (isFinished) return this.#endEntry("finished", nowMs);
         const isComparable = this.#resync.compare(document, nowMs, this.#random) && this.#position() !== null;
         const position = isComparable ? documents.positionNow(this.entry, document) : null;
         this.lowest = lowerPosition(this.lowest, this.entry, position);
@@ -238,6 +241,10 @@ export class Follower {
     const { code, retryAfterMs, status, body } = problem;
     // A late document costs no turn.
     if (kind === "document") return this.#reader.postpone(nowMs, retryAfterMs);
+    if (code === QUEUE_FINISHED) {
+      this.#queue = entries.summarizeQueue({ ...body, queue_state: "finished" });
+      return this.#endEntry("finished", nowMs);
+    }
     const isEnd = END_CODES.includes(code);
     const isRefused = REFUSAL_CODES.includes(code);
     if (kind === "status" && this.#phase === "joining" && (isEnd || isRefused)) {

@@ -1,11 +1,15 @@
 // The failures of requests, and the time until a retry.
 
+/** With this code the server says that the queue is over. The visit has ended, and no visitor can enter. */
+export const QUEUE_FINISHED = "queue-finished";
+
 /** With these codes the server says that the visit has ended, or that the place no longer exists. */
 export const END_CODES: readonly string[] = [
   "completed",
   "left",
   "expired",
   "evicted",
+  QUEUE_FINISHED,
   "unknown-entry",
   "token-owner-mismatch",
 ];

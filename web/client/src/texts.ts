@@ -11,6 +11,7 @@ const HEADLINES: Record<PlaceState["status"], string> = {
   completed: "Thank you for waiting",
   left: "You have left",
   evicted: "You were removed from the line",
+  finished: "This line is over",
   expired: "Your session has ended",
   failed: "This line is not available",
   closed: "Waiting has stopped",

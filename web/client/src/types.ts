@@ -110,9 +110,14 @@ export interface ActiveState extends EntryFields {
   readonly targetUrl: string;
 }
 
-/** The visit has ended. The visitor may join again. */
+/** The visit has ended. The visitor may join again. `evicted`: an operator has removed the entry. */
 export interface EndedState extends EntryFields {
   readonly status: "completed" | "left" | "evicted";
+}
+
+/** The queue is over for all who waited. `queue.message` has what the operator says. No retry helps. */
+export interface FinishedState extends EntryFields {
+  readonly status: "finished";
 }
 
 /** The turn was missed, or the session has ended. */
@@ -137,7 +142,15 @@ export interface ClosedState extends AnyState {
 
 /** What the visitor sees. It is immutable: each change gives a new object. */
 export type PlaceState =
-  JoiningState | WaitingState | ReadyState | ActiveState | EndedState | ExpiredState | FailedState | ClosedState;
+  | JoiningState
+  | WaitingState
+  | ReadyState
+  | ActiveState
+  | EndedState
+  | FinishedState
+  | ExpiredState
+  | FailedState
+  | ClosedState;
 
 /** One visitor's place in one queue. Its functions need no `this`. */
 export interface Place extends AsyncIterable<PlaceState> {

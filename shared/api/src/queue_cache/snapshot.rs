@@ -6,9 +6,9 @@ use vestibule_domain::{
     estimate::{Estimate, Forecast},
     id::{IdKey, QueueId},
     lane::LaneProgress,
+    queue_state::QueueState,
     record::EntryRecord,
     score::WaitScore,
-    queue_state::QueueState,
     settings::{Entrance, Settings},
 };
 use vestibule_line::QueueView;

@@ -68,9 +68,9 @@ impl Field {
             }
             FieldType::Word(words) => format!("must be one of: {}", words.join(", ")),
             FieldType::Flag => "must be true or false".to_owned(),
-            FieldType::Time => format!(
-                "must be a time in Unix milliseconds from {TIME_MS_MIN} to {TIME_MS_MAX}, or null"
-            ),
+            FieldType::Time => {
+                format!("must be a time in Unix milliseconds from {TIME_MS_MIN} to {TIME_MS_MAX}, or null")
+            }
             FieldType::Text { max } => format!("must be a text of at most {max} characters"),
             FieldType::Blocks { max } => format!(
                 "must be a list of at most {max} objects with a token or a source, each given once, and perhaps with until_ms"

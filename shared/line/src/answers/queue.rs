@@ -8,6 +8,7 @@ use vestibule_domain::{
     lane::LaneProgress,
     load::LastLoadReport,
     pace::{LimitedBy, PaceBucket},
+    queue_state::QueueState,
 };
 
 use super::{
@@ -166,6 +167,11 @@ pub struct QueueTotals {
 }
 
 impl QueueView {
+    /// What the queue does at `now_ms`, by its settings.
+    pub fn state(&self) -> QueueState {
+        self.configuration.settings.queue_state(self.now_ms)
+    }
+
     /// The number of slots taken: of entries that are ready or active, and held ones.
     pub fn taken_slots(&self) -> u64 {
         self.ready + self.active + self.held

@@ -7,11 +7,14 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 
+use super::Problem;
+
 /// One command with its arguments. [`OPERATIONS`](super::OPERATIONS) says what each one does.
 #[derive(Debug)]
 pub(super) enum Command {
     Create(QueueId, Map<String, Value>),
-    Update(QueueId, Map<String, Value>),
+    /// The confirmation counts only if the change closes or finishes the queue.
+    Update(QueueId, Map<String, Value>, Confirmation),
     /// With `true`, the command also describes every setting and every command.
     Describe(QueueId, bool),
     List,
@@ -20,6 +23,7 @@ pub(super) enum Command {
     Resume(QueueId),
     Drain(QueueId),
     Close(QueueId),
+    Finish(QueueId),
     /// The number is the most entries to promote.
     Promote(QueueId, u64),
     Evict(QueueId, EvictSelector),
@@ -116,4 +120,26 @@ pub(super) struct Confirmation {
     pub(super) confirm: Option<String>,
     /// The queue's current epoch.
     pub(super) epoch: Option<u64>,
+}
+
+impl Confirmation {
+    /// Succeeds if the values are right for a queue of this epoch.
+    ///
+    /// # Errors
+    /// [`Problem`] that says what to add to the command `op`.
+    pub(super) fn verify(&self, op: &str, epoch: u32) -> Result<(), Problem> {
+        let wrong = if self.confirm.as_deref() != Some(self.queue.as_str()) {
+            "confirm"
+        } else if self.epoch != Some(epoch.into()) {
+            "epoch"
+        } else {
+            return Ok(());
+        };
+        Err(Problem::confirmation_needed(
+            op,
+            wrong,
+            self.queue.as_str(),
+            epoch,
+        ))
+    }
 }

@@ -5,7 +5,7 @@ use vestibule_domain::{
     id::QueueId,
     settings::{FIELDS, Field, FieldType, TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX},
 };
-use vestibule_line::LineError;
+use vestibule_line::{LineError, QueueView};
 
 use super::{Admin, OPERATIONS, Operation, Problem};
 
@@ -24,6 +24,7 @@ impl Admin {
             "queue": queue.as_str(),
             "settings": in_force.as_ref().map(|view| &view.configuration.settings),
             "revision": in_force.as_ref().map(|view| &view.configuration.revision),
+            "state": in_force.as_ref().map(QueueView::state),
             "clock": in_force.as_ref().map(|view| view.clocks),
             "stored_settings": stored.settings.to_value(),
             "stored_settings_problem": wrong.map(|error| error.to_string()),
@@ -43,6 +44,7 @@ fn field_to_json(field: &Field) -> Value {
     let takes = match field.field_type {
         FieldType::Number { min, max } => json!({ "min": min, "max": max }),
         FieldType::Word(words) => json!({ "words": words }),
+        FieldType::Time => json!({ "time": "Unix milliseconds, or null" }),
         FieldType::Flag => json!({ "words": ["true", "false"] }),
         FieldType::Text { max } => json!({ "max_characters": max }),
         FieldType::PublicKeys => {

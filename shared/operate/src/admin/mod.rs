@@ -117,14 +117,15 @@ impl Admin {
     async fn execute(&self, command: Command) -> Result<Value, Problem> {
         match command {
             Command::Create(queue, settings) => self.create(&queue, &settings).await,
-            Command::Update(queue, given) => self.update(&queue, &given).await,
+            Command::Update(queue, given, confirmation) => self.update(&queue, &given, &confirmation).await,
             Command::Describe(queue, help) => self.describe(&queue, help).await,
             Command::List => self.list().await,
-            Command::Open(queue) => self.switch(&queue, "entrance", json!(Entrance::Open)).await,
+            Command::Open(queue) => self.open(&queue).await,
             Command::Pause(queue) => self.switch(&queue, "paused", json!(true)).await,
             Command::Resume(queue) => self.switch(&queue, "paused", json!(false)).await,
             Command::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
             Command::Close(queue) => self.switch(&queue, "entrance", json!(Entrance::Closed)).await,
+            Command::Finish(queue) => self.switch(&queue, "entrance", json!(Entrance::Finished)).await,
             Command::Promote(queue, count) => self.promote(&queue, count).await,
             Command::Evict(queue, EvictSelector::One(whom)) => self.evict_one(&queue, &whom).await,
             Command::Evict(queue, EvictSelector::Many(filter)) => self.evict_matching(&queue, &filter).await,
@@ -153,21 +154,8 @@ impl Admin {
 
     /// Refuses a command that does not repeat the queue's id and its current epoch.
     async fn require_confirmation(&self, operation: &Operation, given: &Confirmation) -> Result<(), Problem> {
-        let queue = &given.queue;
-        let epoch = self.read_stored_queue(queue).await?.metadata.epoch;
-        let wrong = if given.confirm.as_deref() != Some(queue.as_str()) {
-            "confirm"
-        } else if given.epoch != Some(epoch.into()) {
-            "epoch"
-        } else {
-            return Ok(());
-        };
-        Err(Problem::confirmation_needed(
-            operation.name,
-            wrong,
-            queue.as_str(),
-            epoch,
-        ))
+        let epoch = self.read_stored_queue(&given.queue).await?.metadata.epoch;
+        given.verify(operation.name, epoch)
     }
 
     async fn read_stored_queue(&self, queue: &QueueId) -> Result<StoredQueue, Problem> {

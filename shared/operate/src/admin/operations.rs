@@ -40,10 +40,14 @@ pub const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "update",
-        arguments: &["queue", "settings"],
+        arguments: &["queue", "settings", "confirm", "epoch"],
         needs_confirmation: false,
-        meaning: "Changes the given settings and no others.",
-        parse: |fields| Ok(Command::Update(fields.queue()?, fields.settings(true)?)),
+        meaning: "Changes the given settings and no others. A change that closes or finishes the queue needs confirm and \
+                  epoch, as close and finish do.",
+        parse: |fields| {
+            let settings = (fields.queue()?, fields.settings(true)?);
+            Ok(Command::Update(settings.0, settings.1, fields.confirmation()?))
+        },
     },
     Operation {
         name: "describe",
@@ -63,7 +67,7 @@ pub const OPERATIONS: &[Operation] = &[
         name: "open",
         arguments: &["queue"],
         needs_confirmation: false,
-        meaning: "Lets new visitors enter.",
+        meaning: "Lets new visitors enter, also after finish; entries that finish has ended stay ended.",
         parse: |fields| Ok(Command::Open(fields.queue()?)),
     },
     Operation {
@@ -93,6 +97,14 @@ pub const OPERATIONS: &[Operation] = &[
         needs_confirmation: true,
         meaning: "Closes the queue: refuses new visitors and stops promotion.",
         parse: |fields| Ok(Command::Close(fields.queue()?)),
+    },
+    Operation {
+        name: "finish",
+        arguments: &["queue"],
+        needs_confirmation: true,
+        meaning: "Ends the queue: refuses new visitors and tells every waiting visitor that it is over. Ready visitors may \
+                  still claim, and sessions go on.",
+        parse: |fields| Ok(Command::Finish(fields.queue()?)),
     },
     Operation {
         name: "promote",

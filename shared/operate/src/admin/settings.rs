@@ -6,32 +6,67 @@ use vestibule_backup::StoredQueue;
 use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
-    settings::{Field, Settings},
+    settings::{Entrance, Field, Settings, SettingsError},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError};
 
-use super::{Admin, Problem};
+use super::{Admin, Problem, command::Confirmation};
 
 /// The most attempts at a change while concurrent changes of the stored settings interfere (optimistic
 /// concurrency).
 const ATTEMPTS_MAX: u32 = 5;
 
 impl Admin {
-    /// Changes the given settings and no others.
-    pub(super) async fn update(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
+    /// Changes the given settings and no others. A change that closes or finishes the queue must be
+    /// confirmed.
+    pub(super) async fn update(
+        &self,
+        queue: &QueueId,
+        given: &Map<String, Value>,
+        confirmation: &Confirmation,
+    ) -> Result<Value, Problem> {
         reject_blocked(given)?;
+        let epoch = self.read_stored_queue(queue).await?.metadata.epoch;
         let change = |stored: &Map<String, Value>| {
             let settings = merge_settings(stored, given)?;
             let allowed = self.policy.validate(settings);
-            Ok(allowed
-                .map_err(|error| Problem::invalid_setting(&error))?
-                .to_map())
+            let allowed = allowed.map_err(|error| Problem::invalid_setting(&error))?;
+            if has_harder_entrance(stored, &allowed, vestibule_clock::now_ms()) {
+                confirmation.verify("update", epoch)?;
+            }
+            Ok(allowed.to_map())
         };
         let stored = self.replace_stored_settings(queue, change).await?;
         let configuration = build_configuration(&stored, self.policy)
             .map_err(|error| Problem::invalid_stored_setting(&error))?;
         self.apply_and_describe(queue, &stored, configuration).await
+    }
+
+    /// Lets new visitors enter. Refused if a stored time would keep them out all the same.
+    pub(super) async fn open(&self, queue: &QueueId) -> Result<Value, Problem> {
+        let open = |stored: &Map<String, Value>| {
+            let now_ms = vestibule_clock::now_ms();
+            let passed = Settings::from_map(stored).ok().and_then(|settings| {
+                let times = [
+                    ("ends_at_ms", settings.ends_at_ms),
+                    ("closes_at_ms", settings.closes_at_ms),
+                ];
+                let mut passed = times
+                    .into_iter()
+                    .filter(|(_, at_ms)| at_ms.is_some_and(|ms| ms <= now_ms));
+                passed.next()
+            });
+            match passed {
+                Some((field, _)) => Err(Problem::invalid_setting(&SettingsError {
+                    field: field.to_owned(),
+                    reason: "has passed, so the queue would not open; set a later time or null with the command update"
+                        .to_owned(),
+                })),
+                None => Ok(json!(Entrance::Open)),
+            }
+        };
+        self.change_switch(queue, "entrance", open).await
     }
 
     /// Changes the one setting of a switch, such as `paused` for `pause`. It also works while
@@ -143,6 +178,14 @@ pub(super) fn reject_blocked(given: &Map<String, Value>) -> Result<(), Problem> 
         None | Some(Value::Null) => Ok(()),
         Some(_) => Err(Problem::setting_of_commands("blocked", "block and unblock")),
     }
+}
+
+/// Whether the new settings close or finish a queue at `now_ms`, in Unix milliseconds, that the stored
+/// settings do not, or finish one that they only close. Of invalid stored settings the switches count.
+fn has_harder_entrance(stored: &Map<String, Value>, new: &Settings, now_ms: u64) -> bool {
+    let old = Settings::from_map(stored).unwrap_or_else(|_| Settings::default().with_switches(stored));
+    let new = new.entrance_at(now_ms);
+    new.stops_promotion() && new != old.entrance_at(now_ms) && old.entrance_at(now_ms) != Entrance::Finished
 }
 
 /// Merges the given settings into the stored ones. An update corrects an invalid stored setting by

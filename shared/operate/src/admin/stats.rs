@@ -34,7 +34,8 @@ impl Admin {
                 "ready": view.ready,
                 "active": view.active,
                 "held": view.held,
-                "entrance": view.configuration.settings.entrance,
+                "state": view.state(),
+                "entrance": view.configuration.settings.entrance_at(view.now_ms),
                 "paused": view.configuration.settings.paused,
                 "clocks_apart": view.clocks.apart,
             }),
@@ -57,6 +58,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
     json!({
         "queue": queue.as_str(),
         "now_ms": view.now_ms,
+        "state": view.state(),
         "waiting": view.in_line(),
         "called": view.called,
         "present": view.present,

@@ -27,19 +27,19 @@ super::cases![
 ];
 
 /// A poll that is answered by then was not held until its end, after 20 s.
-const UNHELD_MAX: Duration = Duration::from_secs(10);
+pub(super) const UNHELD_MAX: Duration = Duration::from_secs(10);
 
 /// Promotes one visitor every second, so that the head of the line is held.
 fn fast_settings() -> Value {
     json!({ "session_seconds": 5, "interval_seconds": 1 })
 }
 
-fn poll_request(guest: &Guest) -> ApiRequest {
+pub(super) fn poll_request(guest: &Guest) -> ApiRequest {
     ApiRequest::get(format!("{}?wait=20", entry_path(&guest.token))).visitor(&guest.id)
 }
 
 /// Holds a poll, makes the change, and returns the response and how long it took after the change.
-async fn hold_poll_until(
+pub(super) async fn hold_poll_until(
     api: &InProcessApi,
     request: ApiRequest,
     change: impl AsyncFnOnce(),

@@ -52,6 +52,15 @@ macro_rules! queue_cases {
                 lower_claim_seconds_apply_after_the_old_deadlines
                 the_end_of_a_session_frees_the_slot
             }
+            endings {
+                from_closes_at_no_new_visitor_enters
+                a_finished_queue_dismisses_its_line_and_serves_the_rest
+                from_ends_at_a_queue_is_finished
+                a_paused_queue_ends_at_its_time
+                a_long_line_is_dismissed_in_chunks
+                a_restored_line_still_ends_at_its_time
+                no_wait_ends_while_the_clocks_disagree
+            }
             load_reports {
                 a_load_report_expires_after_a_minute
                 a_new_load_report_replaces_the_last_one

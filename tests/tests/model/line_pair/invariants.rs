@@ -62,7 +62,15 @@ pub(super) fn require_conservation(snapshot: &QueueDump) -> Result<(), String> {
     let sets = [&snapshot.waiting, &snapshot.ready, &snapshot.active];
     let in_sets: usize = sets.iter().map(|set| set.len()).sum();
     let begun = sum(&["entered", "returned"]);
-    let ended = sum(&["no_shows", "completed", "left", "evicted", "expired", "absences"]);
+    let ended = sum(&[
+        "no_shows",
+        "completed",
+        "left",
+        "evicted",
+        "expired",
+        "absences",
+        "dismissed",
+    ]);
     if usize::try_from(begun - ended) == Ok(in_sets) {
         Ok(())
     } else {

@@ -12,7 +12,7 @@ use super::LinePair;
 use crate::operations::{EndOrder, Operation, VISITORS, VisitSelector};
 
 /// The number of kinds of changes.
-pub(crate) const CHANGE_KINDS: usize = 16;
+pub(crate) const CHANGE_KINDS: usize = 17;
 
 impl LinePair {
     pub(super) async fn record_known_visits(&mut self) {
@@ -158,6 +158,10 @@ fn change_kinds(visit: Visit, now_ms: u64) -> [Event; CHANGE_KINDS] {
         ended(EndReason::Completed),
         ended(EndReason::Left),
         ended(EndReason::Evicted),
+        Event::Ended {
+            fact: Fact::waiting(visit, Turn::First).timed_out(),
+            how: EndReason::Dismissed,
+        },
         Event::Ended {
             fact: Fact::held(visit, session_end_ms),
             how: EndReason::Left,

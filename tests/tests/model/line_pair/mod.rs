@@ -103,7 +103,7 @@ impl LinePair {
             Operation::AdvanceClockMicros(micros) => self.clock.advance(Duration::from_micros(*micros)),
             Operation::SetClockBackMicros(micros) => self.clock.set_back(Duration::from_micros(*micros)),
             Operation::SetServerOffsetMs(ms) => self.clock.set_server_error_ms(*ms),
-            Operation::ChangeSetting(setting) => setting.apply(&mut self.settings),
+            Operation::ChangeSetting(setting) => setting.apply(&mut self.settings, self.clock.now_ms()),
             _ => {}
         }
         self.record_known_visits().await;

@@ -100,7 +100,13 @@ async fn destructive_commands_need_confirmation() {
     let desk = AdminFixture::with_queue(json!({})).await;
     let id = desk.enter("ada").await;
     // The last two commands change the epoch.
-    for (op, now) in [("evict", 1), ("close", 1), ("restore", 1), ("reset", 2)] {
+    for (op, now) in [
+        ("evict", 1),
+        ("close", 1),
+        ("finish", 1),
+        ("restore", 1),
+        ("reset", 2),
+    ] {
         let order = |confirm, epoch| {
             let mut order = json!({ "op": op, "queue": "q", "confirm": confirm, "epoch": epoch });
             if op == "evict" {
@@ -143,6 +149,7 @@ async fn every_declared_argument_is_read() {
                     "from_shard" => json!(0),
                     "token" | "source" | "tokens" => continue,
                     "visitor" => json!("ada"),
+                    "confirm" => json!("q"),
                     "kind" => json!("known"),
                     _ => json!(1),
                 };

@@ -3,6 +3,7 @@
 mod blocks;
 mod clock;
 mod commands;
+mod endings;
 mod entries;
 mod events;
 mod evict;
@@ -186,7 +187,7 @@ fn entry_partition() -> EntryPartition {
 }
 
 /// Each switch command, with the setting that it changes and the new value.
-fn switches() -> [(Value, &'static str, Value); 5] {
+fn switches() -> [(Value, &'static str, Value); 6] {
     [
         (json!({ "op": "pause", "queue": "q" }), "paused", json!(true)),
         (json!({ "op": "resume", "queue": "q" }), "paused", json!(false)),
@@ -199,6 +200,11 @@ fn switches() -> [(Value, &'static str, Value); 5] {
             json!({ "op": "close", "queue": "q", "confirm": "q", "epoch": 1 }),
             "entrance",
             json!("closed"),
+        ),
+        (
+            json!({ "op": "finish", "queue": "q", "confirm": "q", "epoch": 1 }),
+            "entrance",
+            json!("finished"),
         ),
         (json!({ "op": "open", "queue": "q" }), "entrance", json!("open")),
     ]

@@ -1,0 +1,211 @@
+//! The end of a queue and of an entry, as visitors learn of it: a queue that is over, and an eviction.
+
+use serde_json::{Value, json};
+use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason, RecoveryLine, RestoredEntries};
+use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, configuration, entry_path, queue_id};
+
+use super::{
+    Guest, claim_request, enter_and_expect_created,
+    hold_wakeups::{UNHELD_MAX, hold_poll_until, poll_request},
+    start_full_queue, status_request,
+};
+
+super::cases![
+    a_finished_queue_tells_each_visitor_what_counts,
+    a_queue_ends_at_its_time_without_a_promoter,
+    from_closes_at_the_document_says_draining,
+    a_turn_that_the_line_lost_outlives_the_queue,
+    an_evicted_visitor_is_told_so_on_every_path,
+];
+
+const MESSAGE: &str = "Sold out. Thank you!";
+
+/// Two slots, and a promotion a second.
+fn settings() -> Value {
+    json!({ "capacity": 2, "batch": 1, "interval_seconds": 1 })
+}
+
+fn with(name: &str, value: Value) -> Value {
+    let mut changed = settings();
+    (changed[name], changed["message"]) = (value, json!(MESSAGE));
+    changed
+}
+
+/// One visitor is active, one is ready, and two wait.
+struct Visitors {
+    active: Guest,
+    ready: Guest,
+    waiting: [Guest; 2],
+}
+
+async fn start_with_visitors() -> (InProcessApi, Visitors) {
+    let api = InProcessApi::start(settings()).await;
+    let (active, _) = enter_and_expect_created(&api).await;
+    let (ready, _) = enter_and_expect_created(&api).await;
+    api.advance_seconds(1);
+    assert_eq!(api.promote().await.promoted, 1);
+    let waiting = [
+        enter_and_expect_created(&api).await.0,
+        enter_and_expect_created(&api).await.0,
+    ];
+    let visitors = Visitors {
+        active,
+        ready,
+        waiting,
+    };
+    (api, visitors)
+}
+
+fn document_request() -> ApiRequest {
+    ApiRequest::get(format!("/queues/{QUEUE}"))
+}
+
+/// The visitor waited, or wants to enter, and is told of the end with the operator's message.
+async fn expect_over(api: &InProcessApi, request: ApiRequest) -> Value {
+    let response = api.send(request).await;
+    response.expect_problem(410, "queue-finished");
+    assert_eq!(response.text("message"), MESSAGE);
+    response.body
+}
+
+async fn a_finished_queue_tells_each_visitor_what_counts() {
+    let (api, visitors) = start_with_visitors().await;
+    let [near, other] = &visitors.waiting;
+    let (answer, after) = hold_poll_until(&api, poll_request(near), async || {
+        api.configure_line(with("entrance", json!("finished")), "2").await;
+    })
+    .await;
+    answer.expect_problem(410, "queue-finished");
+    assert_eq!(answer.text("message"), MESSAGE);
+    assert!(after < UNHELD_MAX, "{after:?}");
+    // Far from the head, the document alone tells it.
+    let document = api
+        .send_until(document_request, |document| document.body["state"] == "finished")
+        .await;
+    assert_eq!(
+        (document.text("message"), document.text("entrance")),
+        (MESSAGE, "finished")
+    );
+    expect_over(&api, status_request(other)).await;
+    expect_over(&api, ApiRequest::enter().visitor(&other.id)).await;
+    expect_over(&api, ApiRequest::enter()).await;
+
+    // Who was let in is let in.
+    let claimed = api.send(claim_request(&visitors.ready)).await;
+    assert_eq!(claimed.expect_status(200).text("state"), "active");
+    let active = api.send(status_request(&visitors.active)).await;
+    assert_eq!(active.expect_status(200).text("queue_state"), "finished");
+    let validate = ApiRequest::post(format!("{}/validate", entry_path(&visitors.active.token)));
+    let body = json!({ "pass": active.text("pass") });
+    api.send(validate.json(&body)).await.expect_status(200);
+    let again = api.send(ApiRequest::enter().visitor(&visitors.active.id)).await;
+    assert_eq!(again.expect_status(200).text("state"), "active");
+
+    // The tick ends the entries: first the line knows it, and later the backup alone.
+    assert_eq!(api.promote().await.dismissed, 2);
+    for _ in 0..2 {
+        let over = expect_over(&api, status_request(other)).await;
+        assert_eq!(over["state"], "dismissed");
+        api.advance_seconds(30);
+        api.promote().await;
+    }
+    let leave = ApiRequest::delete(entry_path(&near.token)).visitor(&near.id);
+    api.send(leave).await.expect_status(204);
+}
+
+async fn a_queue_ends_at_its_time_without_a_promoter() {
+    let (api, visitors) = start_with_visitors().await;
+    api.faults.grant_fallback_ticks();
+    let ends_at_ms = api.now_ms() + 20_000;
+    api.configure_line(with("ends_at_ms", json!(ends_at_ms)), "2")
+        .await;
+    let document = api
+        .send_until(document_request, |document| {
+            document.body["ends_at_ms"] == ends_at_ms
+        })
+        .await;
+    assert_eq!(document.text("state"), "open");
+    let (answer, after) = hold_poll_until(&api, poll_request(&visitors.waiting[0]), async || {
+        api.advance_seconds(20);
+    })
+    .await;
+    answer.expect_problem(410, "queue-finished");
+    assert!(after < UNHELD_MAX, "{after:?}");
+    expect_over(&api, ApiRequest::enter()).await;
+    api.send_until(document_request, |document| {
+        document.body["state"] == "finished" && document.body["waiting"] == 0
+    })
+    .await;
+}
+
+async fn from_closes_at_the_document_says_draining() {
+    let (api, _) = start_with_visitors().await;
+    let closes_at_ms = api.now_ms() + 5_000;
+    api.configure_line(with("closes_at_ms", json!(closes_at_ms)), "2")
+        .await;
+    let document = api
+        .send_until(document_request, |document| {
+            document.body["closes_at_ms"] == closes_at_ms
+        })
+        .await;
+    assert_eq!(document.text("state"), "open");
+    api.advance_seconds(5);
+    api.send(ApiRequest::enter())
+        .await
+        .expect_problem(409, "queue-draining");
+    let document = api
+        .send_until(document_request, |document| document.body["state"] == "draining")
+        .await;
+    assert_eq!(document.text("entrance"), "draining");
+}
+
+/// The line went back behind a promotion and a claim, which the backup has.
+async fn a_turn_that_the_line_lost_outlives_the_queue() {
+    let (api, visitors) = start_with_visitors().await;
+    api.send(claim_request(&visitors.ready)).await.expect_status(200);
+    api.send_until(
+        || status_request(&visitors.ready),
+        |answer| answer.body["state"] == "active",
+    )
+    .await;
+    // As a failover does: the line forgets the session.
+    api.line.drop_queue(&queue_id(), 1).await.expect("dropped");
+    let finished = with("entrance", json!("finished"));
+    let finished = configuration(finished.as_object().expect("an object"), "2");
+    let queue = queue_id();
+    let put = api.line.restore(&queue, &finished, 0, RestoredEntries::default());
+    put.await.expect("restored");
+    api.send_until(document_request, |document| document.body["state"] == "finished")
+        .await;
+    let again = api.send(ApiRequest::enter().visitor(&visitors.ready.id)).await;
+    assert_eq!(again.expect_status(200).text("state"), "active");
+}
+
+async fn an_evicted_visitor_is_told_so_on_every_path() {
+    let evict = async |api: &InProcessApi, guest: &Guest| {
+        let id = guest.token.parse().expect("a token");
+        let evicted = api.line.leave(&queue_id(), id, None, LeaveReason::Evict).await;
+        assert!(matches!(evicted, Ok(LeaveOutcome::Ended(_))), "{evicted:?}");
+    };
+    let (api, visitors) = start_with_visitors().await;
+    // Waiting; ready; active, whose slot is held.
+    for guest in [&visitors.waiting[0], &visitors.ready, &visitors.active] {
+        evict(&api, guest).await;
+        // The line knows it, and then the backup alone.
+        for _ in 0..2 {
+            let answer = api.send(status_request(guest)).await;
+            answer.expect_problem(410, "evicted");
+            assert_eq!(answer.text("state"), "evicted");
+            api.send(claim_request(guest))
+                .await
+                .expect_problem(410, "evicted");
+            api.advance_seconds(30);
+            api.promote().await;
+        }
+    }
+    let full = start_full_queue(json!({ "session_seconds": 5, "interval_seconds": 1 })).await;
+    let (held, _) = enter_and_expect_created(&full).await;
+    let (answer, _) = hold_poll_until(&full, poll_request(&held), async || evict(&full, &held).await).await;
+    answer.expect_problem(410, "evicted");
+    assert_eq!(answer.text("state"), "evicted");
+}
