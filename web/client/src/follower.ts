@@ -53,6 +53,7 @@ export class Follower {
   #failures = 0;
   #retryAtMs = Infinity;
   #isClaimRefused = false;
+  #isPollRefused = false; // The gateway refused the last poll near the head.
   #problem: ProblemError | null = null;
   #queue: documents.QueueSummary = { state: "", message: "", limitedBy: "" };
   #returnTo: string;
@@ -142,7 +143,9 @@ export class Follower {
     if (!entry) return { kind: this.token ? "status" : "enter", atMs: this.#retryAtMs };
     const { enterAtMs } = this.#resync;
     if (enterAtMs < Infinity) return { kind: "enter", atMs: Math.max(enterAtMs, this.#retryAtMs) };
-    if (entry.state === "ready" && this.attendance.isConfirmed && !this.#isClaimRefused) {
+    // While the gateway refuses polls, a claim finds out whether the turn has come: its route has a limit of its own.
+    const canClaim = entry.state === "ready" || this.#isPollRefused;
+    if (canClaim && this.attendance.isConfirmed && !this.#isClaimRefused) {
       return { kind: "claim", atMs: this.#retryAtMs };
     }
     const { dueMs } = this.#reader;
@@ -228,7 +231,7 @@ export class Follower {
     this.entryAtMs = this.#askedAtMs = this.#retryAtMs = nowMs;
     this.#wokenAtMs = Infinity;
     this.#failures = 0;
-    this.#isClaimRefused = false;
+    this.#isClaimRefused = this.#isPollRefused = false;
     this.#problem = null;
     this.#reader.markAnswer();
     this.#resync.begin(this.#reader.newest);
@@ -238,6 +241,9 @@ export class Follower {
     const { code, retryAfterMs, status, body } = problem;
     // A late document costs no turn.
     if (kind === "document") return this.#reader.postpone(nowMs, retryAfterMs);
+    const isWaitingNear = this.entry?.state === "waiting" && !entries.isFarFromHead(this.entry);
+    this.#isPollRefused = kind === "status" && status === 429 && isWaitingNear;
+    if (this.#isPollRefused) this.attendance.startTurn(nowMs);
     const isEnd = END_CODES.includes(code);
     const isRefused = REFUSAL_CODES.includes(code);
     if (kind === "status" && this.#phase === "joining" && (isEnd || isRefused)) {
