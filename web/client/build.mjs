@@ -16,10 +16,10 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should
 // not be here.
 const INTERNAL = `
-  addInput attendance begin changeVisibility compare dueMs enterAtMs entryAtMs expedite farMs isConfirmed isLeader
-  isOffline isOver lead lowest markAnswer nearMs newest newestSinceAnswer nextRequest postpone readPlace readSecret
-  readVisitor receive receivedAtMs schedule scheduleAfterEntry staleAfterMs staleAtMs startTurn stateAt statusAtMs
-  wake writePlace writeVisitor
+  addInput atMs attendance begin changeVisibility compare documentAgeMs dueMs enterAtMs entry entryAtMs expedite farMs
+  holdSeconds isConfirmed isLeader isOffline isOver isPageVisible lead lowest markAnswer nearMs newest
+  newestSinceAnswer nextRequest postpone readPlace readSecret readVisitor receive receivedAtMs schedule
+  scheduleAfterEntry staleAfterMs staleAtMs start startTurn stateAt statusAtMs wake writePlace writeVisitor
 `;
 
 /** Builds the bundles. With `write: false`, the result has their texts. */

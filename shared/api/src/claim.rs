@@ -27,7 +27,10 @@ pub(super) async fn handle(
     let claimed = state.query_line_or_fail(&snapshot, id, || state.line.claim(&queue, id));
     let (status, change) = match claimed.await? {
         ClaimOutcome::Active { status, change } => (status, change),
-        ClaimOutcome::StillWaiting(status) => return Err(Problem::not_your_turn(&status)),
+        ClaimOutcome::StillWaiting(status) => {
+            let (status, _) = state.reject_finished_wait(&snapshot, id, status, None).await?;
+            return Err(Problem::not_your_turn(&status));
+        }
         ClaimOutcome::NotFound(missing) => {
             return Err(state.missing_entry_problem(&snapshot, id, missing).await);
         }

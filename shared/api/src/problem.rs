@@ -24,8 +24,10 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use self::finished_queue::QUEUE_OVER;
 use super::code::{Code, http_status};
+
+/// What a visitor of a finished queue reads.
+const QUEUE_OVER: &str = "the queue is over, and every place in line has ended";
 
 /// A request that could not be answered as the client asked.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::{Gateway, admission::Tickets, gateway::SIGNATURE};
 /// Visitors near the head come back so often at least.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// So often a client asks again, after the pause of each refusal.
-const ATTEMPTS: usize = 60;
+const ATTEMPTS: u64 = 60;
 
 /// The honest visitors of one queue.
 pub(super) struct HonestClients {
@@ -48,6 +48,9 @@ struct Served {
     took_ms: f64,
     refused: u64,
 }
+
+/// The answer was 429, or that of a server that is overloaded.
+struct Refused;
 
 impl HonestClients {
     pub(super) fn new(gateway: &Gateway, queue: &str, tickets: Tickets) -> Self {
@@ -96,24 +99,29 @@ impl HonestClients {
     /// Waits for the turn, claims it, and lets the protected service validate and complete the visit.
     pub(super) async fn go_through(&self, mut visit: Visit) -> Visit {
         let url = format!("{}/{}", self.entries_url, visit.token);
-        let entry = loop {
-            let polled =
-                send_until_served(|| self.http.get(&url).header("X-Visitor-Id", &visit.visitor)).await;
-            visit.status_ms.push(polled.took_ms);
-            visit.refused += polled.refused;
-            let state = polled.body["state"].as_str().unwrap_or_default();
-            if state != "waiting" {
-                break polled.body;
-            }
-            let pause = polled.body["retry_after_ms"].as_u64().unwrap_or(1_000);
-            sleep(PAUSE_MAX.min(Duration::from_millis(pause))).await;
-        };
-        visit.promoted_at_ms = entry["promoted_at_ms"].as_u64().unwrap_or_default();
         let claim = || {
             let claim = self.http.post(format!("{url}/claim"));
             claim.header("X-Visitor-Id", &visit.visitor).json(&json!({}))
         };
-        let claimed = send_until_served(claim).await;
+        let claimed = loop {
+            let poll = self.http.get(&url).header("X-Visitor-Id", &visit.visitor);
+            // As the client library does: while the gateway refuses polls, every other request is a claim.
+            let Ok(polled) = send(poll).await.inspect_err(|_| visit.refused += 1) else {
+                match send(claim()).await {
+                    Ok(claimed) if claimed.status == StatusCode::CONFLICT => sleep(PAUSE_MAX).await,
+                    Ok(claimed) => break claimed,
+                    Err(Refused) => visit.refused += 1,
+                }
+                continue;
+            };
+            visit.status_ms.push(polled.took_ms);
+            if polled.body["state"] != "waiting" {
+                break send_until_served(claim).await;
+            }
+            let pause = polled.body["retry_after_ms"].as_u64().unwrap_or(1_000);
+            sleep(PAUSE_MAX.min(Duration::from_millis(pause))).await;
+        };
+        visit.promoted_at_ms = claimed.body["promoted_at_ms"].as_u64().unwrap_or_default();
         visit.claim_ms = claimed.took_ms;
         let validate = || {
             let validate = self.http.post(format!("{url}/validate")).header(SIGNATURE, "1");
@@ -132,36 +140,45 @@ impl HonestClients {
     }
 }
 
-/// Sends a request again while it is refused, as every client does, after the pause that the answer asks for.
+/// Sends a request again while it is refused, as every client does. The last refusal is the answer.
 async fn send_until_served(build: impl Fn() -> RequestBuilder) -> Served {
-    let mut refused = 0;
-    loop {
-        let begun = Instant::now();
-        let answer = build().send().await.expect("the gateway answers");
-        let status = answer.status();
-        let is_refusal = matches!(
-            status,
-            StatusCode::TOO_MANY_REQUESTS
-                | StatusCode::SERVICE_UNAVAILABLE
-                | StatusCode::BAD_GATEWAY
-                | StatusCode::GATEWAY_TIMEOUT
-        );
-        if is_refusal && refused < ATTEMPTS as u64 {
-            refused += 1;
-            let seconds = answer.headers().get("retry-after");
-            let seconds = seconds.and_then(|value| value.to_str().ok()?.parse::<f64>().ok());
-            sleep(Duration::from_secs_f64(
-                seconds.unwrap_or(1.0) * rand::random_range(1.0..1.2),
-            ))
-            .await;
-            continue;
+    for refused in 0..ATTEMPTS {
+        if let Ok(served) = send(build()).await {
+            return Served { refused, ..served };
         }
-        let body = answer.json().await.unwrap_or_default();
-        return Served {
-            status,
-            body,
-            took_ms: begun.elapsed().as_secs_f64() * 1_000.0,
-            refused,
-        };
     }
+    Served {
+        status: StatusCode::TOO_MANY_REQUESTS,
+        body: Value::Null,
+        took_ms: 0.0,
+        refused: ATTEMPTS,
+    }
+}
+
+/// Sends a request. After a refusal it waits for the pause that the answer asks for.
+async fn send(request: RequestBuilder) -> Result<Served, Refused> {
+    let begun = Instant::now();
+    let answer = request.send().await.expect("the gateway answers");
+    let status = answer.status();
+    let is_refusal = matches!(
+        status,
+        StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::GATEWAY_TIMEOUT
+    );
+    if is_refusal {
+        let seconds = answer.headers().get("retry-after");
+        let seconds = seconds.and_then(|value| value.to_str().ok()?.parse::<f64>().ok());
+        let pause_seconds = seconds.unwrap_or(1.0) * rand::random_range(1.0..1.2);
+        sleep(Duration::from_secs_f64(pause_seconds)).await;
+        return Err(Refused);
+    }
+    let body = answer.json().await.unwrap_or_default();
+    Ok(Served {
+        status,
+        body,
+        took_ms: begun.elapsed().as_secs_f64() * 1_000.0,
+        refused: 0,
+    })
 }

@@ -7,7 +7,7 @@ const INPUT_MS = 60_000;
 /** What is known of the visitor's attention. It is as pure as the follower. */
 export class Attendance {
   /** Whether the visitor sees the page. */
-  isVisible = true;
+  isPageVisible = true;
   /** Whether the turn may be claimed now. */
   isConfirmed = false;
   #isAutomatic: boolean;
@@ -20,14 +20,14 @@ export class Attendance {
 
   /** The page was shown or hidden. That is no input: a browser also shows pages whose visitor is away. */
   changeVisibility(isVisible: boolean, nowMs: number): void {
-    this.isVisible = isVisible;
+    this.isPageVisible = isVisible;
     this.isConfirmed = isVisible && (this.isConfirmed || this.#isAttended(nowMs));
   }
 
   /** The visitor has moved, typed or touched. `Infinity` counts for ever. */
   addInput(nowMs: number): void {
     this.#inputAtMs = Math.max(this.#inputAtMs, nowMs);
-    if (this.#isAutomatic && this.isVisible) this.isConfirmed = true;
+    if (this.#isAutomatic && this.isPageVisible) this.isConfirmed = true;
   }
 
   /** The turn has come. Earlier input confirms it only if it is recent. */
@@ -36,6 +36,6 @@ export class Attendance {
   }
 
   #isAttended(nowMs: number): boolean {
-    return this.#isAutomatic && this.isVisible && nowMs - this.#inputAtMs <= INPUT_MS;
+    return this.#isAutomatic && this.isPageVisible && nowMs - this.#inputAtMs <= INPUT_MS;
   }
 }

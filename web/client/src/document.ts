@@ -61,9 +61,9 @@ export function isCalled({ place = 0, lane = 0 }: EntryAnswer, document: PublicD
  * visitors who left ahead since then. Without that count in the document, it is the position of the answer.
  */
 export function positionNow(entry: EntryAnswer, document: PublicDocument): number {
-  const { position, lane = 0, gone_ahead: goneAheadBefore = Number.NaN } = entry;
+  const { position, lane = 0, gone_ahead: goneAheadBefore = NaN } = entry;
   const goneAhead = (document.lanes[lane]?.gone_ahead ?? goneAheadBefore) - goneAheadBefore;
-  return Number.isFinite(goneAhead) ? Math.max(1, position! - goneAhead) : position!;
+  return Math.max(1, position! - (goneAhead || 0));
 }
 
 /**

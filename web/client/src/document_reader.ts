@@ -86,7 +86,7 @@ export class DocumentReader {
   }
 
   /** How long ago the server made the newest document, as far as the documents so far show. */
-  ageMs(nowMs: number): number {
+  documentAgeMs(nowMs: number): number {
     return this.newest ? nowMs - this.newest.now_ms - this.#clockDifferenceMs : 0;
   }
 

@@ -32,7 +32,7 @@ export function pollMs({ retry_after_ms: intervalMs = POLL_MS_DEFAULT }: EntryAn
 }
 
 /** How long the server may hold a poll, in seconds. Only the poll of an entry that waits can be held. */
-export function holdSeconds(entry: EntryAnswer, isVisible: boolean): number {
+export function pollHoldSeconds(entry: EntryAnswer, isVisible: boolean): number {
   if (entry.state !== "waiting") return 0;
   return isVisible ? HOLD_SECONDS_VISIBLE : HOLD_SECONDS;
 }
@@ -57,11 +57,11 @@ export function failedPauseMs(entry: EntryAnswer | null): number {
  */
 export function stateLeftMs(entry: EntryAnswer | null): number {
   const { state = "", claim_in_ms: ready, expires_in_ms: active, grace_in_ms: expired } = entry ?? {};
-  return { ready, active, expired }[state as string] ?? Number.NaN;
+  return { ready, active, expired }[state as string] ?? NaN;
 }
 
 /** What the page shows about the queue, by this answer. */
-export function summarizeQueue(answer: Pick<EntryAnswer, "queue_state" | "message">): QueueSummary {
+export function summarizeQueue(answer: Partial<EntryAnswer>): QueueSummary {
   const { queue_state: state = "", message = "" } = answer;
   return { state, message, limitedBy: "" };
 }

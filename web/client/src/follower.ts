@@ -53,8 +53,9 @@ export class Follower {
   #failures = 0;
   #retryAtMs = Infinity;
   #isClaimRefused = false;
+  #isPollRefused = false; // The gateway refused the last poll near the head.
   #problem: ProblemError | null = null;
-  #queue: documents.QueueSummary = { state: "", message: "", limitedBy: "" };
+  #queue = entries.summarizeQueue({});
   #returnTo: string;
 
   /** `random` is in [0, 1). `isAutomatic`: input of the visitor confirms a turn. `returnTo`: see `QueueOptions`. */
@@ -145,7 +146,9 @@ export class Follower {
     if (!entry) return { kind: this.token ? "status" : "enter", atMs: this.#retryAtMs };
     const { enterAtMs } = this.#resync;
     if (enterAtMs < Infinity) return { kind: "enter", atMs: Math.max(enterAtMs, this.#retryAtMs) };
-    if (entry.state === "ready" && this.attendance.isConfirmed && !this.#isClaimRefused) {
+    // While the gateway refuses polls, a claim finds out whether the turn has come: its route has a limit of its own.
+    const canClaim = entry.state === "ready" || this.#isPollRefused;
+    if (canClaim && this.attendance.isConfirmed && !this.#isClaimRefused) {
       return { kind: "claim", atMs: this.#retryAtMs };
     }
     const { dueMs } = this.#reader;
@@ -157,7 +160,7 @@ export class Follower {
 
   /** Whether the visit has ended or was refused, or the client has stopped. Then no request counts. */
   get isOver(): boolean {
-    return !["joining", "joined"].includes(this.#phase);
+    return !this.#phase.startsWith("join");
   }
 
   /**
@@ -192,7 +195,7 @@ export class Follower {
 
   #statusRequest(entry: EntryAnswer, atMs: number): FollowerRequest {
     const canBeHeld = !entries.isFarFromHead(entry) || this.#isCalledSinceAnswer();
-    return { kind: "status", holdSeconds: canBeHeld ? entries.holdSeconds(entry, this.attendance.isVisible) : 0, atMs };
+    return { kind: "status", holdSeconds: canBeHeld ? entries.pollHoldSeconds(entry, this.attendance.isPageVisible) : 0, atMs };
   }
 
   #pollAtMs(entry: EntryAnswer): number {
@@ -231,7 +234,7 @@ export class Follower {
     this.entryAtMs = this.#askedAtMs = this.#retryAtMs = nowMs;
     this.#wokenAtMs = Infinity;
     this.#failures = 0;
-    this.#isClaimRefused = false;
+    this.#isClaimRefused = this.#isPollRefused = false;
     this.#problem = null;
     this.#reader.markAnswer();
     this.#resync.begin(this.#reader.newest);
@@ -242,9 +245,12 @@ export class Follower {
     // A late document costs no turn.
     if (kind === "document") return this.#reader.postpone(nowMs, retryAfterMs);
     if (code === QUEUE_FINISHED) {
-      this.#queue = entries.summarizeQueue({ ...body, queue_state: "finished" });
+      this.#queue = entries.summarizeQueue(body as Partial<EntryAnswer>);
       return this.#endEntry("finished", nowMs);
     }
+    const isWaitingNear = this.entry?.state === "waiting" && !entries.isFarFromHead(this.entry);
+    this.#isPollRefused = kind === "status" && status === 429 && isWaitingNear;
+    if (this.#isPollRefused) this.attendance.startTurn(nowMs);
     const isEnd = END_CODES.includes(code);
     const isRefused = REFUSAL_CODES.includes(code);
     if (kind === "status" && this.#phase === "joining" && (isEnd || isRefused)) {
@@ -286,7 +292,7 @@ export class Follower {
 
   #estimateAt(nowMs: number): WaitRange | null {
     const document = this.#reader.newestSinceAnswer;
-    const ageMs = document ? this.#reader.ageMs(nowMs) : nowMs - this.entryAtMs;
+    const ageMs = document ? this.#reader.documentAgeMs(nowMs) : nowMs - this.entryAtMs;
     return documents.estimate(this.entry, this.#position(), document, ageMs);
   }
 

@@ -23,5 +23,5 @@ export function lowerPosition(lowest: LowestPosition, { visit }: EntryAnswer, po
  * from the backup, while the line could not be read.
  */
 export function shownPosition(lowest: LowestPosition, entry: EntryAnswer | null): number | null {
-  return entry?.state === "waiting" && Number.isFinite(entry.position) ? lowest.position : null;
+  return entry?.state === "waiting" && entry.position ? lowest.position : null;
 }

@@ -23,7 +23,6 @@ import {
 const readyEntry = (changes?: Partial<EntryAnswer>) =>
   nearEntry({ state: "ready", retry_after_ms: 1_000, claim_in_ms: 30_000, ...changes });
 
-
 test("a visible page claims at once, and a hidden one polls", () => {
   const follower = joinedFollower();
   follower.attendance.changeVisibility(false, 5_000);
@@ -31,6 +30,28 @@ test("a visible page claims at once, and a hidden one polls", () => {
   assert.deepEqual(follower.nextRequest, { kind: "status", holdSeconds: 0, atMs: 6_000 });
   follower.attendance.changeVisibility(true, 5_500);
   assert.deepEqual(follower.nextRequest, { kind: "claim", atMs: 5_000 });
+});
+
+test("while the gateway refuses polls, the client claims in between", () => {
+  const follower = joinedFollower(nearEntry());
+  receiveFailure(follower, "status", refusal(429, "too-many-requests", 1_000), 5_000);
+  assertNext(follower, "claim", 9_000);
+  receiveFailure(follower, "claim", refusal(429, "too-many-requests", 1_000), 9_000);
+  assertNext(follower, "status", 13_500);
+  receiveFailure(follower, "status", refusal(429, "too-many-requests", 1_000), 13_500);
+  assertNext(follower, "claim", 18_000);
+  receiveFailure(follower, "claim", refusal(409, "not-your-turn"), 18_000);
+  assertNext(follower, "status", 20_000);
+});
+
+test("a visitor who is away or far does not claim after a refused poll", () => {
+  const away = joinedFollower(nearEntry());
+  away.attendance.changeVisibility(false, 5_000);
+  receiveFailure(away, "status", refusal(429, "too-many-requests"), 5_000);
+  assert.equal(away.nextRequest.kind, "status");
+  const far = joinedFollower(farEntry({ look_after_ms: 5_000 }));
+  receiveFailure(far, "status", refusal(429, "too-many-requests"), 5_000);
+  assert.notEqual(far.nextRequest.kind, "claim");
 });
 
 test("a claim that failed is repeated with backoff", () => {

@@ -1,10 +1,7 @@
 //! The problem of a visitor who waits in a finished queue, or wants to enter it.
 
-use super::Problem;
+use super::{Problem, QUEUE_OVER};
 use crate::code::Code;
-
-/// What a visitor of a finished queue reads.
-pub(super) const QUEUE_OVER: &str = "the queue is over, and every place in line has ended";
 
 impl Problem {
     /// The queue is finished. The visitor waited, or wants to enter.

@@ -1,6 +1,7 @@
 //! The end of a queue and of an entry, as visitors learn of it: a queue that is over, and an eviction.
 
 use serde_json::{Value, json};
+use vestibule_domain::configuration::Configuration;
 use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason, RecoveryLine, RestoredEntries};
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, configuration, entry_path, queue_id};
 
@@ -22,7 +23,7 @@ const MESSAGE: &str = "Sold out. Thank you!";
 
 /// Two slots, and a promotion a second.
 fn settings() -> Value {
-    json!({ "capacity": 2, "batch": 1, "interval_seconds": 1 })
+    json!({ "capacity": 2, "batch": 1, "interval_seconds": 1, "claim_seconds": 600 })
 }
 
 fn with(name: &str, value: Value) -> Value {
@@ -115,7 +116,6 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
 
 async fn a_queue_ends_at_its_time_without_a_promoter() {
     let (api, visitors) = start_with_visitors().await;
-    api.faults.grant_fallback_ticks();
     let ends_at_ms = api.now_ms() + 20_000;
     api.configure_line(with("ends_at_ms", json!(ends_at_ms)), "2")
         .await;
@@ -132,6 +132,7 @@ async fn a_queue_ends_at_its_time_without_a_promoter() {
     answer.expect_problem(410, "queue-finished");
     assert!(after < UNHELD_MAX, "{after:?}");
     expect_over(&api, ApiRequest::enter()).await;
+    api.faults.grant_fallback_ticks();
     api.send_until(document_request, |document| {
         document.body["state"] == "finished" && document.body["waiting"] == 0
     })
@@ -169,10 +170,13 @@ async fn a_turn_that_the_line_lost_outlives_the_queue() {
     )
     .await;
     // As a failover does: the line forgets the session.
-    api.line.drop_queue(&queue_id(), 1).await.expect("dropped");
-    let finished = with("entrance", json!("finished"));
-    let finished = configuration(finished.as_object().expect("an object"), "2");
     let queue = queue_id();
+    let finished = with("entrance", json!("finished"));
+    let finished = Configuration {
+        epoch: 2,
+        ..configuration(finished.as_object().expect("an object"), "2")
+    };
+    api.line.drop_queue(&queue, 2).await.expect("dropped");
     let put = api.line.restore(&queue, &finished, 0, RestoredEntries::default());
     put.await.expect("restored");
     api.send_until(document_request, |document| document.body["state"] == "finished")
