@@ -40,7 +40,7 @@ pub struct Problem {
     reason: Option<&'static str>,
     last: Option<Box<LastState>>,
     /// The operator's message, if the queue is finished.
-    message: Option<String>,
+    message: Option<Box<str>>,
     /// For the log only.
     cause: Option<String>,
 }

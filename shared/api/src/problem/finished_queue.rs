@@ -14,7 +14,7 @@ impl Problem {
     pub(crate) fn with_message(self, message: Option<&str>) -> Self {
         let message = message.filter(|_| self.code == Code::QueueFinished);
         Self {
-            message: message.map(str::to_owned),
+            message: message.map(Box::from),
             ..self
         }
     }

@@ -54,9 +54,10 @@ impl Settings {
         ];
         let times = times.iter().filter_map(|(name, at_ms)| Some((*name, (*at_ms)?)));
         let times: Vec<_> = times.collect();
-        for (nth, (earlier, earlier_ms)) in times.iter().enumerate() {
-            for (later, later_ms) in times.iter().skip(nth + 1).filter(|(_, at_ms)| at_ms < earlier_ms) {
-                return Err(if given.contains_key(*later) {
+        for pair in times.windows(2) {
+            let [(earlier, earlier_ms), (later, later_ms)] = [pair[0], pair[1]];
+            if later_ms < earlier_ms {
+                return Err(if given.contains_key(later) {
                     setting_error(later, format!("must not be before {earlier} ({earlier_ms})"))
                 } else {
                     setting_error(earlier, format!("must not be after {later} ({later_ms})"))

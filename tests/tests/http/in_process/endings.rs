@@ -21,9 +21,9 @@ super::cases![
 
 const MESSAGE: &str = "Sold out. Thank you!";
 
-/// Two slots, and a promotion a second.
+/// Two slots, and a promotion a second. Sessions are short, so that the next turn is near and polls are held.
 fn settings() -> Value {
-    json!({ "capacity": 2, "batch": 1, "interval_seconds": 1, "claim_seconds": 600 })
+    json!({ "capacity": 2, "batch": 1, "interval_seconds": 1, "session_seconds": 20 })
 }
 
 fn with(name: &str, value: Value) -> Value {
@@ -39,8 +39,8 @@ struct Visitors {
     waiting: [Guest; 2],
 }
 
-async fn start_with_visitors() -> (InProcessApi, Visitors) {
-    let api = InProcessApi::start(settings()).await;
+async fn start_with_visitors(settings: Value) -> (InProcessApi, Visitors) {
+    let api = InProcessApi::start(settings).await;
     let (active, _) = enter_and_expect_created(&api).await;
     let (ready, _) = enter_and_expect_created(&api).await;
     api.advance_seconds(1);
@@ -70,7 +70,7 @@ async fn expect_over(api: &InProcessApi, request: ApiRequest) -> Value {
 }
 
 async fn a_finished_queue_tells_each_visitor_what_counts() {
-    let (api, visitors) = start_with_visitors().await;
+    let (api, visitors) = start_with_visitors(settings()).await;
     let [near, other] = &visitors.waiting;
     let (answer, after) = hold_poll_until(&api, poll_request(near), async || {
         api.configure_line(with("entrance", json!("finished")), "2").await;
@@ -115,8 +115,8 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
 }
 
 async fn a_queue_ends_at_its_time_without_a_promoter() {
-    let (api, visitors) = start_with_visitors().await;
-    let ends_at_ms = api.now_ms() + 20_000;
+    let (api, visitors) = start_with_visitors(settings()).await;
+    let ends_at_ms = api.now_ms() + 10_000;
     api.configure_line(with("ends_at_ms", json!(ends_at_ms)), "2")
         .await;
     let document = api
@@ -126,7 +126,7 @@ async fn a_queue_ends_at_its_time_without_a_promoter() {
         .await;
     assert_eq!(document.text("state"), "open");
     let (answer, after) = hold_poll_until(&api, poll_request(&visitors.waiting[0]), async || {
-        api.advance_seconds(20);
+        api.advance_seconds(10);
     })
     .await;
     answer.expect_problem(410, "queue-finished");
@@ -140,7 +140,7 @@ async fn a_queue_ends_at_its_time_without_a_promoter() {
 }
 
 async fn from_closes_at_the_document_says_draining() {
-    let (api, _) = start_with_visitors().await;
+    let (api, _) = start_with_visitors(settings()).await;
     let closes_at_ms = api.now_ms() + 5_000;
     api.configure_line(with("closes_at_ms", json!(closes_at_ms)), "2")
         .await;
@@ -162,7 +162,7 @@ async fn from_closes_at_the_document_says_draining() {
 
 /// The line went back behind a promotion and a claim, which the backup has.
 async fn a_turn_that_the_line_lost_outlives_the_queue() {
-    let (api, visitors) = start_with_visitors().await;
+    let (api, visitors) = start_with_visitors(settings()).await;
     api.send(claim_request(&visitors.ready)).await.expect_status(200);
     api.send_until(
         || status_request(&visitors.ready),
@@ -191,7 +191,9 @@ async fn an_evicted_visitor_is_told_so_on_every_path() {
         let evicted = api.line.leave(&queue_id(), id, None, LeaveReason::Evict).await;
         assert!(matches!(evicted, Ok(LeaveOutcome::Ended(_))), "{evicted:?}");
     };
-    let (api, visitors) = start_with_visitors().await;
+    let mut lasting = settings();
+    (lasting["session_seconds"], lasting["claim_seconds"]) = (json!(3_600), json!(3_600));
+    let (api, visitors) = start_with_visitors(lasting).await;
     // Waiting; ready; active, whose slot is held.
     for guest in [&visitors.waiting[0], &visitors.ready, &visitors.active] {
         evict(&api, guest).await;
