@@ -143,13 +143,12 @@ async fn every_declared_argument_is_read() {
             let mut order = json!({ "op": operation.name });
             for other in operation.arguments {
                 order[other] = match *other {
-                    "queue" => json!("q"),
+                    "queue" | "confirm" => json!("q"),
                     "settings" => json!({ "batch": 1 }),
                     "help" | "all" => json!(true),
                     "from_shard" => json!(0),
                     "token" | "source" | "tokens" => continue,
                     "visitor" => json!("ada"),
-                    "confirm" => json!("q"),
                     "kind" => json!("known"),
                     _ => json!(1),
                 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_domain::state::EntryState;
-use vestibule_engine::{flush::flush_journal_until, tick::tick};
+use vestibule_engine::{flush::flush_journal_until, tick::tick, tick_history::TickHistory};
 use vestibule_line::EntryLookup;
 
 use super::{AdminFixture, entry_partition, queue};
@@ -143,7 +143,7 @@ async fn finish_ends_waits_in_line_and_backup() {
     let active = desk.enter("ada").await;
     let waiting = desk.enter("bob").await;
     desk.run(confirmed(json!({ "op": "finish", "queue": "q" }))).await;
-    let ticked = tick(desk.line(), &queue(), None, &Default::default()).await;
+    let ticked = tick(desk.line(), &queue(), None, &TickHistory::default()).await;
     assert_eq!(ticked.expect("a tick").waiting, 0);
     let until = Instant::now() + Duration::from_secs(30);
     let flushed = flush_journal_until(desk.line(), desk.backup(), &entry_partition(), until).await;
