@@ -27,7 +27,13 @@ pub(super) async fn handle(
     let claimed = state.query_line_or_fail(&snapshot, id, || state.line.claim(&queue, id));
     let (status, change) = match claimed.await? {
         ClaimOutcome::Active { status, change } => (status, change),
-        ClaimOutcome::StillWaiting(status) => return Err(Problem::not_your_turn(&status)),
+        ClaimOutcome::StillWaiting(status) => {
+            // A visitor who claims too early is present, and the gateway may refuse the polls that say so otherwise.
+            if let Err(error) = state.line.check_in(&queue, id).await {
+                return Err(state.line_problem(&queue, error).await);
+            }
+            return Err(Problem::not_your_turn(&status));
+        }
         ClaimOutcome::NotFound(missing) => {
             return Err(state.missing_entry_problem(&snapshot, id, missing).await);
         }

@@ -4,6 +4,7 @@ mod any_origin;
 mod attack;
 mod authorizer;
 mod backup_unavailable;
+mod early_claims;
 mod fallback_ticks;
 mod far_visitors;
 mod full_queue;
@@ -60,6 +61,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         attack::trials(),
         authorizer::trials(),
         backup_unavailable::trials(),
+        early_claims::trials(),
         fallback_ticks::trials(),
         far_visitors::trials(),
         full_queue::trials(),
