@@ -88,6 +88,7 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
         (MESSAGE, "finished")
     );
     expect_over(&api, status_request(other)).await;
+    expect_over(&api, claim_request(other)).await;
     expect_over(&api, ApiRequest::enter().visitor(&other.id)).await;
     expect_over(&api, ApiRequest::enter()).await;
 

@@ -4,6 +4,7 @@ mod any_origin;
 mod attack;
 mod authorizer;
 mod backup_unavailable;
+mod early_claims;
 mod endings;
 mod fallback_ticks;
 mod far_visitors;
@@ -61,6 +62,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         attack::trials(),
         authorizer::trials(),
         backup_unavailable::trials(),
+        early_claims::trials(),
         endings::trials(),
         fallback_ticks::trials(),
         far_visitors::trials(),
