@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-crowd bench-attack bench-cold clean
+.PHONY: help run check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-restore bench-crowd bench-attack bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -73,6 +73,9 @@ bench-wake: ## Measure how soon held polls are answered, and the commands that R
 
 bench-fallback-ticks: ## Measure how fast fallback ticks move a line while the promoter is off
 	infra/bench-fallback-ticks.sh
+
+bench-queues: ## Measure what 2,000 idle queues cost Redis, and how long a round over 1,000 busy ones takes (ARGS=500 for fewer)
+	infra/bench-queues.sh $(ARGS)
 
 bench-cold: ## Measure the cold start and the size of the functions
 	infra/bench-cold.sh $(ARGS)

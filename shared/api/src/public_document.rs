@@ -105,7 +105,11 @@ pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
 ) -> Result<Response, Problem> {
-    let snapshot = state.with_fallback_tick(&queue, state.snapshot(&queue)).await?;
+    let snapshot = state.snapshot(&queue).await?;
+    // Caches and services read the document of an empty queue too. Such a queue is parked, and needs no tick.
+    if snapshot.view.is_occupied() {
+        state.with_fallback_tick(&queue, async {}).await;
+    }
     let settings = snapshot.settings();
     // The state fits the time that the document shows.
     let now_ms = snapshot.view.now_ms;

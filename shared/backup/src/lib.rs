@@ -10,6 +10,8 @@ mod entry_partition;
 mod lease;
 mod lease_outcome;
 mod put_outcome;
+mod queue_fingerprint;
+mod stored_defaults;
 mod stored_queue;
 mod stored_settings;
 pub mod throttled_writes;
@@ -21,6 +23,7 @@ use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
+    queue_pattern::QueuePattern,
     record::EntryRecord,
 };
 
@@ -30,6 +33,8 @@ pub use self::{
     lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease},
     lease_outcome::LeaseOutcome,
     put_outcome::PutOutcome,
+    queue_fingerprint::QueueFingerprint,
+    stored_defaults::StoredDefaults,
     stored_queue::{QueueMetadata, StoredQueue},
     stored_settings::{StoredSettings, json_fingerprint, settings_revision},
 };
@@ -104,7 +109,26 @@ pub trait Backup: Send + Sync + 'static {
     async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError>;
 
     /// The ids of all queues.
-    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError>;
+    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
+        let listed = self.list_fingerprints().await?;
+        Ok(listed.into_iter().map(|(queue, _)| queue).collect())
+    }
+
+    /// All queues with the fingerprints of what is stored of each, as of the last acknowledged write.
+    /// A queue with damaged data is in the list too.
+    async fn list_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError>;
+
+    /// The defaults of all patterns, as of the last acknowledged write. They are not validated: an operator
+    /// may have written them by hand.
+    async fn list_defaults(&self) -> Result<Vec<StoredDefaults>, BackupError>;
+
+    /// Stores the defaults of a pattern and replaces the ones before. `None` removes them. Returns whether
+    /// the pattern had defaults.
+    async fn replace_defaults(
+        &self,
+        pattern: &QueuePattern,
+        settings: Option<&Map<String, Value>>,
+    ) -> Result<bool, BackupError>;
 
     /// Adds a queue. Returns `false`, and writes nothing, if a queue of that id exists.
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError>;

@@ -20,6 +20,7 @@ pub mod plan;
 pub mod poll_pacing;
 pub mod presence;
 pub mod problem_code;
+pub mod queue_pattern;
 pub mod queue_state;
 pub mod reconcile;
 pub mod record;

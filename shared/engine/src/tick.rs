@@ -36,6 +36,8 @@ pub struct TickSummary {
     pub clocks: ClockDifference,
     /// Whether a consistency check is due because the line may have lost changes.
     pub is_check_due: bool,
+    /// Whether this tick noticed that the line may have lost changes.
+    pub has_noticed_loss: bool,
 }
 
 /// Ticks one queue as the promoter and writes the heartbeat. The tick runs only if the line is at
@@ -52,6 +54,20 @@ pub async fn tick(
     history: &TickHistory,
 ) -> Result<TickSummary, LineError> {
     tick_with_heartbeat(line, queue, fence, history, true).await
+}
+
+/// Ticks a parked queue as the promoter. It does not write the heartbeat, so that the requests of the next
+/// visitors run fallback ticks.
+///
+/// # Errors
+/// As [`tick`].
+pub async fn tick_parked_queue(
+    line: &(impl PromotionLine + ?Sized),
+    queue: &QueueId,
+    fence: Option<MinWatermark>,
+    history: &TickHistory,
+) -> Result<TickSummary, LineError> {
+    tick_with_heartbeat(line, queue, fence, history, false).await
 }
 
 /// Ticks one queue on behalf of a request while the promoter is down. It does not write the heartbeat.
@@ -75,6 +91,7 @@ async fn tick_with_heartbeat(
     heartbeat: bool,
 ) -> Result<TickSummary, LineError> {
     let (mut promoted, mut no_shows, mut expired) = (0, 0, 0);
+    let mut has_noticed_loss = false;
     for call in 1.. {
         let departures = line.server_departures();
         let order = PromoteOrder {
@@ -86,6 +103,7 @@ async fn tick_with_heartbeat(
         let step = line.promote(queue, order).await?;
         history.record_tick(queue, step.tick, departures);
         log_loss(queue, &step);
+        has_noticed_loss |= step.loss_sign.is_some();
         promoted += step.promoted;
         no_shows += step.no_shows;
         expired += step.expired;
@@ -102,6 +120,7 @@ async fn tick_with_heartbeat(
                 now_ms: step.now_ms,
                 clocks: step.clocks,
                 is_check_due: step.is_check_due,
+                has_noticed_loss,
             });
         }
     }

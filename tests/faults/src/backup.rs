@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueMetadata, StoredQueue,
-    StoredSettings, throttled_writes::write_throttled,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueFingerprint, QueueMetadata,
+    StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
+    queue_pattern::QueuePattern,
     record::EntryRecord,
 };
 
@@ -144,9 +145,26 @@ decorate! {
         outcomes
     }
 
-    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
+    /// Has the name `list_queues` among the faults: every listing goes through it.
+    async fn list_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError> {
         self.faults.begin("list_queues", None).await.map_err(backup_error)?;
-        self.backup.list_queues().await
+        self.backup.list_fingerprints().await
+    }
+
+    async fn list_defaults(&self) -> Result<Vec<StoredDefaults>, BackupError> {
+        self.faults.begin("list_defaults", None).await.map_err(backup_error)?;
+        self.backup.list_defaults().await
+    }
+
+    async fn replace_defaults(
+        &self,
+        pattern: &QueuePattern,
+        settings: Option<&Map<String, Value>>,
+    ) -> Result<bool, BackupError> {
+        let call = self.faults.begin("replace_defaults", None).await.map_err(backup_error)?;
+        let replaced = self.backup.replace_defaults(pattern, settings).await;
+        call.end().await.map_err(backup_error)?;
+        replaced
     }
 
     async fn ping(&self) -> Result<(), BackupError> {

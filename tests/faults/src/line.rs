@@ -13,13 +13,13 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, CheckAssignment, CheckIn,
-    CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
-    EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget,
-    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page,
-    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
-    ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription,
-    UnflushedChanges, ValidateOutcome, Validation, WaitingPresence,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
+    CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
+    EnterOutcome, EntryLine, EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome,
+    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
+    LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
+    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
+    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation, WaitingPresence,
 };
 
 use crate::{Fault, Faults};
@@ -106,6 +106,17 @@ impl QueueLine for FaultyLine {
     async fn recent_queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
         let line = self.line();
         self.read_view(queue, line.recent_queue_view(queue)).await
+    }
+
+    async fn change_mark(&self, queue: &QueueId) -> Result<ChangeMark, LineError> {
+        let call = self
+            .faults
+            .begin("change_mark", Some(queue))
+            .await
+            .map_err(line_error)?;
+        let mark = self.line().change_mark(queue).await;
+        call.end().await.map_err(line_error)?;
+        mark
     }
 
     async fn lane_progress(&self, queue: &QueueId, lane: u8) -> Result<LaneProgress, LineError> {

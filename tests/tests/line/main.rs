@@ -9,6 +9,7 @@ mod bypass;
 mod calls;
 #[macro_use]
 mod cases;
+mod change_mark;
 mod check;
 mod claim_and_leave;
 mod clock;

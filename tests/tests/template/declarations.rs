@@ -10,11 +10,13 @@ use vestibule_tests::template::read_text;
 use crate::markdown::{code_spans, numbers, tables};
 
 const OPERATORS_GUIDE: &str = "docs/operating.md";
+const SETTINGS_PAGE: &str = "docs/settings.md";
 
 #[test]
-fn the_guide_lists_every_setting_as_declared() {
+fn the_settings_page_lists_every_setting_as_declared() {
     let mut listed = BTreeSet::new();
-    for table in tables(&read_text(OPERATORS_GUIDE)) {
+    let pages = [SETTINGS_PAGE, OPERATORS_GUIDE].map(read_text).join("\n\n");
+    for table in tables(&pages) {
         if table.header.first().map(String::as_str) != Some("setting") {
             continue;
         }

@@ -58,6 +58,7 @@ impl From<IdError> for Problem {
             IdError::Token | IdError::Member => "token",
             IdError::Visitor | IdError::VisitorBlank | IdError::Anonymous => "visitor",
             IdError::Source => "source",
+            IdError::QueuePattern => "prefix",
         };
         Self::invalid_field(field, error.to_string())
     }

@@ -8,16 +8,18 @@
 mod client;
 mod conditions;
 mod connection;
+mod default_items;
 mod entry_items;
 mod entry_writes;
 mod folded_writes;
 mod metadata_writes;
 mod queue_items;
+mod queue_listing;
 mod queue_writes;
 mod shard_reads;
 mod tables;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
@@ -26,13 +28,14 @@ use serde_json::{Map, Value};
 use tokio::{sync::Semaphore, time::Instant};
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueMetadata, StoredQueue,
-    StoredSettings, throttled_writes::write_throttled,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueFingerprint, QueueMetadata,
+    StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
     fact::Step,
     id::{EntryId, QueueId, Salt},
+    queue_pattern::QueuePattern,
     record::EntryRecord,
     state::EntryState,
 };
@@ -196,37 +199,23 @@ impl Backup for DynamoDbBackup {
         queue_items::from_items(answer.items())
     }
 
-    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
-        let scan = self
-            .client
-            .scan()
-            .table_name(&self.tables.queues)
-            .consistent_read(true)
-            .projection_expression("#queue")
-            .set_expression_attribute_names(Some(attribute_names(&["#queue"])))
-            .set_limit(self.page_items);
-        let mut items = scan.into_paginator().items().send();
-        // A queue has two items. Its id counts if either exists, so that a queue with one item
-        // deleted by hand is still found.
-        let mut names = BTreeSet::new();
-        while let Some(item) = items.next().await {
-            let item = item.map_err(|e| to_backup_error("Scan", &e))?;
-            names.insert(entry_items::required_text(&item, queue_items::QUEUE)?.to_owned());
+    async fn list_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError> {
+        self.scan_fingerprints().await
+    }
+
+    async fn list_defaults(&self) -> Result<Vec<StoredDefaults>, BackupError> {
+        self.scan_defaults().await
+    }
+
+    async fn replace_defaults(
+        &self,
+        pattern: &QueuePattern,
+        settings: Option<&Map<String, Value>>,
+    ) -> Result<bool, BackupError> {
+        match settings {
+            Some(settings) => self.put_defaults(pattern, settings).await,
+            None => self.delete_defaults(pattern).await,
         }
-        let mut ids = Vec::with_capacity(names.len());
-        for name in names {
-            match name.parse() {
-                Ok(id) => ids.push(id),
-                // The item was written by hand. The other queues are still returned.
-                Err(error) => {
-                    tracing::warn!(
-                        event = "backup.queue_skipped", queue = name, %error,
-                        "skipped an item of the queues table whose name is not a queue id: rename or delete the item"
-                    );
-                }
-            }
-        }
-        Ok(ids)
     }
 
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {

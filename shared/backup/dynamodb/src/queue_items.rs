@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! queue   S   partition key: the queue id
-//! part    S   sort key: "settings" or "line"
+//! part    S   sort key: "settings" or "line"; default_items.rs describes the items with "defaults"
 //! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
 //!                               any other type is read as well, and rejected with the name of the setting
 //! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0

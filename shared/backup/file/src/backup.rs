@@ -6,17 +6,18 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueMetadata, StoredQueue,
-    StoredSettings,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueFingerprint, QueueMetadata,
+    StoredDefaults, StoredQueue, StoredSettings,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
+    queue_pattern::QueuePattern,
     record::EntryRecord,
 };
 
 use super::{
-    FileBackup, queues,
+    FileBackup, defaults, queues,
     tables::{self, ENTRIES, QUEUES, Tables, to_backup_error},
 };
 
@@ -133,18 +134,35 @@ impl Backup for FileBackup {
         .await
     }
 
-    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
+    async fn list_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError> {
         self.run_read(|transaction| {
             let queues = transaction.open_table(QUEUES).map_err(|e| to_backup_error(&e))?;
             let all = queues.iter().map_err(|e| to_backup_error(&e))?;
             all.map(|found| {
-                let (key, _) = found.map_err(|e| to_backup_error(&e))?;
+                let (key, value) = found.map_err(|e| to_backup_error(&e))?;
                 let nonsense = |e| BackupError::Unreadable(format!("the queue id {:?}: {e}", key.value()));
-                key.value().parse().map_err(nonsense)
+                let queue = key.value().parse().map_err(nonsense)?;
+                let stored = queues::decode_queue(value.value());
+                Ok((queue, QueueFingerprint::of_stored(stored.as_ref())))
             })
             .collect()
         })
         .await
+    }
+
+    async fn list_defaults(&self) -> Result<Vec<StoredDefaults>, BackupError> {
+        self.run_read(defaults::read_defaults).await
+    }
+
+    async fn replace_defaults(
+        &self,
+        pattern: &QueuePattern,
+        settings: Option<&Map<String, Value>>,
+    ) -> Result<bool, BackupError> {
+        let (pattern, settings) = (pattern.clone(), settings.cloned());
+        self.writer
+            .commit(move |tables| tables.replace_defaults(&pattern, settings.as_ref()))
+            .await
     }
 
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {

@@ -3,6 +3,7 @@
 
 mod backup;
 mod checkpoints;
+mod defaults;
 mod open;
 mod queues;
 mod store;

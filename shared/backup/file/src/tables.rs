@@ -19,6 +19,8 @@ pub(super) const ENTRIES: TableDefinition<EntryKey, &[u8]> = TableDefinition::ne
 pub(super) const QUEUES: TableDefinition<&str, &[u8]> = TableDefinition::new("queues");
 /// The checkpoint of each queue that was stopped in order.
 const CHECKPOINTS: TableDefinition<&str, &[u8]> = TableDefinition::new("checkpoints");
+/// The default settings of each pattern.
+pub(super) const DEFAULTS: TableDefinition<&str, &[u8]> = TableDefinition::new("defaults");
 
 /// How many records one partial sweep for expired records reads.
 const SWEEP_RECORDS: usize = 64;
@@ -55,6 +57,7 @@ pub(super) struct Tables<'txn> {
     entries: Table<'txn, EntryKey, &'static [u8]>,
     pub(super) queues: Table<'txn, &'static str, &'static [u8]>,
     pub(super) checkpoints: Table<'txn, &'static str, &'static [u8]>,
+    pub(super) defaults: Table<'txn, &'static str, &'static [u8]>,
 }
 
 /// Where the next partial sweep begins.
@@ -68,6 +71,7 @@ impl<'txn> Tables<'txn> {
             entries: transaction.open_table(ENTRIES)?,
             queues: transaction.open_table(QUEUES)?,
             checkpoints: transaction.open_table(CHECKPOINTS)?,
+            defaults: transaction.open_table(DEFAULTS)?,
         })
     }
 

@@ -30,6 +30,11 @@ pub enum IdError {
     /// The id of an anonymous visitor is not a random UUID.
     #[error("the visitor id of an anonymous visitor must be a UUID of version 4")]
     Anonymous,
+    /// The text is not the beginning of queue ids, followed by a `*`.
+    #[error(
+        "a pattern must be the beginning of queue ids, followed by a *, such as TICKET:*; the pattern * names every queue"
+    )]
+    QueuePattern,
     /// The text is not 11 characters of base64url.
     #[error("a source must be 11 characters of A-Z a-z 0-9 _ -, as the command sources shows it")]
     Source,

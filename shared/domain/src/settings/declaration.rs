@@ -1,7 +1,7 @@
 //! The declaration of every setting: name, type, default, unit, range, effect, and whether scripts
 //! read it.
 //!
-//! To add a setting, add it here and to the table in `docs/operating.md`; a test compares the two.
+//! To add a setting, add it here and to the table in `docs/settings.md`; a test compares the two.
 //! The rest follows from this list: the struct [`Settings`], its defaults, parsing and its error
 //! texts, the stored form, `describe` with `help`, and the fields of the hash `config` that Redis
 //! scripts read.

@@ -11,13 +11,13 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, CheckAssignment, CheckIn,
-    CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
-    EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome,
-    JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, MinWatermark, Page, PromoteOrder,
-    Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder,
-    ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
-    ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
+    CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
+    EnterOutcome, EntryLine, EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget,
+    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, MinWatermark,
+    Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
+    ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription,
+    UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use super::{
@@ -29,6 +29,10 @@ use super::{
 impl QueueLine for MemoryLine {
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
         self.with_queue(queue, |queue, time| queue.queue_view(time))
+    }
+
+    async fn change_mark(&self, queue: &QueueId) -> Result<ChangeMark, LineError> {
+        self.with_queue(queue, |queue, _| queue.change_mark())
     }
 
     async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {

@@ -15,7 +15,7 @@ use vestibule_domain::{
     score::Visit,
     settings::Settings,
 };
-use vestibule_line::{ConfigureOutcome, QueueTotals, QueueView, RaiseWatermarkOutcome};
+use vestibule_line::{ChangeMark, ConfigureOutcome, QueueTotals, QueueView, RaiseWatermarkOutcome};
 
 use super::{
     check_progress::CheckProgress, deadline_set::DeadlineSet, ended_entries::EndedEntries,
@@ -157,6 +157,17 @@ impl Queue {
         self.watermark += 1;
         self.watermark_v = self.v;
         RaiseWatermarkOutcome::Raised(self.watermark)
+    }
+
+    /// The mark of the last change.
+    pub(super) fn change_mark(&self) -> ChangeMark {
+        ChangeMark {
+            version: Version {
+                epoch: self.configuration.epoch,
+                v: self.v,
+            },
+            watermark: self.watermark,
+        }
     }
 
     /// Puts a configuration in force. The doc of

@@ -10,6 +10,7 @@ mod adjust_clock;
 mod adopt;
 mod append_to_journal;
 mod append_to_line;
+mod change_mark;
 mod changes;
 mod check_in;
 mod claim;

@@ -14,21 +14,22 @@ use vestibule_domain::{
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, CheckAssignment, CheckIn,
-    CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine,
-    EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget,
-    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page,
-    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
-    ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription,
-    UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation, WaitingPresence,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
+    CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
+    EnterOutcome, EntryLine, EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome,
+    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
+    LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
+    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
+    SessionExtension, TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
+    WaitingPresence,
 };
 
 use super::{
-    RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, changes, check_in, claim, configure,
-    connect::Request, dead_letter, drop_queue, enter, evict_waiting, eviction_policy, hold, journal_records,
-    lanes, leave, park_idle_promoter, presence_many, promote, queue_view, raise_watermark, read_due_records,
-    read_page, record_check_progress, record_load, requeue_with_backoff, restore, status, status_many,
-    take_call, take_check, take_fallback_tick, take_report, unflushed, validate,
+    RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, change_mark, changes, check_in, claim,
+    configure, connect::Request, dead_letter, drop_queue, enter, evict_waiting, eviction_policy, hold,
+    journal_records, lanes, leave, park_idle_promoter, presence_many, promote, queue_view, raise_watermark,
+    read_due_records, read_page, record_check_progress, record_load, requeue_with_backoff, restore, status,
+    status_many, take_call, take_check, take_fallback_tick, take_report, unflushed, validate,
 };
 
 #[async_trait]
@@ -39,6 +40,10 @@ impl QueueLine for RedisLine {
 
     async fn recent_queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
         queue_view::queue_view(self, queue, VIEW_AGE_MAX).await
+    }
+
+    async fn change_mark(&self, queue: &QueueId) -> Result<ChangeMark, LineError> {
+        change_mark::read_change_mark(self, queue).await
     }
 
     async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {

@@ -15,6 +15,11 @@ pub struct FallbackTickOrder {
 }
 
 impl QueueView {
+    /// Whether the queue has entries, or changes that the backup lacks. Without both, a tick has nothing to do.
+    pub fn is_occupied(&self) -> bool {
+        self.waiting + self.ready + self.active + self.held + self.journal_len > 0
+    }
+
     /// Whether the promoter was down at the time of this snapshot, so that a request should run a
     /// fallback tick.
     pub fn is_promoter_down(&self) -> bool {

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod call;
+mod change_mark;
 mod check;
 mod entry;
 mod eviction;
@@ -16,6 +17,6 @@ mod queue;
 mod report;
 
 pub use self::{
-    adopt::*, call::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*, journal::*, loss::*,
-    presence::*, promotion::*, queue::*, report::*,
+    adopt::*, call::*, change_mark::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*,
+    journal::*, loss::*, presence::*, promotion::*, queue::*, report::*,
 };

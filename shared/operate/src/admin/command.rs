@@ -7,7 +7,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 
-use super::Problem;
+use super::{Problem, defaults::DefaultsOrder};
 
 /// One command with its arguments. [`OPERATIONS`](super::OPERATIONS) says what each one does.
 #[derive(Debug)]
@@ -15,6 +15,9 @@ pub(super) enum Command {
     Create(QueueId, Map<String, Value>),
     /// The confirmation counts only if the change closes or finishes the queue.
     Update(QueueId, Map<String, Value>, Confirmation),
+    /// The names are as given: one that is not a queue id fails alone.
+    CreateMany(Vec<Value>, Map<String, Value>),
+    Defaults(DefaultsOrder),
     /// With `true`, the command also describes every setting and every command.
     Describe(QueueId, bool),
     List,

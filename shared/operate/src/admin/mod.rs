@@ -10,6 +10,8 @@ mod check;
 mod command;
 mod command_fields;
 mod create;
+mod create_many;
+mod defaults;
 mod describe;
 mod entry;
 mod evict;
@@ -19,6 +21,7 @@ mod parsed_command;
 mod plan;
 mod problem;
 mod promote;
+mod queue_fields;
 mod recover;
 mod rotate;
 mod selector_fields;
@@ -118,6 +121,8 @@ impl Admin {
         match command {
             Command::Create(queue, settings) => self.create(&queue, &settings).await,
             Command::Update(queue, given, confirmation) => self.update(&queue, &given, &confirmation).await,
+            Command::CreateMany(names, settings) => self.create_many(&names, &settings).await,
+            Command::Defaults(order) => self.defaults(order).await,
             Command::Describe(queue, help) => self.describe(&queue, help).await,
             Command::List => self.list().await,
             Command::Open(queue) => self.open(&queue).await,

@@ -33,10 +33,17 @@ pub struct Operation {
 pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "create",
-        arguments: &["queue", "settings"],
+        arguments: &["queue", "queues", "settings"],
         needs_confirmation: false,
-        meaning: "Creates a queue with these settings.",
-        parse: |fields| Ok(Command::Create(fields.queue()?, fields.settings(false)?)),
+        meaning: "Creates a queue, or each of up to 1,000, with these settings and the defaults of its prefix.",
+        parse: CommandFields::create_order,
+    },
+    Operation {
+        name: "defaults",
+        arguments: &["prefix", "settings"],
+        needs_confirmation: false,
+        meaning: "Shows, or with settings replaces, what new queues get by the prefix of their ids, such as TICKET:*.",
+        parse: |fields| Ok(Command::Defaults(fields.defaults_order()?)),
     },
     Operation {
         name: "update",

@@ -4,7 +4,8 @@
 use serde_json::{Map, Value, json};
 use vestibule_backup::BackupError;
 use vestibule_domain::{
-    id::IdError, key_ring::RotationUnderWay, problem_code::Code, settings::SettingsError,
+    id::IdError, key_ring::RotationUnderWay, problem_code::Code, queue_pattern::QueuePattern,
+    settings::SettingsError,
 };
 use vestibule_engine::{check::CheckError, key_store::KeyStoreError, restore::RestoreError, sync::SyncError};
 use vestibule_line::LineError;
@@ -49,6 +50,21 @@ impl Problem {
     pub(super) fn invalid_stored_setting(error: &SettingsError) -> Self {
         let detail = format!("correct this stored setting with the command update: {error}");
         Self::new(Code::InvalidStoredSetting, detail).with_member("field", &*error.field)
+    }
+
+    pub(super) fn invalid_defaults(pattern: &QueuePattern, error: &SettingsError) -> Self {
+        let detail = format!(
+            "correct the defaults of {pattern} with the command defaults, or in the queues table: {error}"
+        );
+        Self::new(Code::InvalidStoredSetting, detail)
+            .with_member("field", &*error.field)
+            .with_member("defaults", pattern.to_string())
+    }
+
+    /// The command had no time left for this part of it.
+    pub(super) fn no_time_left() -> Self {
+        let detail = "the command had no time left for this queue; give the same command again";
+        Self::new(Code::BackupUnavailable, detail)
     }
 
     pub(super) fn unknown_queue() -> Self {

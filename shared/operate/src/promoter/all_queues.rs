@@ -22,8 +22,9 @@ impl Promoter {
     /// [`BackupError`] if the backup cannot list its queues. The outcome of each queue holds that
     /// queue's own error.
     pub async fn sync_all(&self) -> Result<Vec<(QueueId, Result<SyncOutcome, SyncError>)>, BackupError> {
-        let queues = self.backup.list_queues().await?;
-        self.registry.replace_queues(queues.clone());
+        let listed = self.backup.list_fingerprints().await?;
+        let queues: Vec<_> = listed.iter().map(|(queue, _)| queue.clone()).collect();
+        self.registry.replace_queues(listed);
         let mut outcomes = Vec::with_capacity(queues.len());
         for queue in queues {
             let outcome = sync_settings(&*self.line, &*self.backup, &queue, self.policy).await;

@@ -2,7 +2,7 @@
 //! when the line may have lost changes, the promoter that asks first runs the check of a queue.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -25,6 +25,9 @@ const CHECK_INTERVALS: CheckOrder = CheckOrder {
 /// promoter may have been cut off.
 const ASK_INTERVAL: Duration = Duration::from_secs(20);
 
+/// The same for a parked queue, in which nothing changes between two checks.
+const PARKED_ASK_INTERVAL: Duration = Duration::from_mins(5);
+
 /// When to ask the line for a turn again, for each queue.
 #[derive(Default)]
 pub(super) struct CheckSchedule(Mutex<HashMap<QueueId, Instant>>);
@@ -32,19 +35,30 @@ pub(super) struct CheckSchedule(Mutex<HashMap<QueueId, Instant>>);
 impl CheckSchedule {
     /// Whether it is time to ask the line for a turn. It is with every tick while a check is due
     /// because the line may have lost changes. If it returns `true`, the caller must ask.
-    pub(super) fn take_ask_turn(&self, queue: &QueueId, is_loss_known: bool) -> bool {
+    pub(super) fn take_ask_turn(&self, queue: &QueueId, is_loss_known: bool, is_parked: bool) -> bool {
         // The mutex holds only a map, which is consistent even if a holder of the lock panicked.
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if !is_loss_known && next.get(queue).is_some_and(|at| now < *at) {
             return false;
         }
-        next.insert(queue.clone(), now + ASK_INTERVAL);
+        let interval = if is_parked {
+            PARKED_ASK_INTERVAL
+        } else {
+            ASK_INTERVAL
+        };
+        next.insert(queue.clone(), now + interval);
         true
     }
 
+    /// Has the promoter ask for a turn with the next tick of a queue that was parked.
+    pub(super) fn ask_soon(&self, queue: &QueueId) {
+        let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        next.remove(queue);
+    }
+
     /// Drops the state of queues that the listing lacks.
-    pub(super) fn retain_queues(&self, queues: &[QueueId]) {
+    pub(super) fn retain_queues(&self, queues: &HashSet<QueueId>) {
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         next.retain(|queue, _| queues.contains(queue));
     }

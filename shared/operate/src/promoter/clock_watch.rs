@@ -3,7 +3,7 @@
 //! `docs/adr/0003-clocks-and-pace.md`.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -73,7 +73,7 @@ impl ClockWatch {
     }
 
     /// Drops the state of queues that the listing lacks.
-    pub(super) fn retain_queues(&self, queues: &[QueueId]) {
+    pub(super) fn retain_queues(&self, queues: &HashSet<QueueId>) {
         lock(&self.differences).retain(|queue, _| queues.contains(queue));
     }
 

@@ -1,34 +1,44 @@
 //! The promoter's registry of queues: their settings in force, when they were last seen occupied,
-//! and which problems the log has already reported.
+//! and which problems the log has already reported. `parked_queues.rs` has what it knows of parking.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
     time::Duration,
 };
 
 use tokio::time::Instant;
 use tracing::{info, warn};
-use vestibule_backup::EntryPartition;
+use vestibule_backup::{EntryPartition, QueueFingerprint};
 use vestibule_domain::id::QueueId;
 use vestibule_engine::sync::AppliedConfig;
 use vestibule_line::MinWatermark;
+
+use super::parked_queues::{LastSync, ParkedQueue};
 
 /// The queues of the last listing, with the promoter's state for each.
 #[derive(Debug, Default)]
 pub(super) struct QueueRegistry {
     queues: Mutex<BTreeMap<QueueId, RegisteredQueue>>,
+    /// How many times a queue was parked. It spreads the rare ticks of parked queues over the rounds.
+    pub(super) parked_total: AtomicU64,
     /// The time of the first listing of this run.
     listed_at: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
-struct RegisteredQueue {
+pub(super) struct RegisteredQueue {
     /// The partition of the queue's entries in the backup. `None` until the first sync.
     partition: Option<EntryPartition>,
     /// Since when the queue has been empty by the ticks of this run. `None` if it is occupied or
     /// not ticked yet.
-    empty_since: Option<Instant>,
+    pub(super) empty_since: Option<Instant>,
+    /// What the last listing showed. `None` before the first listing of the queue.
+    pub(super) listed: Option<QueueFingerprint>,
+    /// The last sync, if the stored settings are in force since then.
+    pub(super) last_sync: Option<LastSync>,
+    /// `None` while the promoter ticks the queue every second.
+    pub(super) parked: Option<ParkedQueue>,
     /// When the dead letters were last retried.
     retried_at: Option<Instant>,
     /// The current problem of each step, so that the log reports it once instead of every second.
@@ -39,13 +49,13 @@ struct RegisteredQueue {
 
 impl QueueRegistry {
     /// Takes over a listing: adds the new queues and removes the queues that the listing lacks.
-    pub(super) fn replace_queues(&self, queues: Vec<QueueId>) {
+    pub(super) fn replace_queues(&self, listed: Vec<(QueueId, QueueFingerprint)>) {
         lock(&self.listed_at).get_or_insert_with(Instant::now);
-        let queues: BTreeSet<_> = queues.into_iter().collect();
+        let listed: BTreeMap<_, _> = listed.into_iter().collect();
         let mut registered = self.lock();
-        registered.retain(|queue, _| queues.contains(queue));
-        for queue in queues {
-            registered.entry(queue).or_default();
+        registered.retain(|queue, _| listed.contains_key(queue));
+        for (queue, fingerprint) in listed {
+            registered.entry(queue).or_default().listed = Some(fingerprint);
         }
     }
 
@@ -69,6 +79,13 @@ impl QueueRegistry {
         Some(self.lock().get(queue)?.applied?.fence)
     }
 
+    /// Whether the last retry of the dead letters is as long ago as `every`.
+    pub(super) fn is_retry_due(&self, queue: &QueueId, every: Duration) -> bool {
+        let registered = self.lock();
+        let retried_at = registered.get(queue).and_then(|entry| entry.retried_at);
+        retried_at.is_none_or(|at| at.elapsed() >= every)
+    }
+
     /// Takes the turn to retry the dead letters. Returns `true` once in each interval `every`, and
     /// the caller then retries them.
     pub(super) fn take_retry_turn(&self, queue: &QueueId, every: Duration) -> bool {
@@ -86,8 +103,12 @@ impl QueueRegistry {
     /// Begins a run. It clears what the previous run observed, because that may be a long time ago.
     pub(super) fn begin_run(&self) {
         *lock(&self.listed_at) = None;
+        let now = Instant::now();
         for entry in self.lock().values_mut() {
             entry.empty_since = None;
+            if let Some(parked) = &mut entry.parked {
+                parked.next_tick_at = now;
+            }
         }
     }
 
@@ -140,7 +161,7 @@ impl QueueRegistry {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueId, RegisteredQueue>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueId, RegisteredQueue>> {
         lock(&self.queues)
     }
 }

@@ -11,11 +11,11 @@ use vestibule_engine::{
     flush::flush_journal_until,
     restore::release_abandoned_lease,
     sync::{SyncError, SyncOutcome, sync_settings},
-    tick::tick,
+    tick::{TickSummary, tick, tick_parked_queue},
 };
 use vestibule_line::{ConfigureOutcome, LineError};
 
-use super::{checks::run_due_check, run::Promoter, steps::Step};
+use super::{checks::run_due_check, parked_queues::TickKind, run::Promoter, steps::Step};
 
 /// The promoter aborts a tick that takes longer.
 pub(super) const TICK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,12 +34,13 @@ impl Promoter {
         if self.eviction_report.is_new() {
             self.eviction_report.report(&*self.line).await;
         }
-        match timeout(LIST_TIMEOUT, self.backup.list_queues()).await {
-            Ok(Ok(queues)) => {
+        match timeout(LIST_TIMEOUT, self.backup.list_fingerprints()).await {
+            Ok(Ok(listed)) => {
+                let queues = listed.iter().map(|(queue, _)| queue.clone()).collect();
                 self.reporter.retain_queues(&queues);
                 self.checks.retain_queues(&queues);
                 self.clock_watch.retain_queues(&queues);
-                self.registry.replace_queues(queues);
+                self.registry.replace_queues(listed);
             }
             Ok(Err(error)) => {
                 warn!(
@@ -55,18 +56,23 @@ impl Promoter {
         }
         // The promoter syncs the known queues also after a failed listing, because the settings of
         // one queue may still be readable.
-        for queue in self.registry.queues() {
+        for queue in self.registry.queues_to_sync() {
             self.start_step(Step::Sync(queue));
         }
     }
 
     pub(super) async fn sync_queue(&self, queue: &QueueId) {
         let _permit = self.steps.syncs.acquire().await;
+        // From before the sync: a change during it is synced after the next listing.
+        let listed = self.registry.listed_fingerprint(queue);
         let work = sync_settings(&*self.line, &*self.backup, queue, self.policy);
         if let Ok(outcome) = timeout(SYNC_TIMEOUT, work).await {
             self.record_sync_outcome(queue, &outcome);
+            let is_in_force = matches!(outcome, Ok(SyncOutcome::InForce { .. }));
+            self.registry.record_sync_time(queue, listed, is_in_force);
             return;
         }
+        self.registry.record_sync_time(queue, listed, false);
         release_abandoned_lease(&*self.backup, queue).await;
         self.registry.log_step_outcome(
             queue,
@@ -132,35 +138,25 @@ impl Promoter {
         }
         let _permit = self.steps.ticks.acquire().await;
         let fence = self.registry.fence(queue);
-        let ticking = tick(&*self.line, queue, fence, &self.tick_history);
+        let kind = self.registry.tick_kind(queue);
+        let ticking = async {
+            match kind {
+                TickKind::Regular => tick(&*self.line, queue, fence, &self.tick_history).await,
+                TickKind::Parked => tick_parked_queue(&*self.line, queue, fence, &self.tick_history).await,
+            }
+        };
         let outcome = match timeout(TICK_TIMEOUT, ticking).await {
             Ok(Ok(summary)) => {
                 debug!(event = "queue.ticked", %queue, ticked = ?summary, "ticked the queue");
-                let is_empty = summary.waiting + summary.ready + summary.active == 0;
-                // A queue whose clocks disagree counts as occupied, because only a running promoter
-                // can correct the offset.
-                self.registry
-                    .record_emptiness(queue, is_empty && !summary.clocks.apart);
-                self.start_step(Step::Flush(queue.clone()));
-                self.reporter.report_tick(queue, &summary);
-                let adjustment = self
-                    .clock_watch
-                    .adjust_if_needed(&*self.line, queue, summary.clocks)
-                    .await;
-                self.registry.log_step_outcome(queue, "clock", adjustment);
-                if self.reporter.is_due(queue) {
-                    self.start_step(Step::Report(queue.clone()));
-                }
-                if self.checks.take_ask_turn(queue, summary.is_check_due) {
-                    self.start_step(Step::Check(queue.clone()));
-                }
+                self.follow_up_tick(queue, kind, &summary).await;
                 Ok(())
             }
             Ok(Err(error)) => {
                 if matches!(error, LineError::QueueNotFound) {
                     // The sync restores the queue at once instead of with the next reading of the
-                    // settings.
+                    // settings. Where one queue is lost, others may be.
                     self.start_step(Step::Sync(queue.clone()));
+                    self.start_step(Step::Watch);
                 }
                 Err(error.to_string())
             }
@@ -168,13 +164,53 @@ impl Promoter {
         };
         if outcome.is_err() {
             self.registry.record_emptiness(queue, false);
+            self.unpark_queue(queue);
         }
         self.registry.log_step_outcome(queue, "tick", outcome);
     }
 
+    /// Does what is due after a tick, and parks or unparks the queue.
+    async fn follow_up_tick(self: &Arc<Self>, queue: &QueueId, kind: TickKind, summary: &TickSummary) {
+        let is_empty = summary.waiting + summary.ready + summary.active == 0;
+        // A queue whose clocks disagree counts as occupied, because only a running promoter
+        // can correct the offset.
+        let is_idle = is_empty && !summary.clocks.apart;
+        self.registry.record_emptiness(queue, is_idle);
+        let is_parked = kind == TickKind::Parked;
+        // A parked queue has no journal record as long as it is idle, but it may have dead letters.
+        if !is_parked || !is_idle || self.registry.is_retry_due(queue, DEAD_LETTER_RETRY_INTERVAL) {
+            self.start_step(Step::Flush(queue.clone()));
+        }
+        self.reporter.report_tick(queue, summary);
+        let adjustment = self
+            .clock_watch
+            .adjust_if_needed(&*self.line, queue, summary.clocks)
+            .await;
+        self.registry.log_step_outcome(queue, "clock", adjustment);
+        if self.reporter.is_due(queue) {
+            self.start_step(Step::Report(queue.clone()));
+        }
+        if self.checks.take_ask_turn(queue, summary.is_check_due, is_parked) {
+            self.start_step(Step::Check(queue.clone()));
+        }
+        if summary.has_noticed_loss {
+            self.start_step(Step::Watch);
+        }
+        match kind {
+            TickKind::Regular => self.park_queue_if_idle(queue).await,
+            TickKind::Parked if !is_idle || summary.is_check_due => self.unpark_queue(queue),
+            TickKind::Parked if self.registry.needs_periodic_sync(queue) => {
+                self.start_step(Step::Sync(queue.clone()));
+            }
+            TickKind::Parked => {}
+        }
+    }
+
     pub(super) async fn report_queue(&self, queue: &QueueId) {
         let _permit = self.steps.ticks.acquire().await;
-        let outcome = match timeout(TICK_TIMEOUT, self.reporter.report(&*self.line, queue)).await {
+        let is_parked = self.registry.tick_kind(queue) == TickKind::Parked;
+        let reporting = self.reporter.report(&*self.line, queue, is_parked);
+        let outcome = match timeout(TICK_TIMEOUT, reporting).await {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
             Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
         };

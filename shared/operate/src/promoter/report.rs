@@ -40,6 +40,8 @@ pub(super) struct MetricsReporter {
 struct QueueMetrics {
     /// When to ask the line for the next report. `None` before the first.
     next_report_at: Option<Instant>,
+    /// When this promoter got the last report.
+    reported_at: Option<Instant>,
     probes: EstimateProbes,
     /// The last value that was written of each metric that is 0 or 1, and when it was written.
     written_flags: HashMap<&'static str, (bool, Instant)>,
@@ -54,8 +56,7 @@ impl MetricsReporter {
     }
 
     /// Drops the state of queues that the listing lacks.
-    pub(super) fn retain_queues(&self, queues: &[QueueId]) {
-        let queues: HashSet<_> = queues.iter().collect();
+    pub(super) fn retain_queues(&self, queues: &HashSet<QueueId>) {
         self.lock().retain(|queue, _| queues.contains(queue));
     }
 
@@ -86,24 +87,51 @@ impl MetricsReporter {
                 .is_none_or(|next| Instant::now() >= next)
     }
 
-    /// Asks the line for a report and writes its metrics, if one is due.
-    pub(super) async fn report(&self, line: &dyn PromotionLine, queue: &QueueId) -> Result<(), LineError> {
+    /// Has the promoter ask for the next report of a queue at once.
+    pub(super) fn ask_soon(&self, queue: &QueueId) {
+        if let Some(memory) = self.lock().get_mut(queue) {
+            memory.next_report_at = None;
+        }
+    }
+
+    /// Asks the line for a report and writes its metrics, if one is due. For a parked queue, the next
+    /// one is due only after the time for idle queues.
+    pub(super) async fn report(
+        &self,
+        line: &dyn PromotionLine,
+        queue: &QueueId,
+        is_parked: bool,
+    ) -> Result<(), LineError> {
         let reported = line.take_report(queue, REPORT_INTERVALS).await?;
         let due_in_ms = match reported {
             ReportOutcome::Due(_) => REPORT_INTERVALS.every_ms,
             ReportOutcome::NotDue { due_in_ms } => due_in_ms,
         };
         {
+            let now = Instant::now();
             let mut queues = self.lock();
             let memory = queues.entry(queue.clone()).or_default();
-            memory.next_report_at = Some(Instant::now() + Duration::from_millis(due_in_ms));
+            if matches!(reported, ReportOutcome::Due(_)) {
+                memory.reported_at = Some(now);
+            }
+            let next = now + Duration::from_millis(due_in_ms);
+            let next_if_idle = memory
+                .reported_at
+                .map(|at| at + Duration::from_millis(REPORT_INTERVALS.idle_ms))
+                .filter(|_| is_parked);
+            memory.next_report_at = Some(next_if_idle.map_or(next, |idle| idle.max(next)));
         }
         let ReportOutcome::Due(report) = reported else {
             return Ok(());
         };
         self.metrics.write(queue, report_metrics(&report));
-        let view = line.queue_view(queue).await?;
-        let told_ms = estimated_wait_ms(&view, report.waiting - report.absent);
+        // An empty line has no estimate, so its view is not needed.
+        let told_ms = if report.waiting > 0 {
+            let view = line.queue_view(queue).await?;
+            estimated_wait_ms(&view, report.waiting - report.absent)
+        } else {
+            None
+        };
         let mut queues = self.lock();
         let memory = queues.entry(queue.clone()).or_default();
         memory.probes.add(&report, told_ms);

@@ -25,7 +25,7 @@ use super::{
 
 /// The time between two ticks of a queue.
 const ROUND_INTERVAL: Duration = Duration::from_secs(1);
-/// The promoter lists the queues and syncs their settings once in this many rounds.
+/// The promoter lists the queues, syncs their settings and watches the parked ones once in this many rounds.
 const SYNC_ROUNDS: u64 = 3;
 /// At the end of a run, the steps that are still running get this time to finish.
 const FINISH_TIMEOUT: Duration = Duration::from_millis(1_200);
@@ -120,9 +120,16 @@ impl Promoter {
             }
             if round.is_multiple_of(SYNC_ROUNDS) {
                 self.start_step(Step::List);
+                self.start_step(Step::Watch);
             }
-            for queue in self.registry.queues() {
+            for queue in self.registry.take_due_ticks() {
                 self.start_step(Step::Tick(queue));
+            }
+            // Every other queue is reported on after its tick.
+            for queue in self.registry.parked_queues() {
+                if self.reporter.is_due(&queue) {
+                    self.start_step(Step::Report(queue));
+                }
             }
         }
         self.steps.finish(FINISH_TIMEOUT).await;
@@ -150,6 +157,7 @@ impl Promoter {
     async fn run_step(self: &Arc<Self>, step: &Step) {
         match step {
             Step::List => self.list_queues().await,
+            Step::Watch => self.watch_parked_queues().await,
             Step::Sync(queue) => self.sync_queue(queue).await,
             Step::Tick(queue) => self.tick_queue(queue).await,
             Step::Flush(queue) => self.flush_queue(queue).await,

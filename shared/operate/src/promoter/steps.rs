@@ -13,7 +13,7 @@ use tracing::{Instrument, debug, warn};
 use vestibule_domain::id::QueueId;
 
 /// How many steps of one kind run at the same time.
-const STEPS_PER_KIND_MAX: usize = 16;
+pub(super) const STEPS_PER_KIND_MAX: usize = 16;
 /// How many consistency checks run at the same time. The limit is low because a check reads all
 /// data of a queue.
 const CHECKS_MAX: usize = 2;
@@ -21,8 +21,10 @@ const CHECKS_MAX: usize = 2;
 /// One unit of work. The same step never runs twice at the same time (single-flight).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Step {
-    /// Lists the queues and starts a sync for each.
+    /// Lists the queues and starts a sync for each that may need one.
     List,
+    /// Looks for parked queues that are not idle any more.
+    Watch,
     /// Applies the stored settings of a queue to its line.
     Sync(QueueId),
     /// Promotes entries.

@@ -4,6 +4,7 @@ mod change_sequences;
 mod entering;
 mod entries;
 mod fact_order;
+mod queue_listing;
 mod queues;
 
 use vestibule_backup::{Backup, EntryPartition, PutOutcome};

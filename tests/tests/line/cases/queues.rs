@@ -73,6 +73,11 @@ macro_rules! queue_cases {
                 every_method_reports_an_unknown_queue
                 the_view_counts_entries_and_events
             }
+            change_mark {
+                ticks_of_an_empty_queue_keep_its_mark
+                each_change_of_a_queue_changes_its_mark
+                a_lost_queue_has_no_mark
+            }
             recent_view {
                 a_shared_view_is_less_than_a_second_old
                 a_shared_view_has_the_configuration_in_force

@@ -22,6 +22,21 @@ async fn invalid_command_is_refused_by_field_name() {
             json!({ "op": "create", "queue": "q", "settings": [] }),
             "settings",
         ),
+        (json!({ "op": "create" }), "queue"),
+        (json!({ "op": "create", "queues": [] }), "queues"),
+        (json!({ "op": "create", "queues": "a" }), "queues"),
+        (json!({ "op": "create", "queues": vec!["a"; 1_001] }), "queues"),
+        (
+            json!({ "op": "create", "queues": ["a"], "settings": 1 }),
+            "settings",
+        ),
+        (json!({ "op": "defaults", "prefix": "TICKET:" }), "prefix"),
+        (json!({ "op": "defaults", "prefix": "T*:1" }), "prefix"),
+        (json!({ "op": "defaults", "settings": { "batch": 1 } }), "prefix"),
+        (
+            json!({ "op": "defaults", "prefix": "a*", "settings": {} }),
+            "settings",
+        ),
         (json!({ "op": "update", "queue": "q" }), "settings"),
         (
             json!({ "op": "update", "queue": "q", "settings": {} }),
@@ -77,7 +92,7 @@ async fn check_refuses_an_invalid_first_shard() {
 #[tokio::test]
 async fn operations_on_an_unknown_queue_are_refused() {
     let desk = AdminFixture::new();
-    let of_stored_queue = |op: &&str| !matches!(*op, "create" | "list" | "plan" | "rotate");
+    let of_stored_queue = |op: &&str| !matches!(*op, "create" | "defaults" | "list" | "plan" | "rotate");
     for op in OPERATIONS
         .iter()
         .map(|operation| operation.name)
@@ -144,6 +159,8 @@ async fn every_declared_argument_is_read() {
             for other in operation.arguments {
                 order[other] = match *other {
                     "queue" | "confirm" => json!("q"),
+                    "prefix" => json!("q*"),
+                    "queues" => json!(["p"]),
                     "settings" => json!({ "batch": 1 }),
                     "help" | "all" => json!(true),
                     "from_shard" => json!(0),

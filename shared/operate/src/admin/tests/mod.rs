@@ -3,6 +3,8 @@
 mod blocks;
 mod clock;
 mod commands;
+mod create_many;
+mod defaults;
 mod endings;
 mod entries;
 mod events;

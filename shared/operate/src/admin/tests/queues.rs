@@ -169,8 +169,9 @@ async fn describe_with_help_lists_settings_and_commands() {
     assert_eq!(
         commands[0],
         json!({
-            "op": "create", "arguments": ["queue", "settings"], "needs_confirmation": false,
-            "meaning": "Creates a queue with these settings.",
+            "op": "create", "arguments": ["queue", "queues", "settings"], "needs_confirmation": false,
+            "meaning":
+                "Creates a queue, or each of up to 1,000, with these settings and the defaults of its prefix.",
         })
     );
 }

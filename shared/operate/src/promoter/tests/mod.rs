@@ -6,6 +6,7 @@ mod clock;
 mod fallback_tick;
 mod metrics;
 mod park;
+mod parked_queues;
 mod restore_lease;
 mod rounds;
 mod slow_backup;

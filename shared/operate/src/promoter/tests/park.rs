@@ -52,15 +52,24 @@ async fn empty_queues_park_the_promoter_and_clear_heartbeats() {
     }
 }
 
+/// It parks the empty queue, and not itself.
 #[tokio::test]
-async fn plain_run_never_parks() {
+async fn plain_run_never_ends_early() {
     let scene = Fixture::new(paced_line());
     let (queue, _) = scene.create_queue("q", json!({})).await;
+    let (busy, partition) = scene.create_queue("busy", json!({ "paused": true })).await;
+    scene.enter(&partition, "a").await;
     tokio::time::pause();
     let began = Instant::now();
-    scene.promoter().run(sleep(MINUTE)).await;
-    assert!(began.elapsed() >= MINUTE);
-    assert!(heartbeat_ms(&scene, &queue).await > 0);
+    scene.promoter().run(sleep(3 * MINUTE)).await;
+    assert!(began.elapsed() >= 3 * MINUTE);
+    assert!(heartbeat_ms(&scene, &busy).await > 0);
+    let view = scene.line.queue_view(&queue).await.expect("seen");
+    let tick_age_ms = view.now_ms - view.last_tick.at_ms;
+    assert!(
+        tick_age_ms <= 61_000,
+        "the empty queue was ticked {tick_age_ms} ms ago"
+    );
 }
 
 #[tokio::test]

@@ -17,7 +17,9 @@ async fn count_ticks(run: Duration) -> (u64, u64, u64) {
     let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
     let scene = Fixture::new(line.clone());
     for name in ["broken", "slow", "sound"] {
-        scene.create_queue(name, json!({})).await;
+        let (_, partition) = scene.create_queue(name, json!({ "paused": true })).await;
+        // An empty queue is ticked rarely.
+        scene.enter(&partition, "a").await;
     }
     line.faults()
         .fail_for_queue("promote", "broken", Fault::Unavailable);

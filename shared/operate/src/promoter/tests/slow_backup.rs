@@ -25,7 +25,11 @@ pub(super) fn slow_backup(scene: &Fixture, batch_duration: Duration) -> Arc<Faul
 
 /// A line whose clock follows tokio's time, so that it stops while that is paused.
 pub(super) fn paced_line() -> Arc<MemoryLine> {
-    let start = Instant::now();
+    paced_line_since(Instant::now())
+}
+
+/// A [`paced_line`] whose clock has run since `start`.
+pub(super) fn paced_line_since(start: Instant) -> Arc<MemoryLine> {
     Arc::new(MemoryLine::with_clock(Arc::new(move || {
         let passed = Instant::now().duration_since(start).as_micros();
         1_800_000_000_000_000 + u64::try_from(passed).expect("a test is short")

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+#
+# Measures what thousands of queues cost Redis while they are idle, and how long a round over a thousand busy ones takes, on a
+# Redis of its own. The argument is the number of queues, 2,000 without it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+need_redis
+
+cargo build --profile local --locked --package vestibule-tests --bin bench-queues
+
+binaries=${CARGO_TARGET_DIR:-$root/target}/local
+infra/servers.sh run --only redis -- "$binaries/bench-queues" "$@"

@@ -1,0 +1,289 @@
+//! Single queues that have been empty for a while are parked, in paused time.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+use vestibule_backup::Backup;
+use vestibule_domain::id::QueueId;
+use vestibule_engine::sync::{SettingsPolicy, SyncOutcome, build_configuration};
+use vestibule_faults::{Fault, Faults, FaultyLine};
+use vestibule_line::{Arrival, EntryLine, EntryLookup, Line, QueueLine};
+use vestibule_line_memory::MemoryLine;
+
+use super::{
+    Fixture, entry_id,
+    slow_backup::{paced_line, paced_line_since},
+};
+
+/// Longer than until an empty queue is parked.
+const UNTIL_PARKED: Duration = Duration::from_secs(10);
+
+/// A promoter that runs as long as `work`, which gets the faults of its line.
+async fn run_beside<T>(scene: &Fixture, work: impl Future<Output = T>) -> T {
+    let promoter = scene.promoter();
+    let (done, mut is_done) = tokio::sync::oneshot::channel::<()>();
+    let run = promoter.run(async move {
+        let _ = (&mut is_done).await;
+    });
+    let work = async move {
+        let result = work.await;
+        drop(done);
+        result
+    };
+    let ((), result) = tokio::join!(run, work);
+    result
+}
+
+/// A line whose calls are counted, in paused time.
+fn counted_scene() -> (Fixture, Arc<FaultyLine>) {
+    let line = FaultyLine::new(paced_line(), Faults::default());
+    (Fixture::new(line.clone()), line)
+}
+
+fn ticks(line: &FaultyLine, queue: &QueueId) -> u64 {
+    line.faults().calls_for_queue("promote", queue.as_str())
+}
+
+/// Waits in paused time until the promoter has parked the queue.
+async fn wait_until_parked(line: &FaultyLine, queue: &QueueId) {
+    sleep(UNTIL_PARKED).await;
+    let view = line.queue_view(queue).await.expect("seen");
+    assert_eq!(view.heartbeat_ms, 0, "{queue} is parked");
+}
+
+#[tokio::test]
+async fn idle_queue_is_ticked_once_in_sixty_rounds() {
+    let (scene, line) = counted_scene();
+    let (idle, _) = scene.create_queue("idle", json!({})).await;
+    let (busy, partition) = scene.create_queue("busy", json!({ "paused": true })).await;
+    scene.enter(&partition, "a").await;
+    tokio::time::pause();
+    run_beside(&scene, async {
+        wait_until_parked(&line, &idle).await;
+        let before = [ticks(&line, &idle), ticks(&line, &busy)];
+        sleep(Duration::from_mins(10)).await;
+        let idle_ticks = ticks(&line, &idle) - before[0];
+        assert!((9..=10).contains(&idle_ticks), "{idle_ticks} ticks in 600 rounds");
+        let busy_ticks = ticks(&line, &busy) - before[1];
+        assert!(
+            busy_ticks >= 590,
+            "{busy_ticks}: the busy queue is ticked every second"
+        );
+        assert_eq!(
+            line.queue_view(&idle).await.expect("seen").heartbeat_ms,
+            0,
+            "a rare tick writes no heartbeat"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn ticks_of_parked_queues_are_spread_over_the_rounds() {
+    let (scene, line) = counted_scene();
+    let mut queues = Vec::new();
+    for n in 0..60 {
+        queues.push(scene.create_queue(&format!("q{n}"), json!({})).await.0);
+    }
+    tokio::time::pause();
+    run_beside(&scene, async {
+        for queue in &queues {
+            while line.queue_view(queue).await.expect("seen").heartbeat_ms > 0 {
+                sleep(Duration::from_secs(1)).await;
+            }
+        }
+        // All of them are parked by now, and the first rare ticks may have run.
+        sleep(UNTIL_PARKED).await;
+        for _ in 0..60 {
+            let before = line.faults().calls("promote");
+            sleep(Duration::from_secs(1)).await;
+            let in_round = line.faults().calls("promote") - before;
+            assert!(
+                in_round <= 6,
+                "{in_round} of 60 parked queues are ticked in one second"
+            );
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn edit_by_hand_is_in_force_in_seconds_on_a_parked_queue() {
+    let (scene, line) = counted_scene();
+    let (queue, _) = scene.create_queue("q", json!({ "capacity": 7 })).await;
+    tokio::time::pause();
+    run_beside(&scene, async {
+        wait_until_parked(&line, &queue).await;
+        for capacity in [8, 9] {
+            scene
+                .replace_stored_settings(&queue, json!({ "capacity": capacity }))
+                .await;
+            // The listing itself runs in real time, on a thread.
+            let mut seconds = 0;
+            while line
+                .queue_view(&queue)
+                .await
+                .expect("seen")
+                .configuration
+                .settings
+                .capacity
+                != capacity
+            {
+                sleep(Duration::from_millis(500)).await;
+                seconds += 1;
+                assert!(seconds < 60, "the edit never came into force");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn settings_of_a_parked_queue_are_read_only_when_changed() {
+    let (scene, line) = counted_scene();
+    let (queue, _) = scene.create_queue("q", json!({})).await;
+    tokio::time::pause();
+    run_beside(&scene, async {
+        wait_until_parked(&line, &queue).await;
+        let syncs = || line.faults().calls_for_queue("configure", queue.as_str());
+        let before = syncs();
+        sleep(Duration::from_mins(10)).await;
+        let synced = syncs() - before;
+        assert!(
+            (8..=11).contains(&synced),
+            "{synced} syncs in ten minutes without a change"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn visitor_in_a_parked_queue_is_served_by_the_promoter() {
+    let (scene, line) = counted_scene();
+    let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": 3 });
+    let (queue, _) = scene.create_queue("q", settings).await;
+    tokio::time::pause();
+    run_beside(&scene, async {
+        wait_until_parked(&line, &queue).await;
+        for visitor in ["a", "b"] {
+            line.enter(&queue, entry_id(&queue, visitor), Arrival::Ordinary)
+                .await
+                .expect("entered");
+        }
+        let before = ticks(&line, &queue);
+        sleep(Duration::from_secs(10)).await;
+        assert!(
+            ticks(&line, &queue) - before >= 6,
+            "the promoter sees the visitors within seconds, without their requests"
+        );
+        let view = line.queue_view(&queue).await.expect("seen");
+        assert!(view.heartbeat_ms > 0, "the queue is not parked any more");
+        assert_eq!(view.totals.promoted, 1, "the session of the first visitor ended");
+        // The second visitor does not claim. The empty queue is parked again.
+        sleep(Duration::from_mins(2)).await;
+        assert_eq!(line.queue_view(&queue).await.expect("seen").heartbeat_ms, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lost_parked_queues_are_restored_in_seconds() {
+    let (scene, line) = counted_scene();
+    let mut queues = Vec::new();
+    for name in ["a", "b", "c"] {
+        queues.push(scene.create_queue(name, json!({})).await.0);
+    }
+    tokio::time::pause();
+    run_beside(&scene, async {
+        for queue in &queues {
+            wait_until_parked(&line, queue).await;
+        }
+        line.replace_line(Arc::new(MemoryLine::new()));
+        for queue in &queues {
+            let mut polls = 0;
+            while line.queue_view(queue).await.is_err() {
+                sleep(Duration::from_millis(500)).await;
+                polls += 1;
+                assert!(polls < 60, "{queue} is not restored");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn parked_queue_that_went_back_gets_a_check() {
+    let start = Instant::now();
+    let line = FaultyLine::new(paced_line_since(start), Faults::default());
+    let scene = Fixture::new(line.clone());
+    let (queue, partition) = scene.create_queue("q", json!({})).await;
+    tokio::time::pause();
+    run_beside(&scene, async {
+        wait_until_parked(&line, &queue).await;
+        let id = scene.enter(&partition, "a").await;
+        line.replace_line(older_line(&scene, &queue, start).await);
+        let mut polls = 0;
+        while !matches!(line.status(&queue, id).await, Ok(EntryLookup::Found(_))) {
+            sleep(Duration::from_millis(500)).await;
+            polls += 1;
+            assert!(polls < 200, "the visitor's entry is not back");
+        }
+    })
+    .await;
+}
+
+/// A line with the queue as it was when it was created, at the epoch in the backup: a replica that missed all
+/// that followed.
+async fn older_line(scene: &Fixture, queue: &QueueId, start: Instant) -> Arc<dyn Line> {
+    let stored = scene
+        .backup
+        .read_queue(queue)
+        .await
+        .expect("read")
+        .expect("is there");
+    let line: Arc<dyn Line> = paced_line_since(start);
+    let configuration = build_configuration(&stored, SettingsPolicy::default()).expect("right settings");
+    line.configure(queue, &configuration, true)
+        .await
+        .expect("configured");
+    line
+}
+
+#[tokio::test]
+async fn queue_with_refused_settings_is_not_parked() {
+    let (scene, line) = counted_scene();
+    let (queue, _) = scene.create_queue("q", json!({})).await;
+    scene
+        .replace_stored_settings(&queue, json!({ "capacity": 0 }))
+        .await;
+    assert!(matches!(
+        scene.sync(&queue).await,
+        Ok(SyncOutcome::Refused { .. })
+    ));
+    tokio::time::pause();
+    run_beside(&scene, async {
+        sleep(Duration::from_secs(30)).await;
+        assert!(line.queue_view(&queue).await.expect("seen").heartbeat_ms > 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn outage_of_the_line_leaves_no_queue_parked_for_long() {
+    let (scene, line) = counted_scene();
+    let (queue, _) = scene.create_queue("q", json!({})).await;
+    tokio::time::pause();
+    run_beside(&scene, async {
+        wait_until_parked(&line, &queue).await;
+        line.faults().fail_for_queue("promote", "q", Fault::Unavailable);
+        sleep(Duration::from_secs(70)).await;
+        let before = ticks(&line, &queue);
+        sleep(Duration::from_secs(10)).await;
+        assert!(
+            ticks(&line, &queue) - before >= 8,
+            "the promoter tries every second"
+        );
+    })
+    .await;
+}
