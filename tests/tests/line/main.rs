@@ -36,6 +36,7 @@ mod limits;
 mod load_reports;
 mod loss;
 mod missing;
+mod modes;
 mod order;
 mod pace;
 mod presence;

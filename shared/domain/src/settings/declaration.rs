@@ -92,6 +92,10 @@ declare_settings! {
     /// The length of a promotion interval.
     interval_seconds: u32 = 10, "seconds", number(1, HOUR_SECONDS), read by scripts;
 
+    /// Whether a visitor who enters while no entry waits is let in at once, within the pace and the capacity. false:
+    /// every visitor waits in line for a tick.
+    fast_track: bool = true, "flag", FieldType::Flag, read by scripts;
+
     /// How long a promoted visitor has to claim. A lower value takes effect after the old one has
     /// passed.
     claim_seconds: u32 = 60, "seconds", number(CLAIM_SECONDS_MIN, HOUR_SECONDS), read by scripts;

@@ -176,12 +176,13 @@ impl Queue {
         self.admit(time, id, place, session_end_ms, after, JoinKind::NewVisit)
     }
 
-    /// Whether a visitor need not wait: no entry waits but absent ones, promotion is allowed, a slot is
-    /// free, and the pace bucket has a token.
+    /// Whether a visitor need not wait: the setting allows it, no entry waits but absent ones, promotion is
+    /// allowed, a slot is free, and the pace bucket has a token.
     fn is_fast_track_open(&self, time: LineTime, account: &Account) -> bool {
         let pace = self.settings().pace();
         let has_token = self.bucket.refill(pace, time.ms()).tokens(pace) > 0;
-        let may_promote = !time.clocks.apart && self.settings().can_promote(time.ms());
+        let may_promote =
+            self.settings().fast_track && !time.clocks.apart && self.settings().can_promote(time.ms());
         self.is_line_empty() && may_promote && self.has_free_slot(account) && has_token
     }
 

@@ -134,13 +134,15 @@ if entrance == 'finished' then
   return { 'refused', entrance }
 end
 
--- A bypass needs a free slot and clocks that agree, and nothing else. The fast track: no entry waits but absent ones,
--- the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the pace bucket holds a token.
+-- A bypass needs a free slot and clocks that agree, and nothing else. The fast track: the setting allows it, no entry
+-- waits but absent ones, the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the pace
+-- bucket holds a token.
 local may_bypass = arrival == 'bypass' and not clocks_apart
 local may_fast_track = is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart
 if may_bypass or may_fast_track then
-  local capacity, batch, interval_ms, session_ms =
-    unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms'))
+  -- A queue that an earlier build configured has no setting for the fast track, which was always there.
+  local capacity, batch, interval_ms, session_ms, fast_track =
+    unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms', 'fast_track'))
   local credit, credit_at_ms = unpack(redis.call('HMGET', state, 'credit', 'credit_at_ms'))
   interval_ms, credit_at_ms = tonumber(interval_ms), tonumber(credit_at_ms)
   -- The slot of this entry's old visit is free: that visit timed out, although `promote` did not remove it yet.
@@ -151,7 +153,7 @@ if may_bypass or may_fast_track then
   if is_slot_free and may_bypass then
     session_end_ms = now_ms + tonumber(session_ms)
     redis.call('HINCRBY', state, 'bypassed', 1)
-  elseif is_slot_free and credit >= interval_ms then
+  elseif is_slot_free and fast_track ~= '0' and credit >= interval_ms then
     session_end_ms = now_ms + tonumber(session_ms)
     redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
     redis.call('HINCRBY', state, 'fast_tracked', 1)

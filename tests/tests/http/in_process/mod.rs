@@ -17,6 +17,7 @@ mod identity_missing;
 mod invented_names;
 mod killed_process;
 mod line_unavailable;
+mod modes;
 mod no_herd;
 mod pass_holders;
 mod passes;
@@ -76,6 +77,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         killed_process::trials(),
         standstill::trials(),
         line_unavailable::trials(),
+        modes::trials(),
         no_herd::trials(),
         pass_holders::trials(),
         passes::trials(),

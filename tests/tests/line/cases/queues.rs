@@ -52,6 +52,9 @@ macro_rules! queue_cases {
                 lower_claim_seconds_apply_after_the_old_deadlines
                 the_end_of_a_session_frees_the_slot
             }
+            modes {
+                without_the_fast_track_every_visitor_waits_for_a_tick
+            }
             endings {
                 from_closes_at_no_new_visitor_enters
                 a_finished_queue_dismisses_its_line_and_serves_the_rest
