@@ -13,7 +13,8 @@ use vestibule_domain::{
     id::EntryId,
     lane::LaneProgress,
     poll_pacing::{
-        RETRY_READY_MS, look_after_ms, renew_after_ms, retry_after_hold_ms, retry_after_ms, retry_cap_ms,
+        RETRY_READY_MS, look_after_ms, look_before_opening_ms, renew_after_ms, retry_after_hold_ms,
+        retry_after_ms, retry_before_opening_ms, retry_cap_ms,
     },
     queue_state::QueueState,
     record::EntryRecord,
@@ -147,9 +148,14 @@ impl ApiState {
             degraded: false,
             visitor: None,
         };
+        let ms_until_opening = snapshot.ms_until_opening();
         match status {
             EntryStatus::Waiting { score, position } => {
                 body.joined_at_ms = Some(score.joined_at_ms());
+                if let Some(left_ms) = ms_until_opening {
+                    body.fill_wait_for_opening(snapshot, left_ms);
+                    return Ok(body);
+                }
                 body.place = Some(score.raw());
                 body.lane = Some(score.lane());
                 let far_in_lane = input.lane.filter(|lane| score.raw() > lane.check_in_through);
@@ -225,12 +231,19 @@ impl EntryBody {
         self.retry_after_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
     }
 
+    /// Fills in what a visitor needs whose queue opens in `left_ms`: nothing that follows from the place. The client reads
+    /// the public document.
+    fn fill_wait_for_opening(&mut self, snapshot: &QueueSnapshot, left_ms: u64) {
+        let waiting = snapshot.view.in_line();
+        self.waiting = Some(waiting);
+        let cap_ms = retry_cap_ms(snapshot.settings(), false);
+        self.retry_after_ms = retry_before_opening_ms(left_ms, cap_ms, rand::random());
+        self.look_after_ms = Some(look_before_opening_ms(left_ms, waiting, rand::random()));
+    }
+
     /// Lets a waiting visitor poll again soon: the poll was held, so the turn is near.
     pub(super) fn shorten_pause_after_hold(&mut self, snapshot: &QueueSnapshot) {
-        if let Some(position) = self
-            .position
-            .filter(|_| snapshot.settings().can_promote(snapshot.now_ms()))
-        {
+        if let Some(position) = self.position.filter(|_| snapshot.can_promote()) {
             let eta_ms = snapshot.eta_ms(position);
             self.retry_after_ms = retry_after_hold_ms(eta_ms, self.retry_after_ms, rand::random());
         }

@@ -101,7 +101,7 @@ impl ApiState {
         // A held visitor checks in when the hold begins, and stays present until its end.
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let wait_ms = wait_ms.min(snapshot.settings().check_in_interval_ms());
-        let moving = snapshot.settings().can_promote(snapshot.now_ms()) && !snapshot.view.clocks.apart;
+        let moving = snapshot.can_promote() && !snapshot.view.clocks.apart;
         let hold = plan_hold(
             snapshot.eta_ms(poll.position),
             wait_ms,

@@ -45,6 +45,10 @@ struct PublicDocument<'a> {
     paused: bool,
     /// Who may enter at `now_ms`.
     entrance: Entrance,
+    /// Before the opening: when it is, in Unix milliseconds, and over how many milliseconds clients spread their requests to
+    /// enter.
+    #[serde(flatten)]
+    opening: Option<OpeningDocument>,
     /// From when on no new visitor enters, and when the queue is finished, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     closes_at_ms: Option<u64>,
@@ -57,6 +61,13 @@ struct PublicDocument<'a> {
     min_epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
+}
+
+/// What visitors learn of the opening to come.
+#[derive(Serialize)]
+struct OpeningDocument {
+    opens_at_ms: u64,
+    enter_spread_ms: u64,
 }
 
 /// The expected wait at a position, in seconds.
@@ -113,19 +124,21 @@ pub(super) async fn handle(
     let settings = snapshot.settings();
     // The state fits the time that the document shows.
     let now_ms = snapshot.view.now_ms;
+    let opening = settings
+        .opens_at_ms
+        .filter(|_| snapshot.view.configuration.is_scheduled(now_ms));
+    // Before the opening no visitor learns how far the line has moved.
+    let lanes = snapshot.view.lanes.iter().filter(|_| opening.is_none());
     let view = PublicDocument {
         queue: queue.as_str(),
-        state: settings.queue_state(now_ms),
+        state: snapshot.view.state(),
         epoch: snapshot.view.configuration.epoch,
         generation: snapshot.view.configuration.generation,
         now_ms,
         refresh_near_ms: DOCUMENT_REFRESH_NEAR_MS,
         refresh_far_ms: DOCUMENT_REFRESH_FAR_MS,
         resync_ms: resync_ms(snapshot.view.waiting),
-        lanes: snapshot
-            .view
-            .lanes
-            .iter()
+        lanes: lanes
             .map(|(lane, progress)| (*lane, (*progress).into()))
             .collect(),
         waiting: snapshot.view.in_line(),
@@ -135,6 +148,11 @@ pub(super) async fn handle(
         estimated_waits: snapshot.estimated_waits().map(EstimatedWait::from).collect(),
         paused: settings.paused,
         entrance: settings.entrance_at(now_ms),
+        opening: opening.map(|opens_at_ms| OpeningDocument {
+            opens_at_ms,
+            // The order of entering is that of the line, so no visitor waits to enter.
+            enter_spread_ms: 0,
+        }),
         closes_at_ms: settings.closes_at_ms,
         ends_at_ms: settings.ends_at_ms,
         limited_by: if snapshot.view.clocks.apart {

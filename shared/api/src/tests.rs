@@ -149,6 +149,7 @@ async fn queue_is_watched_until_its_last_held_poll_ends() {
         generation: 1,
         min_epoch: 1,
         salt: Salt::new([1; 32]),
+        opened_at_ms: None,
     };
     let created = state.line.configure(&queue, &configuration, true).await;
     assert!(created.is_ok(), "{created:?}");

@@ -166,6 +166,10 @@ pub trait Backup: Send + Sync + 'static {
     /// stored one changes nothing.
     async fn raise_watermark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError>;
 
+    /// Records when a queue of this epoch opened, in Unix milliseconds, unless that is recorded already.
+    async fn record_opening(&self, queue: &QueueId, epoch: u32, opened_at_ms: u64)
+    -> Result<(), BackupError>;
+
     /// Begins a new generation of a queue of this epoch: a new salt, and the next epoch, which is
     /// the first whose passes are valid. Any lease ends. Returns `None`, and changes nothing, if
     /// the epoch is a different one. The call is idempotent: repeated with the same salt it returns

@@ -25,6 +25,7 @@ impl QueueFingerprint {
                 metadata.generation,
                 metadata.min_epoch,
                 metadata.salt.to_text(),
+                metadata.opened_at_ms,
             ]),
             Err(error) => json!(error.to_string()),
         };

@@ -28,6 +28,8 @@ pub struct QueueMetadata {
     /// The highest watermark that the line of this queue has shown. A line that shows a lower one
     /// has restarted with stale data.
     pub watermark: u64,
+    /// When this generation opened, in Unix milliseconds; `None` as long as that is not recorded.
+    pub opened_at_ms: Option<u64>,
     /// The lease of the process that restores the queue at the moment; `None` if no restore is
     /// under way.
     pub lease: Option<Lease>,
@@ -43,6 +45,7 @@ impl QueueMetadata {
             min_epoch: 1,
             salt,
             watermark: 0,
+            opened_at_ms: None,
             lease: None,
         }
     }
@@ -57,6 +60,7 @@ impl QueueMetadata {
             generation: self.generation + 1,
             min_epoch: self.epoch + 1,
             salt,
+            opened_at_ms: None,
             lease: None,
             ..self
         }
@@ -118,6 +122,7 @@ impl StoredQueue {
             generation: part.generation,
             min_epoch: part.min_epoch,
             salt: part.salt,
+            opened_at_ms: part.opened_at_ms,
         }
     }
 }

@@ -27,4 +27,7 @@ pub struct Configuration {
     pub min_epoch: u32,
     /// The salt of this generation.
     pub salt: Salt,
+    /// When the queue opened, in Unix milliseconds of line time; `None` as long as that is not recorded. Once it is, a
+    /// later `opens_at_ms` has no effect in this generation.
+    pub opened_at_ms: Option<u64>,
 }

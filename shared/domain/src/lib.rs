@@ -15,6 +15,7 @@ pub mod id;
 pub mod key_ring;
 pub mod lane;
 pub mod load;
+pub mod opening;
 pub mod pace;
 pub mod plan;
 pub mod poll_pacing;

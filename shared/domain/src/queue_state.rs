@@ -2,12 +2,17 @@
 
 use serde::Serialize;
 
-use crate::settings::{Entrance, Settings};
+use crate::{
+    configuration::Configuration,
+    settings::{Entrance, Settings},
+};
 
 /// What a queue does, for visitors and for the public document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueState {
+    /// The queue has not opened yet: visitors may enter, and no entry is promoted.
+    Scheduled,
     /// Visitors may enter, and entries are promoted.
     Open,
     /// Visitors may enter, and no entry is promoted.
@@ -21,15 +26,24 @@ pub enum QueueState {
 }
 
 impl Settings {
-    /// The state of the queue at `now_ms`, in Unix milliseconds of line time. `paused` says more to a
-    /// visitor who waits than `draining` does.
-    pub fn queue_state(&self, now_ms: u64) -> QueueState {
+    /// The state of a queue at `now_ms`, in Unix milliseconds of line time, that has not opened yet if it
+    /// `is_scheduled`. To a visitor who waits, the opening to come says more than `paused` does, and `paused` more than
+    /// `draining`.
+    pub fn queue_state(&self, now_ms: u64, is_scheduled: bool) -> QueueState {
         match self.entrance_at(now_ms) {
             Entrance::Finished => QueueState::Finished,
             Entrance::Closed => QueueState::Closed,
+            _ if is_scheduled => QueueState::Scheduled,
             _ if self.paused => QueueState::Paused,
             Entrance::Draining => QueueState::Draining,
             Entrance::Open => QueueState::Open,
         }
+    }
+}
+
+impl Configuration {
+    /// The state of the queue at `now_ms`, in Unix milliseconds of line time.
+    pub fn queue_state(&self, now_ms: u64) -> QueueState {
+        self.settings.queue_state(now_ms, self.is_scheduled(now_ms))
     }
 }

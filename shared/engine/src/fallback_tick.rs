@@ -14,7 +14,10 @@ use super::{
     tick::{TickSummary, run_fallback_tick},
     tick_history::TickHistory,
 };
-use crate::flush::{FlushError, flush_journal_until};
+use crate::{
+    flush::{FlushError, flush_journal_until},
+    opening::record_opening,
+};
 
 /// The least time between two fallback ticks of a queue, in milliseconds, over all processes. Each
 /// process asks again after one second. The value is a little below that second, so that a request
@@ -142,7 +145,12 @@ async fn fallback_tick_in_turn(
             );
         }
     };
-    let ((), flushed) = join!(raise, flush_journal_until(line, backup, partition, until));
+    let open = async {
+        if let Ok(settings) = stored.settings.parse() {
+            record_opening(line, backup, queue, &stored, &settings).await;
+        }
+    };
+    let ((), (), flushed) = join!(raise, open, flush_journal_until(line, backup, partition, until));
     flushed?;
     Ok(FallbackTickOutcome::Ticked(summary))
 }

@@ -27,6 +27,7 @@ pub mod key_store;
 mod lease;
 mod log_agreement;
 pub mod missing_entry;
+mod opening;
 pub mod persist_entry;
 pub mod reconcile_entry;
 mod resolve_conflict;

@@ -8,8 +8,8 @@ use vestibule_line::{
     ConfigureOutcome, JournalLine, LineError, MinWatermark, RaiseWatermarkOutcome, RecoveryLine,
 };
 
-use crate::restore;
 pub use crate::settings_policy::SettingsPolicy;
+use crate::{opening::record_opening, restore};
 
 /// Builds the configuration to apply from a stored queue.
 ///
@@ -228,6 +228,7 @@ pub async fn apply_configuration(
         }
         answer => answer?,
     };
+    record_opening(line, backup, queue, stored, &configuration.settings).await;
     let fence = MinWatermark {
         epoch,
         watermark: fence,

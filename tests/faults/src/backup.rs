@@ -96,6 +96,7 @@ decorate! {
     fn renew_lease(queue: &QueueId, epoch: u32, lease: Lease) -> bool;
     fn release_lease(queue: &QueueId, epoch: u32, holder: Uuid) -> ();
     fn raise_watermark(queue: &QueueId, epoch: u32, fence: u64) -> ();
+    fn record_opening(queue: &QueueId, epoch: u32, opened_at_ms: u64) -> ();
     fn begin_generation(queue: &QueueId, epoch: u32, salt: Salt) -> Option<QueueMetadata>;
     ;
     async fn put_change(&self, partition: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {

@@ -120,6 +120,7 @@ pub fn configuration(settings: &Settings) -> Configuration {
         generation: 1,
         min_epoch: 1,
         salt: Salt::new([7; 32]),
+        opened_at_ms: None,
     }
 }
 

@@ -12,6 +12,7 @@ on_both_backups! {
     expired_lease_can_be_taken_and_its_holder_is_refused
     only_the_holder_renews_and_releases_a_lease
     fence_of_an_epoch_only_rises
+    first_opening_of_a_generation_stays
     new_generation_ends_the_epoch_and_its_lease
     lease_calls_do_not_create_a_missing_queue
 }
@@ -132,6 +133,21 @@ pub(super) async fn fence_of_an_epoch_only_rises(backup: &dyn Backup) {
         LeaseOutcome::Taken(QueueMetadata { watermark: 4, .. })
     ));
     assert_eq!(raise(1, 9).await, 4, "the lost line cannot raise the fence");
+}
+
+pub(super) async fn first_opening_of_a_generation_stays(backup: &dyn Backup) {
+    let queue = new_queue(backup).await;
+    let record = async |epoch, at_ms| {
+        let recorded = backup.record_opening(&queue, epoch, at_ms).await;
+        recorded.expect("an answer");
+        read_metadata(backup, &queue).await.opened_at_ms
+    };
+    assert_eq!(record(2, 5).await, None, "an epoch that does not exist");
+    assert_eq!(record(1, 7).await, Some(7));
+    assert_eq!(record(1, 9).await, Some(7));
+    let begun = backup.begin_generation(&queue, 1, Salt::new([4; 32])).await;
+    assert_eq!(begun.expect("an answer").expect("begun").opened_at_ms, None);
+    assert_eq!(read_metadata(backup, &queue).await.opened_at_ms, None);
 }
 
 pub(super) async fn new_generation_ends_the_epoch_and_its_lease(backup: &dyn Backup) {

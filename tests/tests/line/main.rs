@@ -37,6 +37,7 @@ mod load_reports;
 mod loss;
 mod missing;
 mod modes;
+mod opening;
 mod order;
 mod pace;
 mod presence;

@@ -17,6 +17,7 @@ pub(crate) enum Setting {
     ReEntry(ReEntry),
     Entrance(Entrance),
     /// In so many seconds; `None` for never.
+    OpensIn(Option<u64>),
     ClosesIn(Option<u64>),
     EndsIn(Option<u64>),
     Paused(bool),
@@ -42,6 +43,12 @@ impl Setting {
             Self::Passes(passes) => settings.passes = *passes,
             Self::ReEntry(re_entry) => settings.re_entry = *re_entry,
             Self::Entrance(entrance) => settings.entrance = *entrance,
+            Self::OpensIn(seconds) => {
+                settings.opens_at_ms = moment(seconds);
+                let is_after = |at_ms: &u64| Some(*at_ms) > moment(seconds);
+                settings.closes_at_ms = settings.closes_at_ms.filter(is_after);
+                settings.ends_at_ms = settings.ends_at_ms.filter(is_after);
+            }
             Self::ClosesIn(seconds) => {
                 settings.closes_at_ms = moment(seconds);
                 settings.ends_at_ms = settings.ends_at_ms.filter(|end| *end >= now_ms + 60_000);
@@ -58,6 +65,10 @@ impl Setting {
             Self::AbsentSeconds(seconds) => settings.absent_seconds = *seconds,
             Self::QueueLimit(entries) => settings.queue_limit = *entries,
             Self::AbsentLimit(entries) => settings.absent_limit = *entries,
+        }
+        if matches!(self, Self::ClosesIn(Some(_)) | Self::EndsIn(Some(_))) {
+            let first_end_ms = settings.closes_at_ms.or(settings.ends_at_ms);
+            settings.opens_at_ms = settings.opens_at_ms.filter(|at_ms| Some(*at_ms) < first_end_ms);
         }
     }
 }
@@ -80,6 +91,7 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
             (1, Just(Entrance::Finished)),
         ])
         .prop_map(Setting::Entrance),
+        2 => prop_oneof![1 => Just(None), 2 => (0_u64..60).prop_map(Some)].prop_map(Setting::OpensIn),
         1 => prop_oneof![2 => Just(None), 1 => (0_u64..60).prop_map(Some)].prop_map(Setting::ClosesIn),
         1 => prop_oneof![3 => Just(None), 1 => (0_u64..60).prop_map(Some)].prop_map(Setting::EndsIn),
         2 => prop_oneof![1 => Just(0), 2 => 2_u32..60].prop_map(Setting::PresenceSeconds),

@@ -135,7 +135,7 @@ impl Simulation {
             HOLD_MAX_MS.min(settings.check_in_interval_ms()),
             self.scenario.held_budget,
             self.forecast.expected_per_second(),
-            settings.can_promote(self.now_ms),
+            !settings.stops_promotion(self.now_ms),
         );
         let Some(hold) = planned.filter(|hold| self.held_polls < hold.held_polls_limit) else {
             return false;

@@ -54,7 +54,8 @@ impl Simulation {
         self.flush_journal();
         // While the front door is down no visitor can take a turn, so none is due.
         let is_door_down = self.front_door.as_ref().is_some_and(|door| door.is_down);
-        if !is_door_down && self.settings.can_promote(self.now_ms) && self.checker.may_admit(self.now_ms) {
+        if !is_door_down && !self.settings.stops_promotion(self.now_ms) && self.checker.may_admit(self.now_ms)
+        {
             let (now_ms, presence_ms) = (self.now_ms, self.settings.presence_ms());
             let visitors = &self.visitors;
             let attendance = |visitor: u32| visitors[visitor as usize].attendance(now_ms, presence_ms);

@@ -37,7 +37,7 @@ impl PublicDocuments {
             self.versions.push(PublicDocument {
                 lanes: view.lanes.clone(),
                 waits: view.estimated_waits(forecast),
-                is_moving: view.configuration.settings.can_promote(view.now_ms),
+                is_moving: view.configuration.can_promote(view.now_ms),
             });
         }
         DocumentId(u32::try_from(self.versions.len() - 1).unwrap_or(u32::MAX))

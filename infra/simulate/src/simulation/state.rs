@@ -199,6 +199,7 @@ pub(super) fn configuration(settings: &Settings, settings_order: u64) -> Configu
         generation: 1,
         min_epoch: 0,
         salt: Salt::new([7; 32]),
+        opened_at_ms: None,
     }
 }
 

@@ -34,7 +34,7 @@ impl EntryBody {
             token: record.id.to_string(),
             visit: record.visit().number(),
             state: record.state,
-            queue_state: known.settings.queue_state(now_ms),
+            queue_state: known.queue_state(now_ms),
             message: known.settings.message.clone(),
             place: None,
             lane: None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use vestibule_backup::{EntryPartition, StoredQueue};
 use vestibule_domain::{
     id::{IdKey, QueueId, RootKey},
+    queue_state::QueueState,
     settings::Settings,
 };
 
@@ -29,6 +30,7 @@ pub(crate) struct DegradedQueue {
     /// Derives tokens from visitors.
     pub(crate) ids: IdKey,
     generation: u32,
+    opened_at_ms: Option<u64>,
 }
 
 impl DegradedQueue {
@@ -43,6 +45,7 @@ impl DegradedQueue {
             min_epoch: configuration.min_epoch,
             ids: snapshot.ids.clone(),
             generation: configuration.generation,
+            opened_at_ms: configuration.opened_at_ms,
         }
     }
 
@@ -80,7 +83,14 @@ impl DegradedQueue {
             min_epoch: stored.metadata.min_epoch,
             ids: IdKey::derive_for_queue(root, queue, &stored.metadata.salt),
             generation: stored.metadata.generation,
+            opened_at_ms: stored.metadata.opened_at_ms,
         }
+    }
+
+    /// The state of the queue at `now_ms`, in Unix milliseconds.
+    pub(crate) fn queue_state(&self, now_ms: u64) -> QueueState {
+        let is_scheduled = self.opened_at_ms.is_none() && self.settings.opens_later(now_ms);
+        self.settings.queue_state(now_ms, is_scheduled)
     }
 
     /// Returns the partition that holds the records of this queue's entries.

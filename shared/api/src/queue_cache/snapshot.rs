@@ -33,7 +33,21 @@ impl QueueSnapshot {
 
     /// The state of the queue now.
     pub(crate) fn queue_state(&self) -> QueueState {
-        self.settings().queue_state(self.now_ms())
+        self.view.configuration.queue_state(self.now_ms())
+    }
+
+    /// Whether entries may be promoted now.
+    pub(crate) fn can_promote(&self) -> bool {
+        self.view.configuration.can_promote(self.now_ms())
+    }
+
+    /// The time until the queue opens, in milliseconds; `None` if it has opened. Before, a visitor learns no place, and
+    /// nothing that follows from one.
+    pub(crate) fn ms_until_opening(&self) -> Option<u64> {
+        let now_ms = self.now_ms();
+        let opens_at_ms = self.settings().opens_at_ms?;
+        let is_scheduled = self.view.configuration.is_scheduled(now_ms);
+        is_scheduled.then(|| opens_at_ms.saturating_sub(now_ms))
     }
 
     /// Line time in Unix milliseconds. It is never behind the line's clock, and ahead of it by at

@@ -253,6 +253,15 @@ impl Backup for DynamoDbBackup {
         self.put_watermark(queue, epoch, fence).await
     }
 
+    async fn record_opening(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        opened_at_ms: u64,
+    ) -> Result<(), BackupError> {
+        self.put_opening(queue, epoch, opened_at_ms).await
+    }
+
     async fn begin_generation(
         &self,
         queue: &QueueId,

@@ -111,19 +111,40 @@ impl DynamoDbBackup {
             .map(drop)
     }
 
+    pub(super) async fn put_opening(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        opened_at_ms: u64,
+    ) -> Result<(), BackupError> {
+        let update = "SET #opened_at_ms = :opened";
+        let condition =
+            "#epoch = :epoch AND (attribute_not_exists(#opened_at_ms) OR #opened_at_ms = :not_opened)";
+        let values = [
+            (":epoch", number(epoch)),
+            (":opened", number(opened_at_ms)),
+            (":not_opened", number(0_u32)),
+        ];
+        self.update_metadata(queue, update, condition, values)
+            .await
+            .map(drop)
+    }
+
     pub(super) async fn put_generation(
         &self,
         queue: &QueueId,
         epoch: u32,
         salt: Salt,
     ) -> Result<Option<QueueMetadata>, BackupError> {
-        let update = "SET #layout = :layout, #epoch = :next, #min_epoch = :next, #salt = :salt \
+        let update = "SET #layout = :layout, #epoch = :next, #min_epoch = :next, #salt = :salt, \
+                      #opened_at_ms = :not_opened \
                       ADD #generation :one REMOVE #lease_holder, #lease_until_ms";
         let values = [
             (":layout", number(LAYOUT)),
             (":epoch", number(epoch)),
             (":next", number(epoch + 1)),
             (":salt", AttributeValue::S(salt.to_text())),
+            (":not_opened", number(0_u32)),
             (":one", number(1_u32)),
         ];
         Ok(

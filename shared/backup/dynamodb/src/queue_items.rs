@@ -6,7 +6,7 @@
 //! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
 //!                               any other type is read as well, and rejected with the name of the setting
 //! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
-//! layout, epoch, generation, min_epoch, salt, fence, lease_holder, lease_until_ms
+//! layout, epoch, generation, min_epoch, salt, fence, opened_at_ms, lease_holder, lease_until_ms
 //!                               in part "line": Vestibule's own metadata
 //! ```
 
@@ -35,6 +35,7 @@ const GENERATION: &str = "generation";
 const MIN_EPOCH: &str = "min_epoch";
 const SALT: &str = "salt";
 const FENCE: &str = "fence";
+const OPENED_AT_MS: &str = "opened_at_ms";
 const LEASE_HOLDER: &str = "lease_holder";
 const LEASE_UNTIL_MS: &str = "lease_until_ms";
 
@@ -63,6 +64,9 @@ pub(super) fn to_items(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
         (SALT.to_owned(), AttributeValue::S(part.salt.to_text())),
         (FENCE.to_owned(), number(part.watermark)),
     ]);
+    if let Some(at_ms) = part.opened_at_ms {
+        line.insert(OPENED_AT_MS.to_owned(), number(at_ms));
+    }
     if let Some(lease) = part.lease {
         line.extend([
             (
@@ -116,6 +120,8 @@ pub(super) fn to_metadata(item: &Item) -> Result<QueueMetadata, BackupError> {
         min_epoch: number_or_zero(item, MIN_EPOCH)?,
         salt: Salt::from_text(required_text(item, SALT)?).ok_or_else(|| invalid_attribute_error(SALT))?,
         watermark: number_or_zero(item, FENCE)?,
+        // A reset leaves 0.
+        opened_at_ms: Some(number_or_zero(item, OPENED_AT_MS)?).filter(|at_ms| *at_ms > 0),
         lease: item
             .contains_key(LEASE_HOLDER)
             .then(|| to_lease(item))

@@ -224,6 +224,20 @@ impl Backup for FileBackup {
         raised.await.map(drop)
     }
 
+    async fn record_opening(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        opened_at_ms: u64,
+    ) -> Result<(), BackupError> {
+        let recorded = self.update_metadata(queue, epoch, move |part| {
+            let is_new = part.opened_at_ms.is_none();
+            part.opened_at_ms = part.opened_at_ms.or(Some(opened_at_ms));
+            is_new
+        });
+        recorded.await.map(drop)
+    }
+
     async fn begin_generation(
         &self,
         queue: &QueueId,

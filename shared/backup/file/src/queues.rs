@@ -28,6 +28,8 @@ struct FileQueue {
     #[serde(default)]
     fence: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    opened_at_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     lease: Option<FileLease>,
 }
 
@@ -146,6 +148,7 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
         min_epoch: stored.metadata.min_epoch,
         salt: stored.metadata.salt.to_text(),
         fence: stored.metadata.watermark,
+        opened_at_ms: stored.metadata.opened_at_ms,
         lease: stored.metadata.lease.map(|lease| FileLease {
             holder: lease.holder,
             until_ms: lease.until_ms,
@@ -175,6 +178,7 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
             min_epoch: on_file.min_epoch,
             salt: Salt::from_text(&on_file.salt).ok_or_else(|| nonsense("salt"))?,
             watermark: on_file.fence,
+            opened_at_ms: on_file.opened_at_ms,
             lease: on_file.lease.map(|lease| Lease {
                 holder: lease.holder,
                 until_ms: lease.until_ms,

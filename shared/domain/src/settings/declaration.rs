@@ -127,6 +127,9 @@ declare_settings! {
     /// finished: the queue is over, and every waiting visitor is told so.
     entrance: Entrance = Entrance::Open, "word", FieldType::Word(Entrance::WORDS), read by scripts;
 
+    /// When the queue opens, once and for all. Before, visitors enter and line up, and no entry is promoted.
+    opens_at_ms: Option<u64> = None, "Unix milliseconds", FieldType::Time, read by scripts;
+
     /// From this moment on, no new visitor enters an open queue, as while draining.
     closes_at_ms: Option<u64> = None, "Unix milliseconds", FieldType::Time, read by scripts;
 

@@ -25,10 +25,9 @@ impl Settings {
         }
     }
 
-    /// Whether entries may be promoted, or admitted on the fast track where visitors may enter, at
-    /// `now_ms`, in Unix milliseconds of line time.
-    pub fn can_promote(&self, now_ms: u64) -> bool {
-        !self.paused && !self.entrance_at(now_ms).stops_promotion()
+    /// Whether the operator's switches stop the promotion at `now_ms`, in Unix milliseconds of line time.
+    pub fn stops_promotion(&self, now_ms: u64) -> bool {
+        self.paused || self.entrance_at(now_ms).stops_promotion()
     }
 
     /// The most waiting entries that are not absent; `None` if there is no limit.

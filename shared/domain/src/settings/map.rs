@@ -49,6 +49,7 @@ impl Settings {
     /// Refuses times that contradict each other. The error names both.
     fn check_order_of_times(&self, given: &Map<String, Value>) -> Result<(), SettingsError> {
         let times = [
+            ("opens_at_ms", self.opens_at_ms),
             ("closes_at_ms", self.closes_at_ms),
             ("ends_at_ms", self.ends_at_ms),
         ];
@@ -56,13 +57,21 @@ impl Settings {
         let times: Vec<_> = times.collect();
         for pair in times.windows(2) {
             let [(earlier, earlier_ms), (later, later_ms)] = [pair[0], pair[1]];
-            if later_ms < earlier_ms {
-                return Err(if given.contains_key(later) {
-                    setting_error(later, format!("must not be before {earlier} ({earlier_ms})"))
-                } else {
-                    setting_error(earlier, format!("must not be after {later} ({later_ms})"))
-                });
+            // A queue that closes or ends when it opens would never be open.
+            let is_opening = earlier == "opens_at_ms";
+            if later_ms > earlier_ms || (later_ms == earlier_ms && !is_opening) {
+                continue;
             }
+            let (after, before) = if is_opening {
+                ("must be after", "must be before")
+            } else {
+                ("must not be before", "must not be after")
+            };
+            return Err(if given.contains_key(later) {
+                setting_error(later, format!("{after} {earlier} ({earlier_ms})"))
+            } else {
+                setting_error(earlier, format!("{before} {later} ({later_ms})"))
+            });
         }
         Ok(())
     }

@@ -24,6 +24,9 @@ pub struct QueueCheckpoint {
     watermark: u64,
     v: u64,
     last_order: u64,
+    /// When the queue opened, because the backup may not have it yet. An earlier build stored no such time.
+    #[serde(default)]
+    opened_at_ms: Option<u64>,
     passes_until_ms: u64,
     claim_floor_ms: u64,
     claim_floor_until_ms: u64,
@@ -132,6 +135,7 @@ impl Queue {
             watermark: self.watermark,
             v: self.v,
             last_order: self.last_order,
+            opened_at_ms: self.configuration.opened_at_ms,
             passes_until_ms: self.passes_until_ms,
             claim_floor_ms: self.claim_floor_ms,
             claim_floor_until_ms: self.claim_floor_until_ms,
@@ -152,6 +156,8 @@ impl Queue {
         queue.claim_floor_until_ms = checkpoint.claim_floor_until_ms;
         queue.add_restored_entries(now_us / 1_000, entries);
         queue.last_order = queue.last_order.max(checkpoint.last_order);
+        let opened_at_ms = &mut queue.configuration.opened_at_ms;
+        *opened_at_ms = opened_at_ms.or(checkpoint.opened_at_ms);
         for stopped in &checkpoint.lanes {
             let progress = LaneProgress {
                 gone_ahead: stopped.gone_ahead,

@@ -86,7 +86,9 @@ impl Queue {
         let now_ms = self.now_ms(now_us);
         let mut status = self.entry_status(now_ms, id, entry.fact);
         if let EntryStatus::Waiting { score, position } = &mut status {
-            self.check_in_by_entering(*score, id);
+            if !self.configuration.is_scheduled(now_ms) {
+                self.check_in_by_entering(*score, id);
+            }
             *position = self.position_in_lane(*score);
         }
         // The promotion of a ready entry is in the journal, so there is nothing to repeat.
@@ -182,7 +184,7 @@ impl Queue {
         let pace = self.settings().pace();
         let has_token = self.bucket.refill(pace, time.ms()).tokens(pace) > 0;
         let may_promote =
-            self.settings().fast_track && !time.clocks.apart && self.settings().can_promote(time.ms());
+            self.settings().fast_track && !time.clocks.apart && self.configuration.can_promote(time.ms());
         self.is_line_empty() && may_promote && self.has_free_slot(account) && has_token
     }
 
@@ -261,7 +263,9 @@ impl Queue {
             // The entry is the last in line, so its position equals the length of the line.
             position: self.waiting.len().saturating_sub(self.absent_at_tick).max(1),
         };
-        self.call_newcomer(place, id);
+        if !self.configuration.is_scheduled(self.now_ms(now_us)) {
+            self.call_newcomer(place, id);
+        }
         EnterOutcome::Joined { kind, status, change }
     }
 

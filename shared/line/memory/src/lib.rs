@@ -31,6 +31,7 @@ mod lanes;
 mod line;
 mod loss;
 mod memory_line;
+mod opening;
 mod pending_report;
 mod presence;
 mod presence_tick;

@@ -83,6 +83,14 @@ impl Presence {
         self.present.remove(&place).is_some()
     }
 
+    /// Forgets who checked in.
+    pub(super) fn forget_check_ins(&mut self) {
+        self.present.clear();
+        self.seen = DeadlineSet::default();
+        self.last_seen_ms.clear();
+        self.entered_only.clear();
+    }
+
     /// How many present entries have a place above `from` and not above `through`.
     pub(super) fn count_between(&self, from: u64, through: u64) -> u64 {
         let above = self.present.keys().filter(|place| place.raw() > from);

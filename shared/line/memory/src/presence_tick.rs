@@ -37,7 +37,7 @@ impl Queue {
 
     /// Advances the presence clock. The claim clock stands still while the front door is down.
     pub(super) fn advance_presence_clock(&mut self, time: LineTime) -> PresenceTick {
-        let may_run = !time.clocks.apart && self.settings().can_promote(time.ms());
+        let may_run = !time.clocks.apart && self.configuration.can_promote(time.ms());
         let present = self.present();
         let Some(presence) = &mut self.presence else {
             return PresenceTick::default();

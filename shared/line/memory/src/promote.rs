@@ -30,6 +30,7 @@ impl Queue {
         self.is_journal_full = self.journal.due_len() >= limits.new_entries;
         let is_full = self.journal.len() >= limits.all_changes;
         let mut events = Vec::new();
+        self.open_if_due(time);
         self.add_new_lanes();
         self.switch_presence(now_ms);
         let presence_tick = self.advance_presence_clock(time);
@@ -55,7 +56,7 @@ impl Queue {
             (0, LimitedBy::Clock)
         } else if is_full {
             (0, LimitedBy::Journal)
-        } else if !self.settings().can_promote(now_ms) {
+        } else if !self.configuration.can_promote(now_ms) {
             (0, LimitedBy::Switch)
         } else if presence_tick.is_door_down && self.ready.len() > 0 {
             (0, LimitedBy::Presence)
@@ -86,7 +87,11 @@ impl Queue {
         } else {
             0
         };
-        self.call_visitors(now_ms, limited_by);
+        if self.configuration.is_scheduled(now_ms) {
+            self.call_none();
+        } else {
+            self.call_visitors(now_ms, limited_by);
+        }
         self.mark_calls();
         self.absent_at_tick = self.absent();
         let is_paced = matches!(limited_by, LimitedBy::Pace | LimitedBy::Requested);

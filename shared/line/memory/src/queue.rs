@@ -182,6 +182,7 @@ impl Queue {
         }
         if old.revision == new.revision && old.settings == new.settings {
             old.settings_order = new.settings_order;
+            old.opened_at_ms = new.opened_at_ms.or(old.opened_at_ms);
             return ConfigureOutcome::Unchanged;
         }
         let now_ms = self.now_ms(now_us);
@@ -207,7 +208,12 @@ impl Queue {
             self.claim_floor_until_ms = now_ms + old_claim_ms;
         }
         self.passes_until_ms = self.passes_until_after(&new.settings, now_ms);
-        self.configuration = new.clone();
+        let is_scheduled_late = self.last_order > 0 && new.settings.opens_at_ms.is_some();
+        let opened_at_ms = self.configuration.find_opening(now_ms, is_scheduled_late);
+        self.configuration = Configuration {
+            opened_at_ms: opened_at_ms.or(new.opened_at_ms),
+            ..new.clone()
+        };
         ConfigureOutcome::Changed
     }
 

@@ -2,7 +2,7 @@
 -- Puts a configuration into force. It creates an empty queue if Redis has none and `create` is set.
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
--- include: line line_table clock pace scores lanes entrance new_state fields
+-- include: line line_table clock pace scores lanes entrance opening new_state fields
 -- KEYS: active config state lost view
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
@@ -53,6 +53,9 @@ if new_epoch < old_epoch or tonumber(new.settings_order) < tonumber(old_settings
 end
 if old_revision == new.revision and old_settings == new.settings then
   redis.call('HSET', config, 'settings_order', new.settings_order)
+  if new.opened_at_ms ~= '0' then
+    redis.call('HSET', config, 'opened_at_ms', new.opened_at_ms)
+  end
   return { 'same' }
 end
 local line = read_line_fields(state)
@@ -65,6 +68,17 @@ local us = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.
 local now_ms = math.floor(us / 1000)
 -- The version rises because a pause, a bucket and a claim time may begin now: line time must not go back behind them.
 line.v = next_version(us, line.v)
+
+-- A queue that has opened stays open, whatever the new settings say: see domain/opening.rs.
+local opens_at_ms, opened_at_ms = read_opening(config)
+local opening_ms = opens_at_ms
+if opens_at_ms == 0 then
+  local is_scheduled_late = line.last_order > 0 and tonumber(new.opens_at_ms) > 0
+  opening_ms = is_scheduled_late and now_ms or math.huge
+end
+if opened_at_ms == 0 and opening_ms <= now_ms then
+  opened_at_ms = opening_ms
+end
 
 -- The bucket keeps its whole tokens under the new pace: see domain/pace.rs.
 old_batch, old_interval_ms = tonumber(old_batch), tonumber(old_interval_ms)
@@ -112,5 +126,8 @@ if old_pass_ms and old_pass_ms ~= new.pass_ms then
 end
 write_entrance_fields(state, line, new)
 redis.call('HSET', config, unpack(new_fields))
+if opened_at_ms > 0 then
+  redis.call('HSET', config, 'opened_at_ms', string.format('%.0f', opened_at_ms))
+end
 redis.call('DEL', view)
 return { 'changed' }

@@ -50,6 +50,10 @@ pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
         ("generation", configuration.generation.to_string()),
         ("min_epoch", configuration.min_epoch.to_string()),
         ("salt", configuration.salt.to_text()),
+        (
+            "opened_at_ms",
+            configuration.opened_at_ms.unwrap_or(0).to_string(),
+        ),
         ("revision", configuration.revision.clone()),
         ("settings_order", configuration.settings_order.to_string()),
         ("settings", Value::Object(settings.clone()).to_string()),

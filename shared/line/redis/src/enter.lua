@@ -4,7 +4,7 @@
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
--- include: line line_table clock claim_clock scores arrivals visits pace end lanes presence entrance
+-- include: line line_table clock claim_clock scores arrivals visits pace end lanes presence entrance opening
 -- KEYS: waiting ready active held visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -55,6 +55,7 @@ if line.entrance_changes_at_ms and now_ms >= line.entrance_changes_at_ms then
   entrance = read_entrance(config, now_ms)
 end
 local takes_newcomers = entrance == 'open' and line.journal_full == 0
+local is_before_opening = is_scheduled(config, now_ms)
 
 -- The end that `ended` has of the entry; nil if there is none.
 local function read_end()
@@ -135,10 +136,11 @@ if entrance == 'finished' then
 end
 
 -- A bypass needs a free slot and clocks that agree, and nothing else. The fast track: the setting allows it, no entry
--- waits but absent ones, the queue takes newcomers and is not paused, the clocks agree, a slot is free, and the pace
+-- waits but absent ones, the queue takes newcomers, is open and not paused, the clocks agree, a slot is free, and the pace
 -- bucket holds a token.
 local may_bypass = arrival == 'bypass' and not clocks_apart
-local may_fast_track = is_line_empty and paused ~= '1' and takes_newcomers and not clocks_apart
+local is_moving = paused ~= '1' and not is_before_opening
+local may_fast_track = is_line_empty and is_moving and takes_newcomers and not clocks_apart
 if may_bypass or may_fast_track then
   -- A queue that an earlier build configured has no setting for the fast track, which was always there.
   local capacity, batch, interval_ms, session_ms, fast_track =
@@ -164,9 +166,10 @@ if old_place and session_end_ms then
   return admit_waiting(session_end_ms)
 end
 
--- A visitor who is called by entering checks in by it, but is present for a shorter time than by a poll.
+-- A visitor who is called by entering checks in by it, but is present for a shorter time than by a poll. Before the queue
+-- opens, none is called.
 local function call_newcomer()
-  if line.newcomers_called > 0 then
+  if line.newcomers_called > 0 and not is_before_opening then
     line.newcomers_called = line.newcomers_called - 1
     local seen_ms = compute_entering_seen_ms(read_presence_ms(state), config, false)
     mark_present(keys, id, place, parse_lane(find_lane(place), nil), seen_ms)
@@ -199,7 +202,7 @@ elseif not session_end_ms then
   end
   write_line_fields(state, line)
   local progress, clock_ms = read_lane(state, find_lane(old_place)), read_presence_ms(state)
-  if clock_ms then
+  if clock_ms and not is_before_opening then
     local seen_ms = compute_entering_seen_ms(clock_ms, config, redis.call('ZSCORE', seen, id))
     mark_present(keys, id, old_place, progress, seen_ms)
   end

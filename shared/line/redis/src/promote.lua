@@ -4,11 +4,11 @@
 -- journal record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not
 -- trusted. Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait
 -- are promoted in turn. While the front door is down, it promotes none as long as an entry is ready.
--- Once the queue is finished, it promotes none and ends the waiting entries.
+-- Once the queue is finished, it promotes none and ends the waiting entries. Before it opens, it promotes and calls none.
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick dismissals absences call_visitors promoted_entries entrance
+-- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick dismissals absences call_visitors promoted_entries entrance opening scheduled_calls
 -- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -48,7 +48,7 @@
 --           dismissed: how many waiting entries this call ended because the queue is finished
 --           limited_by: why it promoted no more: 'line' (no entry waits), 'presence' (the next ones were called lately
 --             and have not checked in), 'capacity', 'pace', 'requested' (`requested` or
---             `chunk`), 'switch' (paused, closed or finished), 'journal' (full) or 'clock' (not trusted)
+--             `chunk`), 'switch' (paused, closed, finished or not open yet), 'journal' (full) or 'clock' (not trusted)
 --           waiting, ready, active: how many entries are in each state afterwards
 --           promoted_through: the highest place that was ever promoted
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
@@ -114,9 +114,10 @@ local keys = { waiting = waiting, held = held, visits = visits, ended = ended, s
   seen = seen, state = state }
 -- All ends of this call have the same version and time.
 local tick = { epoch = epoch, v = change_v, now_ms = now_ms, dismissed = 0, dismissed_list = '' }
-local entrance
-entrance, line.entrance_changes_at_ms = read_entrance(config, now_ms)
-local is_switched_off = paused == '1' or entrance == 'closed' or entrance == 'finished'
+tick.entrance, line.entrance_changes_at_ms = read_entrance(config, now_ms)
+tick.is_scheduled = open_if_due(config, now_ms, clocks_apart)
+local is_switched_off = paused == '1' or tick.entrance == 'closed' or tick.entrance == 'finished'
+  or tick.is_scheduled
 
 -- Presence. A queue that an earlier build configured has no settings for it yet: then it is off.
 presence_ms, call_ms, absent_ms = tonumber(presence_ms or 0), tonumber(call_ms or 0), tonumber(absent_ms or 0)
@@ -143,7 +144,7 @@ if clock then
   calls = read_calls(keys, lanes, clock, call_ms)
 end
 
-if entrance == 'finished' then
+if tick.entrance == 'finished' then
   tick.dismissed, tick.dismissed_list =
     dismiss_waiting(keys, tick, lanes, remove_limit - no_shows - expired - silent)
 end
@@ -239,7 +240,8 @@ if clock then
       parse_limit(absent_limit) or line.queue_limit, remove_limit - no_shows - expired - silent - promoted)
   end
 end
-local newcomers_called = call_visitors(waiting, lanes, calls, now_ms, pace, tonumber(check_in_ms or 60000), room)
+local newcomers_called = tick.is_scheduled and call_none(keys, lanes)
+  or call_visitors(waiting, lanes, calls, now_ms, pace, tonumber(check_in_ms or 60000), room)
 if clock then
   write_calls(keys, lanes, calls, clock, call_ms, absent_ms)
 end

@@ -137,6 +137,7 @@ fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
         },
         salt: Salt::from_text(config.text("salt")?)
             .ok_or_else(|| nonsense("field `salt` is not a salt".to_owned()))?,
+        opened_at_ms: Some(config.number_or_zero("opened_at_ms")?).filter(|at_ms| *at_ms > 0),
     })
 }
 

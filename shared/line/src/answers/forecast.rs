@@ -85,8 +85,7 @@ impl QueueView {
     pub fn estimate(&self, forecast: &Forecast, position: u64) -> Option<Estimate> {
         let counted_at_ms = self.averages.last_tick_at_ms;
         let is_ticked = counted_at_ms == 0 || self.now_ms.saturating_sub(counted_at_ms) <= MAX_TICK_GAP_MS;
-        let is_moving =
-            self.configuration.settings.can_promote(self.now_ms) && !self.clocks.apart && is_ticked;
+        let is_moving = self.configuration.can_promote(self.now_ms) && !self.clocks.apart && is_ticked;
         forecast.wait_range(position).filter(|_| is_moving)
     }
 

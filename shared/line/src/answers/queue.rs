@@ -169,7 +169,7 @@ pub struct QueueTotals {
 impl QueueView {
     /// What the queue does at `now_ms`, by its settings.
     pub fn state(&self) -> QueueState {
-        self.configuration.settings.queue_state(self.now_ms)
+        self.configuration.queue_state(self.now_ms)
     }
 
     /// The number of slots taken: of entries that are ready or active, and held ones.

@@ -25,6 +25,7 @@ impl Admin {
             "settings": in_force.as_ref().map(|view| &view.configuration.settings),
             "revision": in_force.as_ref().map(|view| &view.configuration.revision),
             "state": in_force.as_ref().map(QueueView::state),
+            "opened_at_ms": in_force.as_ref().and_then(|view| view.configuration.opened_at_ms),
             "clock": in_force.as_ref().map(|view| view.clocks),
             "stored_settings": stored.settings.to_value(),
             "stored_settings_problem": wrong.map(|error| error.to_string()),

@@ -9,7 +9,7 @@ use vestibule_domain::{
     settings::{Entrance, Field, Settings, SettingsError},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
-use vestibule_line::{ConfigureOutcome, LineError};
+use vestibule_line::{ConfigureOutcome, LineError, QueueView};
 
 use super::{Admin, Problem, command::Confirmation};
 
@@ -27,11 +27,18 @@ impl Admin {
         confirmation: &Confirmation,
     ) -> Result<Value, Problem> {
         reject_blocked(given)?;
-        let epoch = self.read_stored_queue(queue).await?.metadata.epoch;
+        let before = self.read_stored_queue(queue).await?;
+        let epoch = before.metadata.epoch;
+        let opened_at_ms = if given.contains_key("opens_at_ms") {
+            self.find_opening(queue, &before).await
+        } else {
+            None
+        };
         let change = |stored: &Map<String, Value>| {
             let settings = merge_settings(stored, given)?;
             let allowed = self.policy.validate(settings);
             let allowed = allowed.map_err(|error| Problem::invalid_setting(&error))?;
+            reject_second_opening(&allowed, opened_at_ms)?;
             if has_harder_entrance(stored, &allowed, vestibule_clock::now_ms()) {
                 confirmation.verify("update", epoch)?;
             }
@@ -98,6 +105,15 @@ impl Admin {
         let mut result = self.apply_and_describe(queue, &stored, configuration).await?;
         result["stored_settings_problem"] = wrong.to_string().into();
         Ok(result)
+    }
+
+    /// When the queue opened, in Unix milliseconds, as far as line and backup tell.
+    async fn find_opening(&self, queue: &QueueId, stored: &StoredQueue) -> Option<u64> {
+        if stored.metadata.opened_at_ms.is_some() {
+            return stored.metadata.opened_at_ms;
+        }
+        let view = self.line.queue_view(queue).await.ok()?;
+        view.configuration.find_opening(view.now_ms, has_visits(&view))
     }
 
     /// Changes the stored settings by compare-and-swap. Returns the queue as it is stored afterwards.
@@ -168,6 +184,27 @@ impl Admin {
             "settings": configuration.settings,
             "revision": configuration.revision,
         }))
+    }
+}
+
+/// Whether a visit has begun, as far as the counts tell. A restored line counts only live entries.
+fn has_visits(view: &QueueView) -> bool {
+    view.totals.entered + view.totals.returned + view.waiting + view.ready + view.active > 0
+}
+
+/// Refuses a time to open in the future for a queue that opened at `opened_at_ms`: the line would ignore it.
+fn reject_second_opening(new: &Settings, opened_at_ms: Option<u64>) -> Result<(), Problem> {
+    match opened_at_ms {
+        Some(opened_at_ms) if new.opens_later(vestibule_clock::now_ms()) => {
+            Err(Problem::invalid_setting(&SettingsError {
+                field: "opens_at_ms".to_owned(),
+                reason: format!(
+                    "has no effect, because the queue opened at {opened_at_ms} and an opening cannot be undone; pause the \
+                     queue, or begin a new one with the command reset"
+                ),
+            }))
+        }
+        _ => Ok(()),
     }
 }
 

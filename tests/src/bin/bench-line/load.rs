@@ -83,5 +83,6 @@ pub(crate) fn configuration(capacity: u32, batch: u32) -> Configuration {
         generation: 1,
         min_epoch: 1,
         salt: Salt::new([2; 32]),
+        opened_at_ms: None,
     }
 }

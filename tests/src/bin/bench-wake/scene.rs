@@ -242,5 +242,6 @@ fn configuration(is_closed: bool) -> Configuration {
         generation: 1,
         min_epoch: 1,
         salt: Salt::new([2; 32]),
+        opened_at_ms: None,
     }
 }

@@ -28,6 +28,7 @@ pub(crate) fn stored_queue(settings: &Value) -> StoredQueue {
             min_epoch: 2,
             salt: Salt::new([9; 32]),
             watermark: 17,
+            opened_at_ms: Some(1_690_000_000_000),
             lease: Some(Lease {
                 holder: Uuid::from_u128(5),
                 until_ms: 1_700_000_000_000,

@@ -19,6 +19,7 @@ mod killed_process;
 mod line_unavailable;
 mod modes;
 mod no_herd;
+mod opening;
 mod pass_holders;
 mod passes;
 mod passes_without_line;
@@ -79,6 +80,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         line_unavailable::trials(),
         modes::trials(),
         no_herd::trials(),
+        opening::trials(),
         pass_holders::trials(),
         passes::trials(),
         passes_without_line::trials(),

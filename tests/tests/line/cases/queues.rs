@@ -64,6 +64,11 @@ macro_rules! queue_cases {
                 a_restored_line_still_ends_at_its_time
                 no_wait_ends_while_the_clocks_disagree
             }
+            opening {
+                before_the_opening_visitors_line_up_and_none_is_promoted
+                an_opening_cannot_be_undone
+                a_queue_with_visits_cannot_be_scheduled
+            }
             load_reports {
                 a_load_report_expires_after_a_minute
                 a_new_load_report_replaces_the_last_one

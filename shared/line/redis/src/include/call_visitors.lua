@@ -26,6 +26,7 @@ end
 
 -- Adds what happened since the last measurement to the speed, in entries per 1,000 seconds, if that was long enough ago.
 local function measure_speed(progress, now_ms)
+  local SPEED_AVERAGED_MS, SPEED_MEASURED_MS = 20000, 1000
   local passed_ms = math.max(now_ms - progress.speed_at_ms, 0)
   if progress.speed_at_ms > 0 and passed_ms < SPEED_MEASURED_MS then
     return

@@ -5,9 +5,6 @@
 local LANES = 8
 local LANE_PLACES = 1125899906842624 -- 2^50: the places of one lane
 local WINDOW_ENTRIES_MIN = 500
-local SPEED_AVERAGED_MS = 20000
-local SPEED_MEASURED_MS = 1000
-local LANE_PATTERN = '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)'
 
 local function find_lane(place)
   return (place - place % LANE_PLACES) / LANE_PLACES
@@ -22,6 +19,7 @@ local function find_lane_top(lane)
 end
 
 local function parse_lane(lane, text)
+  local LANE_PATTERN = '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)'
   if not text then
     return { check_in_through = find_lane_top(lane), passed_through = find_lane_bottom(lane), gone_ahead = 0,
       speed = 0, speed_at_ms = 0, speed_gone_ahead = 0, absent = 0 }

@@ -4,12 +4,7 @@
 -- period_check_ins is_busy`, and is missing while presence is switched off. `calls_N` has for lane N `growth judged_at_ms
 -- judged_through looked_through`. `called_N` and `passed_N` have marks.
 
-local PRESENCE_STEP_MAX_MS = 5000
-local FRONT_DOOR_SILENCE_MS = 10000
-local CALLED_MARK_MS = 1000
 local ABSENCE_MARKS = 60
-local GROWTH_FACTOR = 4
-local GROWTH_MAX = 64
 
 local function read_presence_clock(state)
   local text = redis.call('HGET', state, 'presence')
@@ -61,6 +56,7 @@ end
 -- last tick. The clock stands still unless `may_run`, and while the front door is down: check-ins by poll and claims have
 -- stopped although visitors are present.
 local function advance_presence_clock(keys, clock, now_ms, may_run)
+  local PRESENCE_STEP_MAX_MS, FRONT_DOOR_SILENCE_MS = 5000, 10000
   local check_ins = tonumber(redis.call('HGET', keys.state, 'check_ins') or 0)
   local last_at_ms = clock.at_ms
   clock.at_ms = math.max(now_ms, last_at_ms)
@@ -213,6 +209,7 @@ end
 
 -- Decides whether the windows grow: one does if fewer than half of those judged since the last decision checked in.
 local function decide_growths(keys, lanes, calls, clock, call_ms)
+  local GROWTH_FACTOR, GROWTH_MAX = 4, 64
   for lane in pairs(lanes) do
     local own = calls[lane]
     if own.judged > own.judged_through and clock.ms >= own.judged_at_ms + call_ms then
@@ -228,6 +225,7 @@ end
 
 -- Stores the presence clock, the marks of each lane, and what it remembers of its calls.
 local function write_calls(keys, lanes, calls, clock, call_ms, absent_ms)
+  local CALLED_MARK_MS = 1000
   write_presence_clock(keys.state, clock)
   for lane, progress in pairs(lanes) do
     local own = calls[lane]

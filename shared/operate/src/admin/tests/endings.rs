@@ -100,6 +100,17 @@ async fn times_that_contradict_each_other_are_refused() {
             "ends_at_ms",
             "closes_at_ms",
         ),
+        // A queue that ends when it opens would never be open.
+        (
+            json!({ "opens_at_ms": 4_000_000_000_000_u64 }),
+            "opens_at_ms",
+            "ends_at_ms",
+        ),
+        (
+            json!({ "opens_at_ms": 3_000_000_000_000_u64, "closes_at_ms": 3_000_000_000_000_u64 }),
+            "closes_at_ms",
+            "opens_at_ms",
+        ),
         (
             json!({ "closes_at_ms": 1_800_000_000 }),
             "closes_at_ms",

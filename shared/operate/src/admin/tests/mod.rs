@@ -10,6 +10,7 @@ mod entries;
 mod events;
 mod evict;
 mod load;
+mod opening;
 mod plan;
 mod queues;
 mod rotate;

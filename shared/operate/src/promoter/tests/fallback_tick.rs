@@ -53,7 +53,7 @@ impl Fixture {
     }
 
     /// Runs a fallback tick that must not be refused. Returns how many entries it promoted.
-    async fn fallback_tick_and_count_promoted(&self, partition: &EntryPartition) -> u64 {
+    pub(super) async fn fallback_tick_and_count_promoted(&self, partition: &EntryPartition) -> u64 {
         match self.fallback_tick(partition).await {
             Ok(FallbackTickOutcome::Ticked(ticked)) => ticked.promoted,
             other => panic!("no fallback tick: {other:?}"),

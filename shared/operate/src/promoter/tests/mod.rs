@@ -5,6 +5,7 @@ mod checks;
 mod clock;
 mod fallback_tick;
 mod metrics;
+mod opening;
 mod park;
 mod parked_queues;
 mod restore_lease;

@@ -1,0 +1,47 @@
+//! Scheduling a queue by commands.
+
+use serde_json::{Value, json};
+
+use super::AdminFixture;
+
+fn update(settings: &Value) -> Value {
+    json!({ "op": "update", "queue": "q", "settings": settings })
+}
+
+fn ms_from_now(ms: u64) -> u64 {
+    vestibule_clock::now_ms() + ms
+}
+
+async fn state(desk: &AdminFixture) -> Value {
+    desk.run(json!({ "op": "describe", "queue": "q" })).await["state"].clone()
+}
+
+#[tokio::test]
+async fn an_opening_moves_until_it_has_come() {
+    let desk = AdminFixture::with_queue(json!({ "opens_at_ms": ms_from_now(3_600_000) })).await;
+    desk.enter("ada").await;
+    assert_eq!(state(&desk).await, "scheduled");
+    let later = update(&json!({ "opens_at_ms": ms_from_now(7_200_000) }));
+    desk.run(later.clone()).await;
+    assert_eq!(state(&desk).await, "scheduled");
+    // `null` opens at once, and `open` does not.
+    desk.run(json!({ "op": "open", "queue": "q" })).await;
+    assert_eq!(state(&desk).await, "scheduled");
+    desk.run(update(&json!({ "opens_at_ms": null }))).await;
+    assert_eq!(state(&desk).await, "open");
+
+    let problem = desk.run_refused(later.clone()).await;
+    assert_eq!(
+        (&problem["code"], &problem["field"]),
+        (&json!("invalid-setting"), &json!("opens_at_ms"))
+    );
+    assert!(
+        problem["detail"].as_str().expect("a text").contains("reset"),
+        "{problem}"
+    );
+    // A new generation has not opened.
+    desk.run(json!({ "op": "reset", "queue": "q", "confirm": "q", "epoch": 1 }))
+        .await;
+    desk.run(later).await;
+    assert_eq!(state(&desk).await, "scheduled");
+}

@@ -1,0 +1,92 @@
+//! A queue that has not opened yet, as visitors learn of it.
+
+use serde_json::{Value, json};
+use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, entry_path};
+
+use super::{claim_request, enter_and_expect_created, hold_wakeups::poll_request, status_request};
+
+super::cases![before_the_opening_no_answer_tells_a_place];
+
+fn document_request() -> ApiRequest {
+    ApiRequest::get(format!("/queues/{QUEUE}"))
+}
+
+/// The queue opens in ten seconds.
+async fn start_scheduled() -> (InProcessApi, u64) {
+    let api = InProcessApi::start(json!({ "capacity": 2 })).await;
+    let opens_at_ms = api.now_ms() + 10_000;
+    let settings = json!({ "capacity": 2, "batch": 1, "interval_seconds": 1, "opens_at_ms": opens_at_ms });
+    api.configure_line(settings, "2").await;
+    api.send_until(document_request, |document| document.body["state"] == "scheduled")
+        .await;
+    (api, opens_at_ms)
+}
+
+fn expect_no_place(body: &Value) {
+    for name in [
+        "place",
+        "lane",
+        "position",
+        "gone_ahead",
+        "estimated_wait_seconds",
+        "pass",
+    ] {
+        assert!(body.get(name).is_none(), "{name} in {body}");
+    }
+}
+
+async fn before_the_opening_no_answer_tells_a_place() {
+    let (api, opens_at_ms) = start_scheduled().await;
+    let (ada, entered) = enter_and_expect_created(&api).await;
+    api.promote().await;
+    let document = api
+        .send_until(document_request, |document| document.body["waiting"] == 1)
+        .await;
+    let document = &document.expect_status(200).body;
+    assert_eq!(document["opens_at_ms"], opens_at_ms);
+    assert_eq!(
+        (&document["lanes"], &document["estimated_waits"]),
+        (&json!({}), &json!([]))
+    );
+    assert_eq!(document["waiting"], 1);
+    // No poll is held, although the visitor is the first in line.
+    let polled = api.send(poll_request(&ada)).await;
+    let again = api.send(ApiRequest::enter().visitor(&ada.id)).await;
+    for answer in [
+        &entered.body,
+        &polled.expect_status(200).body,
+        &again.expect_status(200).body,
+    ] {
+        expect_no_place(answer);
+        assert_eq!(
+            (&answer["state"], &answer["queue_state"]),
+            (&json!("waiting"), &json!("scheduled"))
+        );
+        let look_after_ms = answer["look_after_ms"].as_u64().expect("a time");
+        assert!((8_000..=12_000).contains(&look_after_ms), "{answer}");
+        assert!(
+            answer["retry_after_ms"].as_u64().expect("a time") >= 8_000,
+            "{answer}"
+        );
+    }
+    let claimed = api.send(claim_request(&ada)).await;
+    claimed.expect_problem(409, "not-your-turn");
+    expect_no_place(&claimed.body);
+    let validate = ApiRequest::post(format!("{}/validate", entry_path(&ada.token)));
+    let validated = api.send(validate.json(&json!({ "visitor": ada.id }))).await;
+    validated.expect_problem(409, "not-your-turn");
+    expect_no_place(&validated.body);
+
+    api.advance_seconds(10);
+    let document = api
+        .send_until(document_request, |document| document.body["state"] == "open")
+        .await;
+    assert!(document.body.get("opens_at_ms").is_none());
+    let polled = api
+        .send_until(|| status_request(&ada), |answer| answer.body["position"] == 1)
+        .await;
+    assert!(polled.body["place"].is_u64(), "{}", polled.body);
+    api.promote().await;
+    api.send(status_request(&ada)).await.expect_status(200);
+    assert_eq!(api.promote().await.promoted, 1);
+}
