@@ -63,13 +63,19 @@ function setText(name, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function headlineText({ status, isMissedTurn }) {
+function headlineText({ status, isMissedTurn, queue }) {
+  if (isScheduled({ status, queue })) return "This line opens soon";
   return status === "expired" && isMissedTurn ? "You missed your turn" : HEADLINES[status];
+}
+
+function isScheduled({ status, queue }) {
+  return queue.state === "scheduled" && ["joining", "waiting"].includes(status);
 }
 
 // Explains why there is no estimate: the line does not move, or too few visitors have been let in to estimate.
 function standstillText({ status, estimatedWaitSeconds, queue }) {
   if (status !== "waiting" || estimatedWaitSeconds) return "";
+  if (queue.state === "scheduled") return "";
   if (queue.state === "closed") return "The line is closed for now. Your place is kept.";
   if (queue.state === "paused" || FAULTS.includes(queue.limitedBy)) {
     return "The line stands still for a moment. Your place is kept.";
@@ -124,12 +130,14 @@ function render() {
 }
 
 function renderCountdown() {
-  const { status, endsAtMs } = place.state;
-  const leftMs = endsAtMs - performance.now();
+  const { status, endsAtMs, queue } = place.state;
+  const isOpening = isScheduled(place.state);
+  const leftMs = (isOpening ? queue.opensAtMs : endsAtMs) - performance.now();
   const isPlaceKept = status === "expired" && leftMs > 0;
   const isCounting = isPlaceKept || (status !== "expired" && !Number.isNaN(leftMs));
   setText("countdown", isCounting ? countdownText(leftMs) : "");
   part("countdown-row").hidden = !isCounting;
+  document.querySelector("#countdown-label").textContent = isOpening ? "Opens in" : "Time left";
   setText("hint", isPlaceKept ? "Your place is kept until the time runs out." : (HINTS[status] ?? ""));
   const joinText = isPlaceKept ? "Take my place back" : status === "failed" ? "Join the line" : "Join again";
   if (part("join").textContent !== joinText) part("join").textContent = joinText;
@@ -180,7 +188,7 @@ function redirectToTarget({ status, targetUrl }) {
 }
 
 function join() {
-  place = joinQueue({ queue, returnTo, ticket });
+  place = joinQueue({ queue, returnTo, ticket, spread: true });
   place.subscribe((state) => {
     render();
     redirectToTarget(state);

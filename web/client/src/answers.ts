@@ -63,4 +63,12 @@ export interface PublicDocument {
   readonly state: string;
   readonly limited_by?: string;
   readonly message?: string;
+  /** Before the opening: when it is, by the server's clock. */
+  readonly opens_at_ms?: number;
+  /** Before a draw: over how many milliseconds clients spread entering. */
+  readonly enter_spread_ms?: number;
+  /** After the opening: the seed of the draw. */
+  readonly draw_seed?: string;
+  /** The order that the seed gives to the own entry. The client adds it. */
+  readonly drawn?: number | undefined;
 }

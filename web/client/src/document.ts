@@ -8,12 +8,14 @@ import type { FarEntry } from "./entry.js";
 
 /** What the visitor is told about the queue. Texts are empty if there is nothing to tell. */
 export interface QueueSummary {
-  /** `open`, `paused`, `draining` or `closed`. */
+  /** `scheduled`, `open`, `paused`, `draining` or `closed`. */
   readonly state: string;
   /** The operator's message. It is text, not markup. */
   readonly message: string;
   /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
   readonly limitedBy: string;
+  /** When the queue opens, as a reading of `performance.now()`. `NaN` if it has opened, or if that is not known. */
+  readonly opensAtMs: number;
 }
 
 /** The shortest and the longest interval of reading the document, if the server sets none. */
@@ -29,6 +31,11 @@ const WINDOW_SECONDS = 60;
 const WINDOW_GROWTH = 4;
 /** An entry at most so many windows behind the boundary is near. */
 const WINDOWS_NEAR = 2;
+// A place is the lane in 3 bits, 1 after the opening and 0 before it in 1 bit, and the order in 49 bits.
+const PHASE_OPEN = 2 ** 49;
+const LANE_PLACES = 2 ** 50;
+// How often a visitor who does not know the position after the opening reads the document.
+const OPENED_WAIT_MS = 60_000;
 /** Ahead of the first position with an expected wait, and behind the last one, the wait grows with the position. */
 const HEAD = { position: 0, low: 0, high: 0 };
 
@@ -46,14 +53,23 @@ export function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean {
 }
 
 /** What the page shows about the queue, from a document. */
-export function summarizeQueue(document: PublicDocument): QueueSummary {
+export function summarizeQueue(document: PublicDocument): Omit<QueueSummary, "opensAtMs"> {
   const { state, message = "", limited_by: limitedBy = "" } = document;
   return { state, message, limitedBy };
 }
 
 /** Whether the document calls the entry to check in. */
-export function isCalled({ place = 0, lane = 0 }: EntryAnswer, document: PublicDocument | null): boolean {
-  return (document?.lanes[lane]?.check_in_through ?? -1) >= place;
+export function isCalled(entry: EntryAnswer, document: PublicDocument | null): boolean {
+  const { place = 0, lane = 0, visit } = entry;
+  const { lanes = {}, drawn = PHASE_OPEN + visit } = document ?? {};
+  if (!isBeforeOpening(entry)) return (lanes[lane]?.check_in_through ?? -1) >= place;
+  // The order follows from the draw, or else from the visit. The lane is not known, so each may be the own one.
+  return Object.entries(lanes).some(([number, moved]) => moved.check_in_through >= +number * LANE_PLACES + drawn);
+}
+
+/** Whether the last answer about the entry came before the opening, so that it has no place. */
+export function isBeforeOpening(entry: EntryAnswer | null): boolean {
+  return entry?.queue_state === "scheduled" && entry.place === undefined;
 }
 
 /**
@@ -121,6 +137,9 @@ export function refreshMs(
   // Without any expected wait, the first document may tell it, and otherwise the line stands still.
   let expectedMs = range ? (range.low + range.high) * 500 - ageMs : document ? Infinity : 0;
   if (document && position !== null) expectedMs = (rangeAt(position, document)?.low ?? Infinity) * 1_000;
+  else if (document && isBeforeOpening(entry)) {
+    expectedMs = document.opens_at_ms ? document.opens_at_ms - document.now_ms : OPENED_WAIT_MS;
+  }
   return Math.min(farMs, Math.max(nearMs, expectedMs / REFRESHES_PER_WAIT));
 }
 

@@ -90,6 +90,11 @@ export class DocumentReader {
     return this.newest ? nowMs - this.newest.now_ms - this.#clockDifferenceMs : 0;
   }
 
+  /** When the queue opens, by the follower's clock. `NaN` if it has opened. */
+  get opensAtMs(): number {
+    return (this.newest?.opens_at_ms ?? NaN) + this.#clockDifferenceMs;
+  }
+
   /** The age at which the newest document is stale. */
   get staleAfterMs(): number {
     return Math.max(STALE_MS_MIN, STALE_REFRESHES * this.#refreshMs);

@@ -1,7 +1,7 @@
 // What an answer about the entry tells the client about its next request. The functions are pure.
 
 import type { EntryAnswer } from "./answers.js";
-import type { QueueSummary } from "./document.js";
+import { isBeforeOpening, type QueueSummary } from "./document.js";
 
 /** An entry that waits far from the head, with what it takes to follow the public document. */
 export type FarEntry = EntryAnswer & Required<Pick<EntryAnswer, "place" | "lane">> & { readonly look_after_ms: number };
@@ -20,10 +20,11 @@ const BACKOFF_MS_BOUND_MIN = 2_000;
 const BACKOFF_MS_BOUND_MAX = 12_000;
 const BACKOFF_SHARE_OF_INTERVAL = 0.3;
 
-/** Whether the entry waits far from the head, so that the client follows the public document. */
+/** Whether the entry waits far from the head or before the opening, so that the client follows the public document. */
 export function isFarFromHead(entry: EntryAnswer | null): entry is FarEntry {
   const { state, place, lane, look_after_ms: lookAfterMs } = entry ?? {};
-  return state === "waiting" && [place, lane, lookAfterMs].every(Number.isFinite);
+  const order = isBeforeOpening(entry) ? [] : [place, lane];
+  return state === "waiting" && [lookAfterMs, ...order].every(Number.isFinite);
 }
 
 /** The interval in milliseconds after which a client that does not follow the document asks again. */
@@ -61,7 +62,7 @@ export function stateLeftMs(entry: EntryAnswer | null): number {
 }
 
 /** What the page shows about the queue, by this answer. */
-export function summarizeQueue(answer: Partial<EntryAnswer>): QueueSummary {
+export function summarizeQueue(answer: Partial<EntryAnswer>): Omit<QueueSummary, "opensAtMs"> {
   const { queue_state: state = "", message = "" } = answer;
   return { state, message, limitedBy: "" };
 }

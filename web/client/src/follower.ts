@@ -57,10 +57,13 @@ export class Follower {
   #problem: ProblemError | null = null;
   #queue = entries.summarizeQueue({});
   #returnTo: string;
+  // Before entering, the document is read: it may spread the visitors of a draw.
+  #isSpreading: boolean;
 
-  /** `random` is in [0, 1). `isAutomatic`: input of the visitor confirms a turn. `returnTo`: see `QueueOptions`. */
-  constructor(random: () => number, isAutomatic = true, returnTo = "") {
+  /** `random` is in [0, 1). `isAutomatic`: input of the visitor confirms a turn. `returnTo`, `isSpreading`: see `QueueOptions`. */
+  constructor(random: () => number, isAutomatic = true, returnTo = "", isSpreading = false) {
     this.#random = random;
+    this.#isSpreading = isSpreading;
     this.#returnTo = returnTo;
     this.#reader = new DocumentReader(random);
     this.attendance = new Attendance(isAutomatic);
@@ -124,6 +127,7 @@ export class Follower {
   }
 
   #receiveDocument(document: PublicDocument, nowMs: number): void {
+    if (!this.entry && this.#isSpreading) this.#enterAfter(document.enter_spread_ms, nowMs);
     if (this.#reader.receive(document, nowMs)) {
       this.#queue = documents.summarizeQueue(document);
       if (entries.isFarFromHead(this.entry)) {
@@ -138,12 +142,21 @@ export class Follower {
     this.#reader.schedule(this.#refreshMs(nowMs), nowMs);
   }
 
+  // The order of entering does not count before a draw, so a crowd enters over a time.
+  #enterAfter(spreadMs = 0, nowMs: number): void {
+    this.#isSpreading = false;
+    this.#retryAtMs = nowMs + this.#random() * spreadMs;
+  }
+
   // Outputs
 
   /** The next request. Only an event changes it, and the passing of time is none. */
   get nextRequest(): FollowerRequest {
     const { entry } = this;
-    if (!entry) return { kind: this.token ? "status" : "enter", atMs: this.#retryAtMs };
+    if (!entry) {
+      const kind = this.token ? "status" : this.#isSpreading ? "document" : "enter";
+      return { kind, atMs: this.#retryAtMs };
+    }
     const { enterAtMs } = this.#resync;
     if (enterAtMs < Infinity) return { kind: "enter", atMs: Math.max(enterAtMs, this.#retryAtMs) };
     // While the gateway refuses polls, a claim finds out whether the turn has come: its route has a limit of its own.
@@ -185,7 +198,7 @@ export class Follower {
       targetUrl: pass && template ? fillTarget(template, pass, this.#returnTo) : "",
       // An entry that expired without a session was never let in.
       isMissedTurn: !entry?.expires_at_ms,
-      queue: Object.freeze(this.#queue),
+      queue: Object.freeze({ ...this.#queue, opensAtMs: this.#reader.opensAtMs }),
       connection: this.isOffline ? "offline" : this.#problem ? "retrying" : isStale ? "stale" : "online",
       problem: this.#problem,
     }) as PlaceState;
@@ -242,6 +255,7 @@ export class Follower {
 
   #receiveFailure(kind: RequestKind, problem: ProblemError, nowMs: number): void {
     const { code, retryAfterMs, status, body } = problem;
+    if (kind === "document" && !this.entry) return this.#enterAfter(0, nowMs);
     // A late document costs no turn.
     if (kind === "document") return this.#reader.postpone(nowMs, retryAfterMs);
     if (code === QUEUE_FINISHED) {

@@ -1,6 +1,8 @@
 // The shell around the follower: it sends the requests, and has the timer, the clock, the storage and the other tabs.
 
 import { createSend, type Send } from "./api.js";
+import { isBeforeOpening } from "./document.js";
+import { drawnOrder } from "./draw.js";
 import { Follower } from "./follower.js";
 import { ALWAYS_PRESENT, BROWSER_PRESENCE } from "./presence.js";
 import { END_CODES, ProblemError } from "./problem.js";
@@ -37,12 +39,12 @@ class FollowedPlace implements Place {
   #resume = () => {};
 
   constructor(options: QueueOptions, { now, random }: Runtime) {
-    const { queue, base = "", confirm, returnTo, signal, storage = defaultStorage(), presence } = options;
+    const { queue, base = "", confirm, returnTo, spread, signal, storage = defaultStorage(), presence } = options;
     const isAlways = presence ? presence === "always" : !globalThis.document;
     this.#now = now;
     this.#name = `${base}/queues/${queue}`;
     this.#send = createSend(options);
-    this.#follower = new Follower(random, confirm !== "manual", returnTo);
+    this.#follower = new Follower(random, confirm !== "manual", returnTo, spread);
     this.#records = new PlaceRecords(storage, this.#name);
     this.#presence = typeof presence === "object" ? presence : isAlways ? ALWAYS_PRESENT : BROWSER_PRESENCE;
     if (isAlways) this.#follower.attendance.addInput(Infinity);
@@ -153,7 +155,12 @@ class FollowedPlace implements Place {
     const controller = new AbortController();
     const isRead = kind === "document" || kind === "status";
     if (isRead) this.#read = controller;
-    const answer = await this.#ask(request, controller);
+    let answer = await this.#ask(request, controller);
+    const { draw_seed: seed } = answer.body as { draw_seed?: string };
+    if (seed && isBeforeOpening(this.#follower.entry)) {
+      const drawn = await drawnOrder(seed, this.#follower.token);
+      answer = { ...answer, body: { ...answer.body, drawn } };
+    }
     // A read that was dropped is sent again.
     if (isRead && controller !== this.#read) return;
     // The document says why the queue is closed.

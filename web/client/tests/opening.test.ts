@@ -1,0 +1,73 @@
+// Before and after the opening of a queue: the countdown, the spread of a draw, and the place that the client computes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { assertNext, bareEntry, joinAt, joinedFollower, publicDocument, receiveDocument, receiveFailure, unavailable, waiting } from "./samples.js";
+import { drawnOrder } from "../src/draw.js";
+import { Follower } from "../src/follower.js";
+
+const PHASE_OPEN = 2 ** 49;
+const LANE_PLACES = 2 ** 50;
+const scheduledEntry = (changes = {}) =>
+  bareEntry({ position: null, queue_state: "scheduled", look_after_ms: 130_000, visit: 7_000, ...changes });
+const scheduled = (leftMs: number, now_ms = 1_000) =>
+  publicDocument({ state: "scheduled", lanes: {}, estimated_waits: [], rate: null, opens_at_ms: now_ms + leftMs, now_ms });
+const opened = (check_in_through: number, changes = {}) =>
+  publicDocument({ state: "open", now_ms: 200_000, ...changes }, { check_in_through, passed_through: 0 });
+
+test("the client follows the document to the opening, and sends nothing of its own", () => {
+  const follower = joinedFollower(scheduledEntry());
+  assertNext(follower, "document", 3_000);
+  receiveDocument(follower, scheduled(120_000), 3_000);
+  assert.deepEqual([waiting(follower, 3_000).queue.state, waiting(follower, 3_000).queue.opensAtMs], ["scheduled", 123_000]);
+  assert.deepEqual([waiting(follower, 3_000).position, waiting(follower, 3_000).isCalled], [null, false]);
+  assertNext(follower, "document", 23_000);
+  receiveDocument(follower, scheduled(6_000, 115_000), 117_000);
+  assertNext(follower, "document", 120_000);
+  receiveDocument(follower, opened(PHASE_OPEN + 6_999), 123_500);
+  assert.ok(Number.isNaN(waiting(follower, 123_500).queue.opensAtMs));
+  assert.equal(waiting(follower, 123_500).isCalled, false);
+  // The server has spread the first request of each visitor behind the opening.
+  assertNext(follower, "status", 130_000);
+});
+
+test("an entry that is called at the opening is asked at once", () => {
+  for (const document of [
+    opened(PHASE_OPEN + 7_000),
+    opened(100, { drawn: 100 }),
+    publicDocument({ now_ms: 200_000, lanes: { 3: { check_in_through: 3 * LANE_PLACES + 100, passed_through: 0, gone_ahead: 0 } }, drawn: 100 }),
+  ]) {
+    const follower = joinedFollower(scheduledEntry());
+    receiveDocument(follower, document, 50_000);
+    assert.equal(waiting(follower, 50_000).isCalled, true);
+    assertNext(follower, "status", 50_000);
+  }
+  const follower = joinedFollower(scheduledEntry());
+  receiveDocument(follower, opened(99, { drawn: 100 }), 50_000);
+  assert.equal(waiting(follower, 50_000).isCalled, false);
+});
+
+test("before a draw the client enters at a random time of the spread", () => {
+  const join = () => {
+    const follower = new Follower(() => 0.5, true, "", true);
+    joinAt(follower, 0);
+    assertNext(follower, "document", 0);
+    return follower;
+  };
+  const follower = join();
+  receiveDocument(follower, { ...scheduled(120_000), enter_spread_ms: 60_000 }, 100);
+  assertNext(follower, "enter", 30_100);
+  assert.equal(follower.stateAt(100).queue.opensAtMs, 120_100);
+  const late = join();
+  receiveDocument(late, opened(1), 100);
+  assertNext(late, "enter", 100);
+  const failed = join();
+  receiveFailure(failed, "document", unavailable(), 100);
+  assertNext(failed, "enter", 100);
+});
+
+test("the client computes the order that the server draws", async () => {
+  // The same numbers are in shared/domain/src/draw.rs.
+  assert.equal(await drawnOrder("07".repeat(32), "00112233-4455-8677-8899-aabbccddeeff"), 55_804_986_909_314);
+});
