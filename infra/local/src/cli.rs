@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use axum::http::Uri;
 use clap::{Args, Parser, Subcommand};
 use vestibule_api::config::Origins;
-use vestibule_domain::id::{QueueId, Visitor};
+use vestibule_domain::id::{EntryId, QueueId, Visitor};
 
 use crate::error::StartError;
 
@@ -74,6 +74,28 @@ pub(crate) enum Command {
     /// Print a ticket by which a test visitor enters a queue, signed with a key of the folder. The queue needs the public
     /// key in its setting `ticket_keys`: see `--keys`. The queue demo:1 has it
     Ticket(TicketRequest),
+    /// Verify the place that a draw gave to an entry. Prints yes or no with the reason; exits with 0 for yes, and 1 for no
+    VerifyDraw(DrawClaim),
+}
+
+/// What a queue published about a draw, and what it told the visitor.
+#[derive(Debug, Args)]
+pub(crate) struct DrawClaim {
+    /// The token of the entry
+    #[arg(long, value_name = "TOKEN")]
+    pub token: EntryId,
+
+    /// The place that the entry got (`place` in its answers)
+    #[arg(long, value_name = "PLACE")]
+    pub place: u64,
+
+    /// The seed that the public document shows after the opening (`draw_seed`)
+    #[arg(long, value_name = "HEX")]
+    pub seed: String,
+
+    /// The commitment that the public document showed before the opening (`draw_commitment`)
+    #[arg(long, value_name = "HEX")]
+    pub commitment: String,
 }
 
 /// The claims of a test ticket.

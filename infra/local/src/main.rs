@@ -13,6 +13,7 @@ mod serve;
 mod stop;
 mod store;
 mod tickets;
+mod verify_draw;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,7 @@ async fn main() -> ExitCode {
         Ok(()) => match &cli.command {
             None => run::run(&cli).await,
             Some(Command::Ticket(request)) => tickets::print_ticket(&cli.dir, request),
+            Some(Command::VerifyDraw(claim)) => return verify_draw::print_verdict(claim),
         },
         refused => refused,
     };

@@ -153,7 +153,12 @@ impl ApiState {
         visitor: &EnteringVisitor,
     ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
         let id = visitor.id;
-        let mut entered = self.line.enter(&snapshot.queue, id, visitor.arrival).await;
+        let draw = snapshot.view.configuration.draw_before_opening();
+        let arrival = match draw.filter(|_| visitor.arrival == Arrival::Ordinary) {
+            Some(seed) => Arrival::Drawn(seed.draw(id)),
+            None => visitor.arrival,
+        };
+        let mut entered = self.line.enter(&snapshot.queue, id, arrival).await;
         if let Ok(EnterOutcome::Refused(Refusal::QueueFull)) = entered
             && visitor.generated.is_none()
             && self.has_stored_place(snapshot, id).await

@@ -12,7 +12,7 @@ use vestibule_domain::{
     estimate::Estimate,
     lane::LaneProgress,
     pace::LimitedBy,
-    poll_pacing::{DOCUMENT_REFRESH_FAR_MS, DOCUMENT_REFRESH_NEAR_MS, resync_ms},
+    poll_pacing::{DOCUMENT_REFRESH_FAR_MS, DOCUMENT_REFRESH_NEAR_MS, enter_spread_ms, resync_ms},
     queue_state::QueueState,
     settings::Entrance,
 };
@@ -49,6 +49,10 @@ struct PublicDocument<'a> {
     /// enter.
     #[serde(flatten)]
     opening: Option<OpeningDocument>,
+    /// The seed of the draw in hexadecimal digits, once the queue has opened. The place of an entry that came before is
+    /// `HMAC-SHA256(seed, token)`, cut to 49 bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draw_seed: Option<String>,
     /// From when on no new visitor enters, and when the queue is finished, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     closes_at_ms: Option<u64>,
@@ -68,6 +72,9 @@ struct PublicDocument<'a> {
 struct OpeningDocument {
     opens_at_ms: u64,
     enter_spread_ms: u64,
+    /// The SHA-256 of the seed of the draw, in hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draw_commitment: Option<String>,
 }
 
 /// The expected wait at a position, in seconds.
@@ -127,6 +134,7 @@ pub(super) async fn handle(
     let opening = settings
         .opens_at_ms
         .filter(|_| snapshot.view.configuration.is_scheduled(now_ms));
+    let draw = snapshot.view.configuration.draw_seed();
     // Before the opening no visitor learns how far the line has moved.
     let lanes = snapshot.view.lanes.iter().filter(|_| opening.is_none());
     let view = PublicDocument {
@@ -150,9 +158,13 @@ pub(super) async fn handle(
         entrance: settings.entrance_at(now_ms),
         opening: opening.map(|opens_at_ms| OpeningDocument {
             opens_at_ms,
-            // The order of entering is that of the line, so no visitor waits to enter.
-            enter_spread_ms: 0,
+            // Without a draw the order of entering is that of the line, so no visitor waits to enter.
+            enter_spread_ms: draw.map_or(0, |_| enter_spread_ms(opens_at_ms.saturating_sub(now_ms))),
+            draw_commitment: draw.map(|seed| seed.commitment()),
         }),
+        draw_seed: draw
+            .filter(|_| snapshot.view.configuration.has_opened(now_ms))
+            .map(|seed| seed.reveal()),
         closes_at_ms: settings.closes_at_ms,
         ends_at_ms: settings.ends_at_ms,
         limited_by: if snapshot.view.clocks.apart {

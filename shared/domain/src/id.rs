@@ -103,6 +103,11 @@ impl Salt {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
+    /// The bytes, from which secrets are derived.
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Decodes the output of [`Salt::to_text`]; `None` for any other text.
     pub fn from_text(text: &str) -> Option<Self> {
         URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
@@ -180,7 +185,7 @@ impl fmt::Debug for IdKey {
     }
 }
 
-fn new_hmac(key: &[u8]) -> Hmac<Sha256> {
+pub(crate) fn new_hmac(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC accepts a key of any length (RFC 2104)")
 }
 

@@ -6,6 +6,7 @@ pub mod change;
 pub mod clock;
 pub mod configuration;
 pub mod consumption;
+pub mod draw;
 pub mod end_reason;
 pub mod entry_status;
 pub mod estimate;

@@ -4,7 +4,12 @@
 //! it. A tick, and a change of the settings, record that the queue has opened. From then on `opens_at_ms` has no effect.
 //! `docs/adr/0036-opening-and-draw.md` has the reasons.
 
-use crate::{configuration::Configuration, settings::Settings};
+use crate::{
+    configuration::Configuration,
+    draw::DrawSeed,
+    score::WaitScore,
+    settings::{BeforeOpening, Settings},
+};
 
 impl Settings {
     /// Whether the time of the opening is in the future at `now_ms`, in Unix milliseconds of line time.
@@ -24,6 +29,44 @@ impl Configuration {
     /// `now_ms`, in Unix milliseconds of line time.
     pub fn can_promote(&self, now_ms: u64) -> bool {
         !self.settings.stops_promotion(now_ms) && !self.is_scheduled(now_ms)
+    }
+
+    /// The seed of the draw, if the visitors who enter now may be drawn: the queue may not have opened yet. A step of the
+    /// line decides by its own time.
+    pub fn draw_before_opening(&self) -> Option<DrawSeed> {
+        let may_draw = self.opened_at_ms.is_none() && self.settings.opens_at_ms.is_some();
+        (may_draw && self.is_draw()).then(|| DrawSeed::of_salt(&self.salt))
+    }
+
+    /// The seed of the draw, if there is one, which is public from the opening on.
+    pub fn draw_seed(&self) -> Option<DrawSeed> {
+        self.is_draw().then(|| DrawSeed::of_salt(&self.salt))
+    }
+
+    /// Whether a visitor who enters at `now_ms` is drawn.
+    pub fn draws_places(&self, now_ms: u64) -> bool {
+        self.is_draw() && self.is_scheduled(now_ms)
+    }
+
+    /// Whether the queue has opened by its setting at `now_ms`, in Unix milliseconds of line time.
+    pub fn has_opened(&self, now_ms: u64) -> bool {
+        let has_passed = self.settings.opens_at_ms.is_some_and(|at_ms| at_ms <= now_ms);
+        self.opened_at_ms.is_some() || has_passed
+    }
+
+    /// Since when an entry waits that is promoted at `now_ms`: since it joined, or since the opening. Both are Unix
+    /// milliseconds of line time.
+    pub fn waiting_since_ms(&self, place: WaitScore, now_ms: u64) -> u64 {
+        let opened_at_ms = self.settings.opens_at_ms.filter(|at_ms| *at_ms <= now_ms);
+        if place.is_after_opening() {
+            place.joined_at_ms().max(opened_at_ms.unwrap_or(0))
+        } else {
+            opened_at_ms.unwrap_or(now_ms)
+        }
+    }
+
+    fn is_draw(&self) -> bool {
+        self.settings.before_opening == BeforeOpening::Draw
     }
 
     /// When a queue of these settings opened that is not recorded to have opened; `None` if it has not, or has no

@@ -12,7 +12,7 @@ mod before_opening;
 mod refusal;
 
 pub use after_hold::retry_after_hold_ms;
-pub use before_opening::{look_before_opening_ms, retry_before_opening_ms};
+pub use before_opening::{enter_spread_ms, look_before_opening_ms, retry_before_opening_ms};
 pub use refusal::{
     RETRY_AFTER_BEHIND_MIN_SECONDS, RETRY_AFTER_MIN_SECONDS, RefusedQueue, client_backoff_ms,
     retry_after_seconds,

@@ -14,7 +14,7 @@ pub const ERA_MS: u64 = 1_735_689_600_000;
 /// carry over into the next millisecond.
 pub const ARRIVALS_PER_MS: u64 = 256;
 
-const ORDER_BITS: u32 = 49;
+pub(crate) const ORDER_BITS: u32 = 49;
 const PHASE_OPEN: u64 = 1 << ORDER_BITS;
 const SCORE_END: u64 = 1 << 53;
 
@@ -43,58 +43,76 @@ impl Visit {
 
     /// The place at which the visit began, in the default lane of an open queue.
     pub fn place(self) -> WaitScore {
-        WaitScore(PHASE_OPEN | self.0)
+        WaitScore {
+            raw: PHASE_OPEN | self.0,
+            visit: self,
+        }
     }
 }
 
-/// The place of a waiting entry. The lower place is served first. The score contains the join time,
-/// so the line stores nothing else about a waiting entry.
+/// The place of a waiting entry, and the visit that began with it. The lower place is served first. After the opening,
+/// the score contains the join time, so the line stores nothing else about a waiting entry. Before it, the score is drawn,
+/// and the line stores the visit as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct WaitScore(u64);
+pub struct WaitScore {
+    raw: u64,
+    visit: Visit,
+}
 
 impl WaitScore {
     /// The score of the next arrival at an open queue. The order is strictly first come, first
     /// served. `last_order` is the order of the previous arrival, or 0. The order never goes back,
     /// even if the clock does.
     pub fn next(last_order: u64, now_ms: u64) -> Self {
-        Self(PHASE_OPEN | (last_order + 1).max(now_ms.saturating_sub(ERA_MS) * ARRIVALS_PER_MS))
+        Visit((last_order + 1).max(now_ms.saturating_sub(ERA_MS) * ARRIVALS_PER_MS)).place()
     }
 
-    /// A score as stored; `None` for 2^53 and above.
+    /// A score as stored, without the visit of a drawn one, which is then 0; `None` for 2^53 and above.
     pub fn from_raw(raw: u64) -> Option<Self> {
-        (raw < SCORE_END).then_some(Self(raw))
+        Self::of_visit(raw, Visit(0))
+    }
+
+    /// A score as stored of an entry with this visit. A place that was given after the opening contains its own visit.
+    /// `None` for 2^53 and above.
+    pub fn of_visit(raw: u64, visit: Visit) -> Option<Self> {
+        let contains_visit = raw & PHASE_OPEN != 0;
+        let visit = if contains_visit {
+            Visit(raw & (PHASE_OPEN - 1))
+        } else {
+            visit
+        };
+        (raw < SCORE_END).then_some(Self { raw, visit })
     }
 
     /// The score as stored.
     pub fn raw(self) -> u64 {
-        self.0
+        self.raw
     }
 
-    /// The low 49 bits: the arrival counter, from which the next arrival continues.
+    /// The low 49 bits: of a place after the opening the arrival counter, from which the next arrival continues.
     pub fn order(self) -> u64 {
-        self.0 & (PHASE_OPEN - 1)
+        self.raw & (PHASE_OPEN - 1)
     }
 
     /// The priority class; 0 is served first.
     pub fn lane(self) -> u8 {
-        (self.0 >> (ORDER_BITS + 1)).to_le_bytes()[0]
+        (self.raw >> (ORDER_BITS + 1)).to_le_bytes()[0]
     }
 
-    /// Whether the queue was open when it gave this place. Only then does the order tell when the
-    /// entry joined.
+    /// Whether the place was not drawn. Only then does the order tell when the entry joined.
     pub fn is_after_opening(self) -> bool {
-        self.0 & PHASE_OPEN != 0
+        self.raw & PHASE_OPEN != 0
     }
 
     /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one
     /// millisecond, this is late by as many milliseconds as the overflow needed.
     pub fn joined_at_ms(self) -> u64 {
-        self.order() / ARRIVALS_PER_MS + ERA_MS
+        self.visit.0 / ARRIVALS_PER_MS + ERA_MS
     }
 
-    /// The visit that began with this place: its order.
+    /// The visit that began with this place.
     pub fn visit(self) -> Visit {
-        Visit(self.order())
+        self.visit
     }
 }
 

@@ -78,15 +78,12 @@ impl RestoredEntries {
             }
             visit <= latest
         };
-        // Only the places of an open queue tell when a visitor joined.
-        self.waiting
-            .retain(|&(place, id)| !place.is_after_opening() || is_believed(place.visit(), id));
+        self.waiting.retain(|&(place, id)| is_believed(place.visit(), id));
         self.waiting_again.retain(|&(visit, _)| visit <= latest);
         self.ready.retain(|&(visit, _, id)| is_believed(visit, id));
         self.active.retain(|&(_, visit, id)| is_believed(visit, id));
         self.held.retain(|&(fact, _, id)| is_believed(fact.visit, id));
-        let waiting = self.waiting.iter().filter(|(place, _)| place.is_after_opening());
-        let visits = waiting.map(|(place, _)| place.visit());
+        let visits = self.waiting.iter().map(|(place, _)| place.visit());
         let visits = visits.chain(self.ready.iter().map(|&(visit, ..)| visit));
         let visits = visits.chain(self.active.iter().map(|&(_, visit, _)| visit));
         let visits = visits.chain(self.held.iter().map(|&(fact, ..)| fact.visit));

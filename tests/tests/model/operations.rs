@@ -1,7 +1,7 @@
 //! The operations on a queue.
 
 use proptest::{collection::vec, option, prelude::*, strategy::Union};
-use vestibule_domain::{consumption::UseId, load::LoadReport};
+use vestibule_domain::{consumption::UseId, draw::DrawSeed, id::Salt, load::LoadReport};
 use vestibule_line::{Arrival, CheckOrder, FallbackTickOrder, LeaveReason};
 
 use crate::{
@@ -133,6 +133,7 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         6 => (visitor(), arrival()).prop_map(|(id, arrival)| Operation::Enter(id, arrival)),
+        2 => visitor().prop_map(|id| Operation::Enter(id, draw(id))),
         2 => visitor().prop_map(Operation::Status),
         6 => visitor().prop_map(Operation::CheckIn),
         6 => promote(),
@@ -178,6 +179,12 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 pub(crate) fn visitor() -> impl Strategy<Value = u64> {
     1..=VISITORS
+}
+
+/// The arrival of a visitor before a draw.
+fn draw(number: u64) -> Arrival {
+    let seed = DrawSeed::of_salt(&Salt::new([7; 32]));
+    Arrival::Drawn(seed.draw(vestibule_tests::lines::visitor(number)))
 }
 
 fn arrival() -> impl Strategy<Value = Arrival> {

@@ -1,7 +1,7 @@
 //! The changes of settings.
 
 use proptest::{prelude::*, strategy::Union};
-use vestibule_domain::settings::{Entrance, Passes, ReEntry, Settings};
+use vestibule_domain::settings::{BeforeOpening, Entrance, Passes, ReEntry, Settings};
 
 /// A change of settings.
 #[derive(Debug, Clone)]
@@ -18,6 +18,7 @@ pub(crate) enum Setting {
     Entrance(Entrance),
     /// In so many seconds; `None` for never.
     OpensIn(Option<u64>),
+    BeforeOpening(BeforeOpening),
     ClosesIn(Option<u64>),
     EndsIn(Option<u64>),
     Paused(bool),
@@ -48,6 +49,9 @@ impl Setting {
                 let is_after = |at_ms: &u64| Some(*at_ms) > moment(seconds);
                 settings.closes_at_ms = settings.closes_at_ms.filter(is_after);
                 settings.ends_at_ms = settings.ends_at_ms.filter(is_after);
+            }
+            Self::BeforeOpening(order) => {
+                (settings.before_opening, settings.draw_anyone) = (*order, true);
             }
             Self::ClosesIn(seconds) => {
                 settings.closes_at_ms = moment(seconds);
@@ -92,6 +96,7 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         ])
         .prop_map(Setting::Entrance),
         2 => prop_oneof![1 => Just(None), 2 => (0_u64..60).prop_map(Some)].prop_map(Setting::OpensIn),
+        1 => Union::new([BeforeOpening::Fifo, BeforeOpening::Draw].map(Just)).prop_map(Setting::BeforeOpening),
         1 => prop_oneof![2 => Just(None), 1 => (0_u64..60).prop_map(Some)].prop_map(Setting::ClosesIn),
         1 => prop_oneof![3 => Just(None), 1 => (0_u64..60).prop_map(Some)].prop_map(Setting::EndsIn),
         2 => prop_oneof![1 => Just(0), 2 => 2_u32..60].prop_map(Setting::PresenceSeconds),

@@ -225,7 +225,7 @@ pub(super) fn to_record(item: &Item) -> Result<EntryRecord, BackupError> {
         },
         fact,
         score: optional_number(item, SCORE)?
-            .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| invalid_attribute_error(SCORE)))
+            .map(|raw| WaitScore::of_visit(raw, fact.visit).ok_or_else(|| invalid_attribute_error(SCORE)))
             .transpose()?,
         promoted_at_ms: optional_number(item, PROMOTED_AT_MS)?,
         claimed_at_ms: optional_number(item, CLAIMED_AT_MS)?,

@@ -191,9 +191,10 @@ fn encode_record(record: &EntryRecord) -> Vec<u8> {
 pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, BackupError> {
     let nonsense = |what: &str| BackupError::Unreadable(format!("the record of entry {id}: {what}"));
     let stored: StoredRecord = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
+    let visit = Visit::new(stored.visit).ok_or_else(|| nonsense("visit"))?;
     let score = stored
         .score
-        .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| nonsense("score")));
+        .map(|raw| WaitScore::of_visit(raw, visit).ok_or_else(|| nonsense("score")));
     let use_id = stored
         .use_id
         .map(|text| text.parse().map_err(|_| nonsense("use_id")));
@@ -204,7 +205,7 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
         id,
         state: stored.state,
         fact: Fact {
-            visit: Visit::new(stored.visit).ok_or_else(|| nonsense("visit"))?,
+            visit,
             step: Step::new(stored.step).ok_or_else(|| nonsense("step"))?,
             step_ms: stored.step_ms,
             is_over: stored.over,

@@ -2,6 +2,9 @@
 
 use super::{RETRY_MIN_MS, look_after_ms, resync_ms};
 
+/// The longest time over which clients spread entering before a draw, in milliseconds.
+const ENTER_SPREAD_MAX_MS: u64 = 300_000;
+
 /// Milliseconds until a visitor polls again, whose queue opens in `left_ms`. No turn comes before that. But an operator may
 /// move the opening forward, so the visitor keeps to `cap_ms`, as later. Polls are spread over the cap after the opening.
 /// `jitter` is random in `0.0..1.0`.
@@ -15,6 +18,12 @@ pub fn retry_before_opening_ms(left_ms: u64, cap_ms: u64, jitter: f64) -> u64 {
 pub fn look_before_opening_ms(left_ms: u64, waiting: u64, jitter: f64) -> u64 {
     let after_opening_ms = left_ms + share(resync_ms(waiting), jitter);
     after_opening_ms.min(look_after_ms(waiting, jitter))
+}
+
+/// Over how many milliseconds clients spread entering at random before a draw, in a queue that opens in `left_ms`: half of
+/// that, so that an old copy of the document makes no client late.
+pub fn enter_spread_ms(left_ms: u64) -> u64 {
+    (left_ms / 2).min(ENTER_SPREAD_MAX_MS)
 }
 
 #[allow(

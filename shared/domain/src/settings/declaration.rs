@@ -14,7 +14,7 @@ use super::{
     field::{Field, FieldType},
     ticket_keys::TicketKeys,
     values::SettingValue,
-    words::{Entrance, OnOutage, Passes, ReEntry, Visitors},
+    words::{BeforeOpening, Entrance, OnOutage, Passes, ReEntry, Visitors},
 };
 
 /// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose
@@ -129,6 +129,13 @@ declare_settings! {
 
     /// When the queue opens, once and for all. Before, visitors enter and line up, and no entry is promoted.
     opens_at_ms: Option<u64> = None, "Unix milliseconds", FieldType::Time, read by scripts;
+
+    /// The order of visitors who enter before opens_at_ms. fifo: as they come. draw: a draw that every visitor can
+    /// verify. Those who enter later stand behind all of them.
+    before_opening: BeforeOpening = BeforeOpening::Fifo, "word", FieldType::Word(BeforeOpening::WORDS), read by scripts;
+
+    /// Whether draw is allowed with visitors anyone, where each browser has a chance of its own.
+    draw_anyone: bool = false, "flag", FieldType::Flag;
 
     /// From this moment on, no new visitor enters an open queue, as while draining.
     closes_at_ms: Option<u64> = None, "Unix milliseconds", FieldType::Time, read by scripts;

@@ -6,6 +6,7 @@ use super::{
     declaration::{FIELDS, SWITCHES, Settings},
     error::{SettingsError, setting_error},
     field::Field,
+    words::{BeforeOpening, Visitors},
 };
 
 impl Settings {
@@ -43,6 +44,7 @@ impl Settings {
             self.session_max_seconds = self.session_seconds;
         }
         self.check_order_of_times(given)?;
+        self.check_chances(given)?;
         Ok(self)
     }
 
@@ -74,6 +76,26 @@ impl Settings {
             });
         }
         Ok(())
+    }
+
+    /// Refuses a draw in which a person has as many chances as browsers, unless that is meant. The error names both
+    /// settings.
+    fn check_chances(&self, given: &Map<String, Value>) -> Result<(), SettingsError> {
+        let is_draw = self.before_opening == BeforeOpening::Draw;
+        if !is_draw || self.visitors != Visitors::Anyone || self.draw_anyone {
+            return Ok(());
+        }
+        Err(
+            if given.contains_key("before_opening") || !given.contains_key("visitors") {
+                let reason = "draw gives each browser a chance while visitors is anyone: set visitors to known or ticket, or \
+                          draw_anyone to true";
+                setting_error("before_opening", reason.to_owned())
+            } else {
+                let reason = "anyone gives each browser a chance while before_opening is draw: set draw_anyone to true if you \
+                          mean it";
+                setting_error("visitors", reason.to_owned())
+            },
+        )
     }
 
     /// These settings, changed by the valid [`SWITCHES`] among the given fields. All other fields are

@@ -18,5 +18,5 @@ pub use self::{
     error::SettingsError,
     field::{Field, FieldType},
     ticket_keys::{TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX, TicketAlgorithm, TicketKey, TicketKeys},
-    words::{Entrance, OnOutage, Passes, ReEntry, Visitors},
+    words::{BeforeOpening, Entrance, OnOutage, Passes, ReEntry, Visitors},
 };

@@ -61,6 +61,16 @@ declare_words! {
 }
 
 declare_words! {
+    /// The order of the visitors who come before the opening.
+    pub enum BeforeOpening {
+        /// They line up as they come.
+        Fifo = "fifo",
+        /// A draw orders them.
+        Draw = "draw",
+    }
+}
+
+declare_words! {
     /// Which visitors may begin a visit.
     pub enum Visitors {
         /// Any visitor, also one without a verified identity.

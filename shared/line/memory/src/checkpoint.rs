@@ -180,6 +180,7 @@ impl Queue {
         };
         for (place, id) in self.waiting.iter() {
             add("waiting", place.raw(), id);
+            add("visits", place.visit().number(), id);
         }
         let mut ready: Vec<_> = self.ready.iter().map(|(_, id)| id).collect();
         ready.sort_unstable();

@@ -3,6 +3,7 @@
 use vestibule_domain::{
     change::{Change, Event},
     clock::LineTime,
+    draw::DrawnOrder,
     entry_status::{EntryStatus, StoredEntry},
     fact::{Fact, Turn},
     id::EntryId,
@@ -67,13 +68,18 @@ impl Queue {
                 Entrance::Finished => return EnterOutcome::Refused(Refusal::Finished),
             }
         };
-        self.begin_visit(time, id, account, way)
+        let drawn = match arrival {
+            Arrival::Drawn(order) if self.configuration.draws_places(time.ms()) => Some(order),
+            _ => None,
+        };
+        self.begin_visit(time, id, account, way, drawn)
     }
 
     fn re_enter(&mut self, now_us: u64, id: EntryId, entry: &StoredEntry) -> EnterOutcome {
         let is_requeued = entry.fact.live_state() == Some(EntryState::Waiting)
             && self.settings().re_entry == ReEntry::Requeue
-            && self.settings().entrance_at(self.now_ms(now_us)) == Entrance::Open;
+            && self.settings().entrance_at(self.now_ms(now_us)) == Entrance::Open
+            && !self.configuration.draws_places(self.now_ms(now_us));
         if is_requeued {
             self.remove_entry(id);
             let place = self.next_place(now_us);
@@ -122,7 +128,14 @@ impl Queue {
         }
     }
 
-    fn begin_visit(&mut self, time: LineTime, id: EntryId, account: Account, way: Way) -> EnterOutcome {
+    fn begin_visit(
+        &mut self,
+        time: LineTime,
+        id: EntryId,
+        account: Account,
+        way: Way,
+        drawn: Option<DrawnOrder>,
+    ) -> EnterOutcome {
         // A visitor who missed the first turn may come back to the old place, which only the backup
         // can tell. In a crowd no earlier visit is looked for: if the backup still shows one as live,
         // it refuses the place, and an adoption names the visit.
@@ -133,12 +146,12 @@ impl Queue {
             .filter(|fact| is_looked_for && !fact.is_missed_turn());
         let after = over_for_good.map(|fact| fact.visit);
         let Account::TimedOut { end, how } = account else {
-            return self.take_new_place(time, id, after, way);
+            return self.take_new_place(time, id, after, way, drawn);
         };
         // The deadline has passed, and no promotion has dropped the entry yet.
         self.remove_entry(id);
         self.count_end(how);
-        let mut entered = self.take_new_place(time, id, after, way);
+        let mut entered = self.take_new_place(time, id, after, way, drawn);
         if let EnterOutcome::Joined {
             change: Some(change), ..
         } = &mut entered
@@ -161,12 +174,16 @@ impl Queue {
         id: EntryId,
         after: Option<Visit>,
         way: Way,
+        drawn: Option<DrawnOrder>,
     ) -> EnterOutcome {
         let (now_us, now_ms) = (time.us, time.ms());
         self.totals.entered += 1;
         let place = self.next_place(now_us);
         match way {
-            Way::Line => return self.join_line(now_us, id, place, after, JoinKind::NewVisit),
+            Way::Line => {
+                let place = drawn.map_or(place, |order| order.place(place.visit()));
+                return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
+            }
             Way::FastTrack => {
                 let pace = self.settings().pace();
                 self.bucket = self.bucket.refill(pace, now_ms).spend(pace, 1);

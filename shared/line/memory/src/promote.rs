@@ -188,10 +188,11 @@ impl Queue {
             self.put_ready(id, visit, turn, clock_ms + claim_ms);
             self.promoted_through = self.promoted_through.max(place.raw());
             highest = Some(place);
+            let waiting_since_ms = self.configuration.waiting_since_ms(place, now_ms);
             // If more than 256 entries joined in one millisecond, a join time may lie ahead of the
             // clock.
             self.unreported
-                .record_wait(now_ms.saturating_sub(place.joined_at_ms()));
+                .record_wait(now_ms.saturating_sub(waiting_since_ms));
             let claim_by_ms = now_ms + claim_ms;
             let event = Event::Promoted {
                 place,

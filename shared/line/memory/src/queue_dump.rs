@@ -74,6 +74,11 @@ impl Queue {
                 (*id, format!("{} {}{how}", visit.number(), step.number()))
             })
             .collect();
+        let drawn = self
+            .waiting
+            .iter()
+            .filter(|(place, id)| !place.is_after_opening() && !self.visits.contains_key(id));
+        visits.extend(drawn.map(|(place, id)| (id, format!("{} 0", place.visit().number()))));
         visits.extend(self.held.iter().filter_map(|(_, id)| {
             let (fact, how) = self.held.find(id)?;
             let text = format!("{} {} {}", fact.visit.number(), fact.step.number(), how.name());

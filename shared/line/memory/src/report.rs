@@ -52,7 +52,7 @@ impl Queue {
             journal_len: self.journal.len(),
             dead_letters: self.journal.dead_letters.len() as u64,
             backup_lag_ms: oldest_at_ms.map_or(0, since_ms),
-            head: self.head(),
+            head: self.head().filter(|_| !self.configuration.is_scheduled(now_ms)),
             tail: self.waiting.last(),
             tick_age_ms: taken.tick_gap_ms.max(beat_age_ms),
             waited_ms: taken.waited_ms,

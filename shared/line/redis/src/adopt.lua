@@ -17,7 +17,7 @@
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
--- ARGV: given_us witness_ms id generation basis unknown_at_ms within_ms given_place grace_seconds epoch v visit step step_ms over place how ended_at_ms
+-- ARGV: given_us witness_ms id generation basis unknown_at_ms within_ms given_visit grace_seconds epoch v visit step step_ms over place how ended_at_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
@@ -26,7 +26,7 @@
 --     'provisional' (`enter` gave it a place that the backup refused)
 --   unknown_at_ms: if unknown, the line time at which Redis did not know the entry
 --   within_ms: if unknown, the script refuses when that is longer ago than this, in milliseconds
---   given_place: if provisional, the place
+--   given_visit: if provisional, the visit that began with the place
 --   grace_seconds: if provisional, how long a visitor who missed the first turn may come back
 --   epoch, v: the version of the record
 --   visit, step, step_ms: its fact; all of this is empty if there is no record
@@ -48,7 +48,7 @@ local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], K
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id, generation, basis = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local unknown_at_ms, within_ms = tonumber(ARGV[6]), tonumber(ARGV[7])
-local given_place, grace_seconds = tonumber(ARGV[8]), tonumber(ARGV[9])
+local given_visit, grace_seconds = tonumber(ARGV[8]), tonumber(ARGV[9])
 local epoch, v, visit, step = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local step_ms, over, place, how = tonumber(ARGV[14]), ARGV[15], tonumber(ARGV[16]), ARGV[17]
 local ended_at_ms = tonumber(ARGV[18])
@@ -165,7 +165,7 @@ local function put_entry(fact, fact_place, is_new)
     redis.call('ZADD', waiting, string.format('%.0f', put.place), id)
     put_back(keys, id, put.place, is_new)
   end
-  if put.step > 0 then
+  if put.step > 0 or is_drawn(put.place) then
     redis.call('HSET', visits, id, string.format('%.0f %.0f', put.visit, put.step))
   end
   local version = take_version(queue, state)
@@ -203,7 +203,7 @@ end
 
 -- 1. The entry still has the provisional place that enter.lua gave: it waits, or it got a session by the fast track.
 local record_wins = false
-if basis == 'provisional' and entry.is_live and entry.visit == given_place % ORDER_RANGE
+if basis == 'provisional' and entry.is_live and entry.visit == given_visit
   and (entry.step == 0 or entry.step == 4) then
   local end_text = redis.call('HGET', ended, id)
   local known = end_text and parse_end(end_text)

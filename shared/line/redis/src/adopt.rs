@@ -24,12 +24,15 @@ pub(super) async fn adopt(
     queue: &QueueId,
     order: &AdoptOrder,
 ) -> Result<AdoptOutcome, LineError> {
-    let (basis, unknown_at_ms, place, grace_seconds) = match order.basis {
+    let (basis, unknown_at_ms, given_visit, grace_seconds) = match order.basis {
         AdoptBasis::Known => ("known", None, None, None),
         AdoptBasis::UnknownAt(at_ms) => ("unknown", Some(at_ms), None, None),
-        AdoptBasis::Provisional { place, grace_seconds } => {
-            ("provisional", None, Some(place.raw()), Some(grace_seconds))
-        }
+        AdoptBasis::Provisional { place, grace_seconds } => (
+            "provisional",
+            None,
+            Some(place.visit().number()),
+            Some(grace_seconds),
+        ),
     };
     let call = line
         .begin_call(&ADOPT, queue)
@@ -38,7 +41,7 @@ pub(super) async fn adopt(
         .arg(basis)
         .arg(or_empty(unknown_at_ms))
         .arg(ADOPT_WITHIN_MS)
-        .arg(or_empty(place))
+        .arg(or_empty(given_visit))
         .arg(or_empty(grace_seconds))
         .args(record_args(order.record.as_ref()));
     read_outcome(order.id, call.send(line).await?)

@@ -40,7 +40,8 @@ if place then
       redis.call('HINCRBY', state, 'check_ins', 1)
       lane_text = mark_present(keys, id, place, progress, clock_ms) or lane_text
     end
-    return { 'waiting', place, find_position(keys, id, place, progress), lane_text or '' }
+    local visit = is_drawn(place) and parse_visit(redis.call('HGET', visits, id)) or nil
+    return { 'waiting', describe_place(place, visit or 0), find_position(keys, id, place, progress), lane_text or '' }
   end
 end
 local queue = read_queue(config, state, given_us, witness_ms)

@@ -17,12 +17,13 @@
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
--- ARGV: given_us witness_ms id arrival
+-- ARGV: given_us witness_ms id arrival drawn_order
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
 --   arrival: 'bypass' if the visitor is admitted past the line while a slot is free, 'returning' if the backup may have a
 --     place of the visitor, so that a full queue does not refuse, else 'ordinary'
+--   drawn_order: the order that a draw gives to the entry, which counts before the opening of a queue that draws; else empty
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'refused', 'draining' | 'closed' | 'finished' | 'journal-full' | 'queue-full'}: the visitor got no place; the
 --           word is the reason. A finished queue also refuses a visitor whose entry still waits
@@ -36,6 +37,7 @@
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id, arrival = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local drawn_order = tonumber(ARGV[5])
 
 local line = read_line_fields(state)
 if not line then
@@ -56,6 +58,7 @@ if line.entrance_changes_at_ms and now_ms >= line.entrance_changes_at_ms then
 end
 local takes_newcomers = entrance == 'open' and line.journal_full == 0
 local is_before_opening = is_scheduled(config, now_ms)
+local draws_places = is_before_opening and redis.call('HGET', config, 'before_opening') == 'draw'
 
 -- The end that `ended` has of the entry; nil if there is none.
 local function read_end()
@@ -92,9 +95,10 @@ elseif set == 'ready' then
   timed_out = { set = ready, total = 'no_shows', how = 'no-show', step_ms = line_deadline_ms }
 end
 
--- The place at the back of the line.
+-- The place at the back of the line. A draw gives a waiting entry another one.
 local order = next_order(now_ms, line.last_order)
 local place = PHASE_OPEN + order
+local line_place = draws_places and drawn_order or place
 local in_line = redis.call('ZCARD', waiting)
 local session_end_ms
 local keys = { waiting = waiting, ended = ended, settled = settled, visits = visits, present = present, seen = seen,
@@ -180,12 +184,12 @@ end
 -- at the last tick, as in append_to_line.lua.
 local is_full = line.queue_limit and in_line - line.absent >= line.queue_limit and arrival ~= 'returning'
 if not old_place and not session_end_ms and takes_newcomers and not is_full then
-  redis.call('ZADD', waiting, place, id)
+  redis.call('ZADD', waiting, string.format('%.0f', line_place), id)
 elseif not session_end_ms then
   if not old_place then
     return { 'refused', takes_newcomers and 'queue-full' or entrance == 'open' and 'journal-full' or entrance }
   end
-  if re_entry == 'requeue' and entrance == 'open' then
+  if re_entry == 'requeue' and entrance == 'open' and not draws_places then
     redis.call('ZADD', waiting, place, id)
     redis.call('HDEL', visits, id)
     forget_presence(keys, id, old_place)
@@ -196,7 +200,7 @@ elseif not session_end_ms then
     -- place of that turn, so no visit is named.
     local known_end = read_end()
     local is_after_missed_turn = known_end and is_missed_first_turn(known_end)
-    local given_up = is_after_missed_turn and 0 or old_place % ORDER_RANGE
+    local given_up = is_after_missed_turn and 0 or visit or old_place % ORDER_RANGE
     return { 'joined', 'moved', epoch, line.v, 'waiting', place, math.max(in_line - line.absent, 1), now_ms, 0,
       given_up }
   end
@@ -206,8 +210,8 @@ elseif not session_end_ms then
     local seen_ms = compute_entering_seen_ms(clock_ms, config, redis.call('ZSCORE', seen, id))
     mark_present(keys, id, old_place, progress, seen_ms)
   end
-  return { 'joined', 'kept', epoch, line.v, 'waiting', old_place, find_position(keys, id, old_place, progress), now_ms,
-    step, 0 }
+  return { 'joined', 'kept', epoch, line.v, 'waiting', describe_place(old_place, visit or 0),
+    find_position(keys, id, old_place, progress), now_ms, step, 0 }
 end
 
 -- The visit before this one. The backup may still show it as live, so the caller names it to the backup. A visitor who
@@ -235,4 +239,8 @@ if session_end_ms then
   return admit('new', session_end_ms, after)
 end
 write_line_fields(state, line)
-return { 'joined', 'new', epoch, line.v, 'waiting', place, math.max(in_line + 1 - line.absent, 1), now_ms, 0, after }
+if is_drawn(line_place) then
+  -- This comes after the end of an earlier visit, which removes what `visits` had of it.
+  redis.call('HSET', visits, id, string.format('%.0f 0', order))
+end
+return { 'joined', 'new', epoch, line.v, 'waiting', describe_place(line_place, order), math.max(in_line + 1 - line.absent, 1), now_ms, 0, after }

@@ -32,12 +32,20 @@ pub(super) async fn enter(
     {
         return Ok(joined);
     }
+    let drawn_order = match arrival {
+        Arrival::Drawn(order) => order.number().to_string(),
+        _ => String::new(),
+    };
     let arrival = match arrival {
-        Arrival::Ordinary => "ordinary",
+        Arrival::Ordinary | Arrival::Drawn(_) => "ordinary",
         Arrival::Bypass => "bypass",
         Arrival::Returning => "returning",
     };
-    let call = line.begin_call(&ENTER, queue).arg(id.to_member()).arg(arrival);
+    let call = line
+        .begin_call(&ENTER, queue)
+        .arg(id.to_member())
+        .arg(arrival)
+        .arg(drawn_order);
     let mut reply = call.send(line).await?;
     if reply.outcome() == "refused" {
         let refusal = serde_json::from_value(Value::String(reply.read_text()?))

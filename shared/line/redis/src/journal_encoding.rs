@@ -14,16 +14,19 @@ use vestibule_domain::{
     change::{Change, EndReason, Event},
     fact::{Step, Turn},
     id::Source,
-    score::{Visit, WaitScore},
+    score::Visit,
 };
 use vestibule_line::LineError;
 
 pub(super) use self::tick::encode_tick;
 use self::{
-    record_fields::{decode_version, parse_end_fact, parse_place, protocol_error, to_field_list},
+    record_fields::{decode_version, parse_end_fact, protocol_error, to_field_list},
     tick::decode_tick,
 };
-use super::{fields::Fields, reply::parse_entry_id};
+use super::{
+    fields::Fields,
+    reply::{format_place, parse_entry_id, parse_place},
+};
 
 /// The source of a change that has none. No field is empty, because a deferred record is a list of words.
 const NO_SOURCE: &str = "-";
@@ -60,15 +63,16 @@ pub(super) fn encode_change(change: &Change) -> Vec<String> {
     };
     let source = change.source.map(|source| source.to_string());
     let fact = change.fact();
-    // A place contains its visit.
-    let number = change.event.place().map_or(fact.visit.number(), WaitScore::raw);
+    // A place contains its visit, or names it.
+    let number = change.event.place().map(format_place);
+    let number = number.unwrap_or_else(|| fact.visit.number().to_string());
     to_field_list([
         ("event", event.to_owned()),
         ("epoch", change.version.epoch.to_string()),
         ("v", change.version.v.to_string()),
         ("at_ms", change.at_ms.to_string()),
         ("member", change.id.to_member()),
-        ("number", number.to_string()),
+        ("number", number),
         ("step", fact.step.number().to_string()),
         ("step_ms", fact.step_ms.to_string()),
         ("after", after.map_or(0, Visit::number).to_string()),
@@ -78,10 +82,11 @@ pub(super) fn encode_change(change: &Change) -> Vec<String> {
 
 /// Decodes what [`encode_change`] encodes.
 fn decode_change(fields: &Fields) -> Result<Change, LineError> {
-    let (number, step_ms) = (fields.number("number")?, fields.number("step_ms")?);
+    let (number, step_ms) = (fields.text("number")?, fields.number("step_ms")?);
     let step: u64 = fields.number("step")?;
-    let place = || parse_place(number);
-    let visit = || Visit::new(number).ok_or_else(|| protocol_error("a valid visit"));
+    let place = || parse_place(number).ok_or_else(|| protocol_error("a valid place"));
+    let visit_number = || fields.number("number");
+    let visit = || Visit::new(visit_number()?).ok_or_else(|| protocol_error("a valid visit"));
     let turn = || match Step::new(step) {
         Some(Step::Ready) => Ok(Turn::First),
         Some(Step::ReadyAgain) => Ok(Turn::Second),
@@ -119,7 +124,7 @@ fn decode_change(fields: &Fields) -> Result<Change, LineError> {
             session_end_ms: step_ms,
         },
         name if EndReason::from_name(name).is_some() => {
-            let (fact, how) = parse_end_fact(number, step, step_ms, name)?;
+            let (fact, how) = parse_end_fact(visit_number()?, step, step_ms, name)?;
             Event::Ended { fact, how }
         }
         other => return Err(protocol_error(&format!("a known event (it has `{other}`)"))),

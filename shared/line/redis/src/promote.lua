@@ -203,8 +203,9 @@ if promoted > 0 then
   local highest_place = tonumber(head[#head])
   promoted_list = table.concat(head, ' ')
   local waited_sum_ms
-  waited_sum_ms, waited_max_ms = measure_waits(head, now_ms, tonumber(waited_max_ms or 0))
-  -- An entry that waits again gets its second turn. Few do: nearly always the counts show that there is none.
+  waited_sum_ms, waited_max_ms = measure_waits(head, now_ms, tonumber(waited_max_ms or 0), (read_opening(config)))
+  -- An entry that waits again gets its second turn, and a drawn place does not tell the visit. Nearly always the counts
+  -- show that there is no such entry.
   if redis.call('HLEN', visits) > taken then
     promoted_list, promoted_again_list = separate_second_turns(visits, head)
   end

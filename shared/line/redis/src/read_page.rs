@@ -75,15 +75,15 @@ fn find_next(set: usize, after: String) -> Option<Cursor> {
 /// Parses an entry of a sorted set from its score and from what `visits` has of it.
 fn parse_entry(set: &str, score: &str, visit: Option<&str>, claim_delay_ms: u64) -> Option<StoredEntry> {
     let score = parse_integer(score)?;
+    let (visit, step, is_fast_tracked) = match visit {
+        Some(visit) => parse_visit(visit)?,
+        None if set == "waiting" => (WaitScore::from_raw(score)?.visit(), Step::Waiting, false),
+        None => return None,
+    };
     let place = if set == "waiting" {
-        Some(WaitScore::from_raw(score)?)
+        Some(WaitScore::of_visit(score, visit)?)
     } else {
         None
-    };
-    let (visit, step, is_fast_tracked) = match (visit, place) {
-        (Some(visit), _) => parse_visit(visit)?,
-        (None, Some(place)) => (place.visit(), Step::Waiting, false),
-        (None, None) => return None,
     };
     let place = place.or_else(|| is_fast_tracked.then(|| visit.place()));
     let step_ms = match set {

@@ -13,7 +13,10 @@ use vestibule_domain::{
 };
 use vestibule_line::{LineError, NotFound};
 
-use super::{end::read_end_fact, fields::Fields};
+use super::{
+    end::read_end_fact,
+    fields::{Fields, parse_integer},
+};
 
 /// The reply of a script. Each reading method takes the next value.
 pub(super) struct ScriptReply {
@@ -111,26 +114,21 @@ impl ScriptReply {
     /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a
     /// waiting entry does not contain.
     pub(super) fn read_status_with_time(&mut self) -> Result<(EntryStatus, u64), LineError> {
-        let (state, first, second, now_ms) = (
-            self.read_text()?,
-            self.read_number()?,
-            self.read_number()?,
-            self.read_number()?,
-        );
-        let visit = || Visit::new(first).ok_or_else(|| self.protocol_error("a valid visit"));
+        let state = self.read_text()?;
+        if state == "waiting" {
+            let (score, position, now_ms) = (self.read_score()?, self.read_number()?, self.read_number()?);
+            return Ok((EntryStatus::Waiting { score, position }, now_ms));
+        }
+        let (visit, deadline_ms, now_ms) = (self.read_visit()?, self.read_number()?, self.read_number()?);
         let status = match state.as_str() {
-            "waiting" => EntryStatus::Waiting {
-                score: self.parse_score(first)?,
-                position: second,
-            },
             "ready" => EntryStatus::Ready {
-                visit: visit()?,
-                claim_by_ms: second,
+                visit,
+                claim_by_ms: deadline_ms,
                 now_ms,
             },
             "active" => EntryStatus::Active {
-                visit: visit()?,
-                session_end_ms: second,
+                visit,
+                session_end_ms: deadline_ms,
                 now_ms,
             },
             _ => return Err(self.protocol_error("a known state")),
@@ -182,10 +180,14 @@ impl ScriptReply {
         Ok(Some(self.read_visit()?).filter(|visit| visit.number() > 0))
     }
 
-    /// Reads the score of a place in line.
+    /// Reads a place in line: an integer, or a text as [`parse_place`] reads it.
     pub(super) fn read_score(&mut self) -> Result<WaitScore, LineError> {
-        let raw = self.read_number()?;
-        self.parse_score(raw)
+        let place = match self.next_value()? {
+            Value::Int(raw) => u64::try_from(raw).ok().and_then(WaitScore::from_raw),
+            Value::BulkString(text) => str::from_utf8(&text).ok().and_then(parse_place),
+            _ => None,
+        };
+        place.ok_or_else(|| self.protocol_error("a valid place"))
     }
 
     /// Reads the version of a change; `None` if the script changed nothing.
@@ -205,10 +207,6 @@ impl ScriptReply {
     /// reply lacks.
     pub(super) fn protocol_error(&self, wanted: &str) -> LineError {
         LineError::Protocol(format!("the reply of script `{}` lacks {wanted}", self.of))
-    }
-
-    fn parse_score(&self, raw: u64) -> Result<WaitScore, LineError> {
-        WaitScore::from_raw(raw).ok_or_else(|| self.protocol_error("a valid score"))
     }
 
     pub(super) fn next_value(&mut self) -> Result<Value, LineError> {
@@ -252,6 +250,23 @@ pub(super) fn repeat_status(status: &EntryStatus, step: Step, is_fast_tracked: b
         is_over: false,
     };
     Event::repeat(fact, place)
+}
+
+/// Parses a place as scripts and journal records write it: its score, or `score/visit` if the place was drawn.
+pub(super) fn parse_place(text: &str) -> Option<WaitScore> {
+    match text.split_once('/') {
+        None => WaitScore::from_raw(parse_integer(text)?),
+        Some((raw, visit)) => WaitScore::of_visit(parse_integer(raw)?, Visit::new(parse_integer(visit)?)?),
+    }
+}
+
+/// Writes a place in the form that [`parse_place`] reads.
+pub(super) fn format_place(place: WaitScore) -> String {
+    if place.is_after_opening() {
+        place.raw().to_string()
+    } else {
+        format!("{}/{}", place.raw(), place.visit().number())
+    }
 }
 
 /// Parses a member of a sorted set or hash as an entry id.

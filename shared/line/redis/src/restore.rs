@@ -1,7 +1,7 @@
 //! Restores a queue: stages its sorted sets and its hash, then sends `restore.lua`, which puts them
 //! in place.
 
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 use uuid::Uuid;
 use vestibule_domain::{
@@ -92,6 +92,10 @@ type ScoredEntries = Vec<(u64, EntryId)>;
 /// Splits the entries into what the sets `waiting`, `ready`, `active` and `held` and the hash `visits`
 /// are to hold.
 fn split_entries(places: RestoredEntries, claim_by_ms: u64) -> ([ScoredEntries; 4], Vec<StagedVisit>) {
+    let waiting_again: HashSet<_> = places.waiting_again.iter().map(|(_, id)| *id).collect();
+    let drawn = places.waiting.iter();
+    let drawn = drawn.filter(|(place, id)| !place.is_after_opening() && !waiting_again.contains(id));
+    let drawn = drawn.map(|&(place, id)| (place.visit(), Step::Waiting, None, id));
     let again = places.waiting_again.iter();
     let again = again.map(|&(visit, id)| (visit, Step::waiting_for(Turn::Second), None, id));
     let ready = places.ready.iter();
@@ -100,7 +104,12 @@ fn split_entries(places: RestoredEntries, claim_by_ms: u64) -> ([ScoredEntries; 
     let active = active.map(|&(_, visit, id)| (visit, Step::Active, None, id));
     let held = places.held.iter();
     let held = held.map(|&(fact, how, id)| (fact.visit, fact.step, Some(how), id));
-    let visits = again.chain(ready).chain(active).chain(held).collect();
+    let visits = drawn
+        .chain(again)
+        .chain(ready)
+        .chain(active)
+        .chain(held)
+        .collect();
     let waiting = places.waiting.into_iter();
     let waiting = waiting.map(|(place, id)| (place.raw(), id)).collect();
     let ready = places

@@ -59,7 +59,11 @@ async fn find_waiting_entry(
         read_rank_and_score(line, key, member).await?
     };
     Ok(found.and_then(|(rank, score)| {
+        // The script finds the visit of a drawn place.
         let score = WaitScore::from_raw(parse_integer(&score)?)?;
+        if !score.is_after_opening() {
+            return None;
+        }
         Some(EntryStatus::Waiting {
             score,
             position: rank + 1,

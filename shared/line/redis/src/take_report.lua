@@ -2,11 +2,12 @@
 -- Returns what happened in a queue since the last report, and its state. Only one caller gets a report each interval.
 -- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory. At that
 -- time an operator needs the report most.
--- include: line line_table clock fields words scores lanes
--- KEYS: waiting ready active present config state journal journaled deferred dead_letters
+-- include: line line_table clock fields words scores visits lanes opening
+-- KEYS: waiting ready active visits present config state journal journaled deferred dead_letters
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
+--   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   present: sorted set, called entry that checked in lately -> place
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -26,15 +27,16 @@
 --          generation, check_age_ms, called, present, absent}:
 --           waiting, ready, active: how many entries are in each state now
 --           oldest_at_ms: when the oldest change in the journal happened, in Unix milliseconds; 0 for an empty journal
---           head, tail: the first place in line that is not absent, and the last place; 0 if there is none
+--           head, tail: the first place in line that is not absent, and the last place; 0 if there is none. Before the
+--             opening no wait counts, so there is no head
 --           tick_age_ms: the longest time without a heartbeat of the promoter since the last report, in milliseconds
 --           waited_ms, waited_max_ms: sum and maximum of the waits of promoted entries since the last report
 --           entered to absences: how many entries did so since the last report
 --           generation: of the queue
 --           check_age_ms: the time since the last consistency check ended, in milliseconds
 --           called, present, absent: how many waiting entries are called and not absent, are present, and are absent
-local waiting, ready, active, present, config = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local state, journal, journaled, deferred, dead_letters = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local waiting, ready, active, visits, present, config = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local state, journal, journaled, deferred, dead_letters = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 local interval_ms, idle_interval_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
@@ -93,13 +95,22 @@ if first_deferred then
   oldest_at_ms = at_ms and math.min(at_ms, oldest_at_ms or at_ms) or oldest_at_ms
 end
 local lanes = read_lanes(state)
-local head = find_head(waiting, present, lanes)
+-- The visit of a drawn place is with its entry.
+local function describe_report_place(place)
+  if not place or not is_drawn(place) then
+    return place or 0
+  end
+  local bound = string.format('%.0f', place)
+  local id = redis.call('ZRANGEBYSCORE', waiting, bound, bound, 'LIMIT', 0, 1)[1]
+  return describe_place(place, (parse_visit(redis.call('HGET', visits, id))) or 0)
+end
+local head = not is_scheduled(config, now_ms) and find_head(waiting, present, lanes) or nil
 local _, tail = unpack(redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES'))
 local heartbeat_age_ms = line.heartbeat_ms > 0 and now_ms - line.heartbeat_ms or 0
 local tick_age_ms = math.max(heartbeat_age_ms, stored.tick_gap_ms or 0)
 local check_age_ms = math.max(now_ms - (stored.checked_at_ms or now_ms), 0)
 return { 'report', now_ms, waiting_count, ready_count, active_count, record_count, redis.call('XLEN', dead_letters),
-  oldest_at_ms or 0, head or 0, tonumber(tail or 0), tick_age_ms, stored.waited_ms or 0, stored.waited_max_ms or 0,
+  oldest_at_ms or 0, describe_report_place(head), describe_report_place(tonumber(tail)), tick_age_ms, stored.waited_ms or 0, stored.waited_max_ms or 0,
   since_report.entered, since_report.promoted, since_report.completed, since_report.left, since_report.expired,
   since_report.no_shows, since_report.absences, tonumber(generation), check_age_ms, count_called(waiting, lanes),
   redis.call('ZCARD', present), count_absent(lanes) }

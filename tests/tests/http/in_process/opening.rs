@@ -1,21 +1,29 @@
 //! A queue that has not opened yet, as visitors learn of it.
 
 use serde_json::{Value, json};
+use vestibule_domain::draw::DrawSeed;
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, entry_path};
 
 use super::{claim_request, enter_and_expect_created, hold_wakeups::poll_request, status_request};
 
-super::cases![before_the_opening_no_answer_tells_a_place];
+super::cases![
+    before_the_opening_no_answer_tells_a_place,
+    a_draw_can_be_verified_after_the_opening,
+];
 
 fn document_request() -> ApiRequest {
     ApiRequest::get(format!("/queues/{QUEUE}"))
 }
 
 /// The queue opens in ten seconds.
-async fn start_scheduled() -> (InProcessApi, u64) {
+async fn start_scheduled(more: Value) -> (InProcessApi, u64) {
     let api = InProcessApi::start(json!({ "capacity": 2 })).await;
     let opens_at_ms = api.now_ms() + 10_000;
-    let settings = json!({ "capacity": 2, "batch": 1, "interval_seconds": 1, "opens_at_ms": opens_at_ms });
+    let mut settings =
+        json!({ "capacity": 2, "batch": 1, "interval_seconds": 1, "opens_at_ms": opens_at_ms });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        settings[name] = value.clone();
+    }
     api.configure_line(settings, "2").await;
     api.send_until(document_request, |document| document.body["state"] == "scheduled")
         .await;
@@ -36,7 +44,7 @@ fn expect_no_place(body: &Value) {
 }
 
 async fn before_the_opening_no_answer_tells_a_place() {
-    let (api, opens_at_ms) = start_scheduled().await;
+    let (api, opens_at_ms) = start_scheduled(json!({})).await;
     let (ada, entered) = enter_and_expect_created(&api).await;
     api.promote().await;
     let document = api
@@ -89,4 +97,39 @@ async fn before_the_opening_no_answer_tells_a_place() {
     api.promote().await;
     api.send(status_request(&ada)).await.expect_status(200);
     assert_eq!(api.promote().await.promoted, 1);
+}
+
+async fn a_draw_can_be_verified_after_the_opening() {
+    let draw = json!({ "before_opening": "draw", "draw_anyone": true, "presence_seconds": 0 });
+    let (api, _) = start_scheduled(draw).await;
+    let mut guests = Vec::new();
+    for _ in 0..5 {
+        guests.push(enter_and_expect_created(&api).await.0);
+    }
+    let before = api
+        .send_until(document_request, |document| document.body["waiting"] == 5)
+        .await;
+    assert_eq!(before.body["enter_spread_ms"], 5_000);
+    assert!(before.body.get("draw_seed").is_none(), "{}", before.body);
+
+    api.advance_seconds(10);
+    let after = api
+        .send_until(document_request, |document| document.body["state"] == "open")
+        .await;
+    let seed = DrawSeed::from_hex(after.text("draw_seed")).expect("a seed");
+    assert_eq!(before.text("draw_commitment"), seed.commitment());
+    let mut places = Vec::new();
+    for guest in &guests {
+        let answer = api.send(status_request(guest)).await;
+        let drawn = seed.draw(guest.token.parse().expect("a token"));
+        assert_eq!(answer.body["place"], drawn.number());
+        places.push((drawn, guest));
+    }
+    // The first of the draw is let in first.
+    places.sort_by_key(|(drawn, _)| *drawn);
+    assert_eq!(api.promote().await.promoted, 1);
+    let first = api.send(claim_request(places[0].1)).await;
+    assert_eq!(first.expect_status(200).text("state"), "active");
+    let late = enter_and_expect_created(&api).await.1;
+    assert!(late.body["place"].as_u64() > Some(1 << 49), "{}", late.body);
 }

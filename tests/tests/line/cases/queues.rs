@@ -69,6 +69,10 @@ macro_rules! queue_cases {
                 an_opening_cannot_be_undone
                 a_queue_with_visits_cannot_be_scheduled
             }
+            draw {
+                a_draw_orders_those_who_came_before_the_opening
+                a_restored_draw_keeps_its_order
+            }
             load_reports {
                 a_load_report_expires_after_a_minute
                 a_new_load_report_replaces_the_last_one

@@ -27,7 +27,9 @@ local function read_journal_change(values)
   for i = 1, #values, 2 do
     change[values[i]] = values[i + 1]
   end
-  local number, step, step_ms = tonumber(change.number), tonumber(change.step), tonumber(change.step_ms)
+  -- A drawn place names its visit: `place/visit`.
+  local number = tonumber(string.match(change.number or '', '%d+$'))
+  local step, step_ms = tonumber(change.step), tonumber(change.step_ms)
   if not (change.member and change.event and number and step and step_ms) then
     return nil
   end

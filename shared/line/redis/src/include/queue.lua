@@ -89,7 +89,7 @@ end
 -- {'ready' | 'active', visit, deadline_ms, now_ms}.
 local function build_status(queue, keys, id, entry)
   if entry.state == 'waiting' then
-    return { 'waiting', entry.place, redis.call('ZRANK', keys.waiting, id) + 1, queue.now_ms }
+    return { 'waiting', describe_place(entry.place, entry.visit), redis.call('ZRANK', keys.waiting, id) + 1, queue.now_ms }
   end
   return { entry.state, entry.visit, entry.step_ms, queue.now_ms }
 end

@@ -6,3 +6,13 @@ local ERA_MS = 1735689600000 -- 2025-01-01T00:00:00Z: orders count milliseconds 
 local ARRIVALS_PER_MS = 256 -- arrivals of one millisecond that have an order of their own
 local ORDER_RANGE = 562949953421312 -- 2^49: the orders that a place can hold
 local PHASE_OPEN = ORDER_RANGE -- the phase bit of a place that was given after the queue opened
+
+-- Whether the place was drawn before the opening. Then it does not tell the visit.
+local function is_drawn(place)
+  return place % (2 * ORDER_RANGE) < ORDER_RANGE
+end
+
+-- A place as replies and journal records have it: the number, or the text `place/visit` if it was drawn.
+local function describe_place(place, visit)
+  return is_drawn(place) and string.format('%.0f/%.0f', place, visit) or place
+end

@@ -3,7 +3,6 @@
 use vestibule_domain::{
     change::{EndReason, Version},
     fact::Fact,
-    score::WaitScore,
 };
 use vestibule_line::LineError;
 
@@ -21,10 +20,6 @@ pub(super) fn to_field_list<const N: usize>(fields: [(&str, String); N]) -> Vec<
         .into_iter()
         .flat_map(|(field, value)| [field.to_owned(), value])
         .collect()
-}
-
-pub(super) fn parse_place(raw: u64) -> Result<WaitScore, LineError> {
-    WaitScore::from_raw(raw).ok_or_else(|| protocol_error("a valid place"))
 }
 
 pub(super) fn parse_end_fact(

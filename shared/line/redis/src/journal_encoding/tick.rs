@@ -6,10 +6,10 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use super::record_fields::{decode_version, parse_end_fact, parse_place, protocol_error, to_field_list};
+use super::record_fields::{decode_version, parse_end_fact, protocol_error, to_field_list};
 use crate::{
     fields::{Fields, parse_integer},
-    reply::parse_entry_id,
+    reply::{format_place, parse_entry_id, parse_place},
 };
 
 /// Encodes the remaining changes of a tick in the form that [`decode_tick`] reads.
@@ -30,7 +30,7 @@ pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
                     Turn::First => &mut promoted,
                     Turn::Second => &mut promoted_again,
                 };
-                (list, place.raw().to_string())
+                (list, format_place(place))
             }
             // Besides promotions, a tick only ends what ran out. An eviction of many entries has the same form.
             event => {
@@ -116,7 +116,8 @@ pub(super) fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
     for (list, turn) in [("promoted", Turn::First), ("promoted_again", Turn::Second)] {
         let mut words = TickList::new(fields.text(list)?);
         while let Some(member) = words.next_word() {
-            let place = parse_place(words.number()?)?;
+            let place = words.next_word().and_then(parse_place);
+            let place = place.ok_or_else(|| protocol_error("a valid place"))?;
             push(
                 parse_entry_id(member)?,
                 Event::Promoted {

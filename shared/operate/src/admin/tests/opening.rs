@@ -45,3 +45,20 @@ async fn an_opening_moves_until_it_has_come() {
     desk.run(later).await;
     assert_eq!(state(&desk).await, "scheduled");
 }
+
+#[tokio::test]
+async fn a_draw_needs_one_chance_per_person_unless_meant() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let draw = json!({ "before_opening": "draw" });
+    let problem = desk.run_refused(update(&draw)).await;
+    assert_eq!(problem["field"], "before_opening");
+    let detail = problem["detail"].as_str().expect("a text");
+    assert!(
+        detail.contains("visitors") && detail.contains("draw_anyone"),
+        "{detail}"
+    );
+    desk.run(update(&json!({ "before_opening": "draw", "draw_anyone": true })))
+        .await;
+    let problem = desk.run_refused(update(&json!({ "draw_anyone": false }))).await;
+    assert_eq!(problem["code"], "invalid-setting");
+}
