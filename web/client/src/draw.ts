@@ -4,7 +4,7 @@ const HIGH_BITS = 32;
 const ORDER_BITS = 49;
 
 const toBytes = (hex: string) =>
-  Uint8Array.from(hex.replaceAll("-", "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  Uint8Array.from(hex.replace(/-/g, "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
 /**
  * The first 49 bits of HMAC-SHA256(seed, token). `undefined` where there is no WebCrypto, such as on a page without TLS:
