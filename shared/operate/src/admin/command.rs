@@ -7,7 +7,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 
-use super::{Problem, defaults::DefaultsOrder};
+use super::{Problem, defaults_order::DefaultsOrder};
 
 /// One command with its arguments. [`OPERATIONS`](super::OPERATIONS) says what each one does.
 #[derive(Debug)]

@@ -5,18 +5,7 @@ use tracing::warn;
 use vestibule_backup::{Backup, BackupError, StoredDefaults, StoredSettings};
 use vestibule_domain::{id::QueueId, queue_pattern::QueuePattern, settings::Settings};
 
-use super::{Admin, Problem, settings::reject_blocked};
-
-/// What the command `defaults` does.
-#[derive(Debug)]
-pub(super) enum DefaultsOrder {
-    /// Shows the defaults of one pattern, or of all.
-    Show(Option<QueuePattern>),
-    /// Replaces the defaults of a pattern.
-    Replace(QueuePattern, Map<String, Value>),
-    /// Removes the defaults of a pattern.
-    Remove(QueuePattern),
-}
+use super::{Admin, Problem, defaults_order::DefaultsOrder, settings::reject_blocked};
 
 /// The defaults of one pattern, valid or not.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ mod command_fields;
 mod create;
 mod create_many;
 mod defaults;
+mod defaults_order;
 mod describe;
 mod entry;
 mod evict;

@@ -5,7 +5,7 @@ use vestibule_domain::queue_pattern::QueuePattern;
 
 use super::{
     Problem, command::Command, command_fields::CommandFields, create_many::CREATE_QUEUES_MAX,
-    defaults::DefaultsOrder,
+    defaults_order::DefaultsOrder,
 };
 
 impl CommandFields {

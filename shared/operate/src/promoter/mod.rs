@@ -21,6 +21,7 @@ mod checks;
 mod clock_watch;
 mod eviction;
 mod park;
+mod parked_queue;
 mod parked_queues;
 mod probes;
 mod queue_registry;

@@ -11,7 +11,10 @@ use vestibule_backup::QueueFingerprint;
 use vestibule_domain::id::QueueId;
 use vestibule_line::ChangeMark;
 
-use super::queue_registry::{QueueRegistry, RegisteredQueue};
+use super::{
+    parked_queue::{LastSync, ParkedQueue},
+    queue_registry::{QueueRegistry, RegisteredQueue},
+};
 
 /// The promoter parks a queue that has been empty for this long.
 const PARK_AFTER_EMPTY: Duration = Duration::from_secs(5);
@@ -20,22 +23,6 @@ const PARKED_TICK_SECONDS: u64 = 60;
 /// The settings of a parked queue are synced by a rare tick if the last sync is as long ago, although the
 /// stored settings did not change. It is a little less than the time between two rare ticks.
 const PARKED_SYNC_INTERVAL: Duration = Duration::from_secs(45);
-
-/// The state of a parked queue.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ParkedQueue {
-    /// The mark from before the parking. Another one shows that the queue is to be ticked again.
-    mark: ChangeMark,
-    pub(super) next_tick_at: Instant,
-}
-
-/// A sync after which the stored settings are in force.
-#[derive(Debug)]
-pub(super) struct LastSync {
-    /// What the listing before the sync showed. `None` if there was none.
-    fingerprint: Option<QueueFingerprint>,
-    at: Instant,
-}
 
 /// How the promoter ticks a queue now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use vestibule_domain::id::QueueId;
 use vestibule_engine::sync::AppliedConfig;
 use vestibule_line::MinWatermark;
 
-use super::parked_queues::{LastSync, ParkedQueue};
+use super::parked_queue::{LastSync, ParkedQueue};
 
 /// The queues of the last listing, with the promoter's state for each.
 #[derive(Debug, Default)]
