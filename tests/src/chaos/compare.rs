@@ -196,7 +196,8 @@ async fn read_line(world: &World) -> Option<BTreeMap<EntryId, KnownState>> {
         let number = text.split(' ').next().unwrap_or_default();
         let number = number.parse().expect("an entry with a deadline has a visit");
         let place = WaitScore::from_raw(number).expect("a place or a visit");
-        place.visit().number()
+        // The low bits of a place are the visit, and a visit has no others.
+        place.order()
     };
     let id_of = |member: &str| EntryId::from_member(member).expect("a member is a valid entry id");
     let mut entries = BTreeMap::new();
