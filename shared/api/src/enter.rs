@@ -178,8 +178,7 @@ impl ApiState {
         let (kind, status, change) = match entered {
             EnterOutcome::Joined { kind, status, change } => (kind, status, change),
             EnterOutcome::Refused(Refusal::Finished) => {
-                let message = snapshot.settings().message.as_deref();
-                return Err(Problem::queue_finished(message));
+                return Err(Problem::queue_finished(snapshot.settings()));
             }
             EnterOutcome::Refused(refusal) => return Err(refusal.into()),
         };

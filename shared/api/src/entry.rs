@@ -21,7 +21,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};
+use super::{ApiState, message::MessageFields, problem::Problem, queue_cache::QueueSnapshot};
 use crate::pass::{Pass, PassGrant};
 
 /// The JSON of an entry. Fields that do not apply are left out.
@@ -33,8 +33,8 @@ pub(super) struct EntryBody {
     state: EntryState,
     /// What the queue does, and the operator's message, so that a client needs no second request.
     queue_state: QueueState,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
+    #[serde(flatten)]
+    message: MessageFields,
     /// The order of the entry in line, and its lane: the public document says up to which place
     /// visitors are called.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ impl ApiState {
             visit: status.visit().number(),
             state: status.state(),
             queue_state: snapshot.queue_state(),
-            message: snapshot.settings().message.clone(),
+            message: MessageFields::of(snapshot.settings()),
             place: None,
             lane: None,
             gone_ahead: None,

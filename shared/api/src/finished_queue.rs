@@ -25,8 +25,7 @@ impl ApiState {
         let stored = self.read_record(snapshot, id).await;
         let (status, record) = self.reconcile_status(snapshot, id, status, stored).await?;
         if status.state() == EntryState::Waiting {
-            let message = snapshot.settings().message.as_deref();
-            return Err(Problem::queue_finished(message));
+            return Err(Problem::queue_finished(snapshot.settings()));
         }
         Ok((status, record))
     }

@@ -8,8 +8,12 @@ use std::{
 
 use tokio::sync::oneshot;
 use vestibule_domain::{
-    entry_status::EntryStatus, id::EntryId, lane::LaneProgress, record::EntryRecord, score::WaitScore,
-    settings::Entrance,
+    entry_status::EntryStatus,
+    id::EntryId,
+    lane::LaneProgress,
+    record::EntryRecord,
+    score::WaitScore,
+    settings::{Entrance, Message},
 };
 use vestibule_line::{EntryLookup, STATUS_CHUNK, Tick};
 
@@ -250,12 +254,12 @@ impl HeldPolls {
 }
 
 /// What every waiting visitor is told at once when it changes, as it was when the snapshot was taken.
-fn announced_state(snapshot: &QueueSnapshot) -> (u32, bool, Entrance, Option<&str>) {
+fn announced_state(snapshot: &QueueSnapshot) -> (u32, bool, Entrance, Option<&Message>) {
     let settings = snapshot.settings();
     (
         snapshot.view.configuration.generation,
         settings.paused,
         settings.entrance_at(snapshot.view.now_ms),
-        settings.message.as_deref(),
+        settings.message.as_ref(),
     )
 }

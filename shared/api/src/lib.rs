@@ -57,6 +57,7 @@ mod identity_monitor;
 mod jwks;
 mod leave;
 mod load;
+mod message;
 mod missing_entry;
 pub mod pass;
 mod problem;

@@ -175,7 +175,7 @@ pub(super) fn outcome_problem(outcome: MissingEntryOutcome, snapshot: &QueueSnap
     });
     match outcome {
         MissingEntryOutcome::Ended(record) => {
-            Problem::ended(&record, grace).with_message(snapshot.settings().message.as_deref())
+            Problem::ended(&record, grace).with_message(snapshot.settings())
         }
         MissingEntryOutcome::Unconfirmed(error) => Problem::backup_unavailable(&error),
         MissingEntryOutcome::Restored(_) | MissingEntryOutcome::Unclear => {

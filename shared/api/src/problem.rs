@@ -24,7 +24,10 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use super::code::{Code, http_status};
+use super::{
+    code::{Code, http_status},
+    message::MessageFields,
+};
 
 /// What a visitor of a finished queue reads.
 const QUEUE_OVER: &str = "the queue is over, and every place in line has ended";
@@ -40,7 +43,7 @@ pub struct Problem {
     reason: Option<&'static str>,
     last: Option<Box<LastState>>,
     /// The operator's message, if the queue is finished.
-    message: Option<Box<str>>,
+    message: Option<Box<MessageFields>>,
     /// For the log only.
     cause: Option<String>,
 }
@@ -83,8 +86,8 @@ struct ProblemBody<'a> {
     reason: Option<&'a str>,
     #[serde(flatten)]
     last: Option<LastState>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a str>,
+    #[serde(flatten)]
+    message: Option<&'a MessageFields>,
     request_id: &'a str,
 }
 

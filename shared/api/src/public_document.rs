@@ -17,7 +17,7 @@ use vestibule_domain::{
     settings::Entrance,
 };
 
-use super::{ApiState, entry::json, problem::Problem, request::QueuePath};
+use super::{ApiState, entry::json, message::MessageFields, problem::Problem, request::QueuePath};
 
 #[derive(Serialize)]
 struct PublicDocument<'a> {
@@ -63,8 +63,8 @@ struct PublicDocument<'a> {
     limited_by: Option<LimitedBy>,
     /// Passes of an earlier epoch are void. A service that verifies passes offline reads this.
     min_epoch: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a str>,
+    #[serde(flatten)]
+    message: MessageFields,
 }
 
 /// What visitors learn of the opening to come.
@@ -177,7 +177,7 @@ pub(super) async fn handle(
                 .filter(|limit| *limit != LimitedBy::Clock)
         },
         min_epoch: snapshot.view.configuration.min_epoch,
-        message: settings.message.as_deref(),
+        message: MessageFields::of(settings),
     };
     let mut response = json(StatusCode::OK, &view);
     response.headers_mut().insert(

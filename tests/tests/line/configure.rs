@@ -1,14 +1,26 @@
 //! Which settings come into force, and when.
 
-use vestibule_domain::{configuration::Configuration, id::Salt, settings::Settings};
+use serde_json::{Map, json};
+use vestibule_domain::{
+    configuration::Configuration,
+    id::Salt,
+    settings::{Message, Settings},
+};
 use vestibule_line::{ConfigureOutcome, LineError};
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
 use crate::settings::three_a_second;
 
+/// A message whose texts have characters that a careless encoding would change.
+fn message_in_two_languages() -> Option<Message> {
+    let message = json!({ "ko": "금방 열려요 \"soon\" \\ {Q}\n", "en": "Soon" });
+    let settings = Settings::from_map(&Map::from_iter([("message".to_owned(), message)]));
+    settings.expect("valid settings").message
+}
+
 pub(crate) async fn configure_creates_changes_and_repeats_settings(subject: Subject) {
     let mut settings = Settings {
-        message: Some("금방 열려요 \"soon\" \\ {Q}\n".to_owned()),
+        message: message_in_two_languages(),
         target_url: Some("https://shop.example/checkout?a=1".to_owned()),
         ..three_a_second()
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use vestibule_domain::settings::{FIELDS, Field, FieldType, TICKET_KEYS_MAX};
+use vestibule_domain::settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_MAX};
 use vestibule_operate::admin::{OPERATIONS, Operation};
 use vestibule_tests::template::read_text;
 
@@ -59,7 +59,12 @@ fn assert_values(field: &Field, cell: &str) {
         ),
         FieldType::Flag => assert_eq!(code_spans(cell), BTreeSet::from(["true", "false"]), "{name}"),
         FieldType::Time => assert!(cell.contains("`null`"), "{name}: {cell}"),
-        FieldType::Text { max } | FieldType::Blocks { max } => assert_eq!(
+        FieldType::Message { max } => assert_eq!(
+            numbers(cell),
+            [max, MESSAGE_LANGUAGES_MAX].map(|most| u64::try_from(most).expect("a small number")),
+            "{name}"
+        ),
+        FieldType::Blocks { max } => assert_eq!(
             numbers(cell),
             [u64::try_from(max).expect("a small number")],
             "{name}"

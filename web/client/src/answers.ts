@@ -1,5 +1,7 @@
 // The answers of the server that the client reads. Each type has only the fields that the client uses.
 
+import type { Messages } from "./message.js";
+
 /** A range in seconds. */
 export interface WaitRange {
   readonly low: number;
@@ -10,12 +12,11 @@ export interface WaitRange {
 export type EntryState = "waiting" | "ready" | "active" | "completed" | "left" | "expired" | "evicted" | "finished";
 
 /** An answer about the entry. Fields that do not apply are absent. */
-export interface EntryAnswer {
+export interface EntryAnswer extends Messages {
   readonly token: string;
   readonly visit: number;
   readonly state: EntryState;
   readonly queue_state?: string | undefined;
-  readonly message?: string;
   readonly position?: number | null;
   readonly place?: number;
   readonly lane?: number;
@@ -49,7 +50,7 @@ export interface EstimatedWait extends WaitRange {
 }
 
 /** The public document of a queue. */
-export interface PublicDocument {
+export interface PublicDocument extends Messages {
   readonly generation: number;
   readonly epoch: number;
   readonly now_ms: number;
@@ -62,7 +63,6 @@ export interface PublicDocument {
   readonly estimated_waits?: readonly EstimatedWait[];
   readonly state: string;
   readonly limited_by?: string;
-  readonly message?: string;
   /** Before the opening: when it is, by the server's clock. */
   readonly opens_at_ms?: number;
   /** Before a draw: over how many milliseconds clients spread entering. */

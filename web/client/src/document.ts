@@ -5,13 +5,16 @@
 
 import type { EntryAnswer, PublicDocument, WaitRange } from "./answers.js";
 import type { FarEntry } from "./entry.js";
+import { chooseMessage } from "./message.js";
 
 /** What the visitor is told about the queue. Texts are empty if there is nothing to tell. */
 export interface QueueSummary {
   /** `scheduled`, `open`, `paused`, `draining` or `closed`. */
   readonly state: string;
-  /** The operator's message. It is text, not markup. */
+  /** The operator's message in the language of the browser, if it is there. It is text, not markup. */
   readonly message: string;
+  /** The message by language tag in lower case, for a page whose visitor chooses the language. */
+  readonly messages: Readonly<Record<string, string>>;
   /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
   readonly limitedBy: string;
   /** When the queue opens, as a reading of `performance.now()`. `NaN` if it has opened, or if that is not known. */
@@ -54,8 +57,8 @@ export function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean {
 
 /** What the page shows about the queue, from a document. */
 export function summarizeQueue(document: PublicDocument): Omit<QueueSummary, "opensAtMs"> {
-  const { state, message = "", limited_by: limitedBy = "" } = document;
-  return { state, message, limitedBy };
+  const { state, messages = {}, limited_by: limitedBy = "" } = document;
+  return { state, message: chooseMessage(document), messages, limitedBy };
 }
 
 /** Whether the document calls the entry to check in. */

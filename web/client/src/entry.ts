@@ -2,6 +2,7 @@
 
 import type { EntryAnswer } from "./answers.js";
 import { isBeforeOpening, type QueueSummary } from "./document.js";
+import { chooseMessage } from "./message.js";
 
 /** An entry that waits far from the head, with what it takes to follow the public document. */
 export type FarEntry = EntryAnswer & Required<Pick<EntryAnswer, "place" | "lane">> & { readonly look_after_ms: number };
@@ -63,6 +64,6 @@ export function stateLeftMs(entry: EntryAnswer | null): number {
 
 /** What the page shows about the queue, by this answer. */
 export function summarizeQueue(answer: Partial<EntryAnswer>): Omit<QueueSummary, "opensAtMs"> {
-  const { queue_state: state = "", message = "" } = answer;
-  return { state, message, limitedBy: "" };
+  const { queue_state: state = "", messages = {} } = answer;
+  return { state, message: chooseMessage(answer), messages, limitedBy: "" };
 }

@@ -7,7 +7,7 @@ use vestibule_domain::{
 };
 
 use super::EntryBody;
-use crate::{pass::Pass, queue_cache::DegradedQueue};
+use crate::{message::MessageFields, pass::Pass, queue_cache::DegradedQueue};
 
 impl EntryBody {
     /// Builds the JSON of an entry from its record while the line is unavailable. The position and
@@ -35,7 +35,7 @@ impl EntryBody {
             visit: record.visit().number(),
             state: record.state,
             queue_state: known.queue_state(now_ms),
-            message: known.settings.message.clone(),
+            message: MessageFields::of(&known.settings),
             place: None,
             lane: None,
             gone_ahead: None,

@@ -12,6 +12,7 @@ use super::{
     blocks::{BLOCKS_MAX, Blocks},
     error::SettingsError,
     field::{Field, FieldType},
+    message::Message,
     ticket_keys::TicketKeys,
     values::SettingValue,
     words::{BeforeOpening, Entrance, OnOutage, Passes, ReEntry, Visitors},
@@ -189,8 +190,9 @@ declare_settings! {
     /// With on_outage open: how long a pass is accepted after its end while Redis is unavailable.
     outage_grace_seconds: u32 = 300, "seconds", number(0, HOUR_SECONDS);
 
-    /// A message for waiting visitors.
-    message: Option<String> = None, "text", FieldType::Text { max: 500 };
+    /// A message for waiting visitors: one text, or an object of texts by language such as en, with default for the
+    /// language of all others.
+    message: Option<Message> = None, "text", FieldType::Message { max: 500 };
 
     /// The address to which an admitted visitor goes. {pass} stands for the pass, and {return} for the path
     /// of the shop from which the visitor came. Without {pass}, the pass is in the fragment: #pass=...

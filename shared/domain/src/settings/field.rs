@@ -26,9 +26,9 @@ pub enum FieldType {
     Flag,
     /// A moment, in Unix milliseconds. `null` or an empty text clears it.
     Time,
-    /// A text of limited length. `null` or an empty text clears it.
-    Text {
-        /// The most characters.
+    /// A text of limited length, or an object of such texts by language. `null` or an empty text clears it.
+    Message {
+        /// The most characters of each text.
         max: usize,
     },
     /// A list of blocks, each an object with `token` or `source`, and perhaps with `until_ms`.
@@ -71,7 +71,7 @@ impl Field {
             FieldType::Time => {
                 format!("must be a time in Unix milliseconds from {TIME_MS_MIN} to {TIME_MS_MAX}, or null")
             }
-            FieldType::Text { max } => format!("must be a text of at most {max} characters"),
+            FieldType::Message { max } => format!("must be a text of at most {max} characters"),
             FieldType::Blocks { max } => format!(
                 "must be a list of at most {max} objects with a token or a source, each given once, and perhaps with until_ms"
             ),

@@ -6,6 +6,7 @@ mod derived;
 mod error;
 mod field;
 mod map;
+mod message;
 #[cfg(test)]
 mod tests;
 mod ticket_keys;
@@ -17,6 +18,7 @@ pub use self::{
     declaration::{CLAIM_SECONDS_MIN, FIELDS, GRACE_SECONDS_MAX, SWITCHES, Settings},
     error::SettingsError,
     field::{Field, FieldType},
+    message::{MESSAGE_LANGUAGES_MAX, Message},
     ticket_keys::{TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX, TicketAlgorithm, TicketKey, TicketKeys},
     words::{BeforeOpening, Entrance, OnOutage, Passes, ReEntry, Visitors},
 };

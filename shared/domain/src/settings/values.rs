@@ -63,18 +63,16 @@ impl SettingValue for bool {
     }
 }
 
-/// A text or a URL. `null` and an empty text mean that the setting is absent.
+/// A URL. `null` and an empty text mean that the setting is absent.
 impl SettingValue for Option<String> {
     fn parse(field: &Field, value: &Value) -> Result<Self, SettingsError> {
-        let is_valid = |text: &str| match field.field_type {
-            FieldType::Text { max } => text.chars().count() <= max,
-            FieldType::Url => is_valid_target(text),
-            _ => unreachable!("{} takes a text or a URL", field.name),
-        };
+        if field.field_type != FieldType::Url {
+            unreachable!("{} takes a URL", field.name);
+        }
         match value {
             Value::Null => Ok(None),
             Value::String(text) if text.is_empty() => Ok(None),
-            Value::String(text) if is_valid(text) => Ok(Some(text.clone())),
+            Value::String(text) if is_valid_target(text) => Ok(Some(text.clone())),
             _ => Err(field.refuse_value()),
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vestibule_domain::{
     id::QueueId,
-    settings::{FIELDS, Field, FieldType, TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX},
+    settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX},
 };
 use vestibule_line::{LineError, QueueView};
 
@@ -47,7 +47,9 @@ fn field_to_json(field: &Field) -> Value {
         FieldType::Word(words) => json!({ "words": words }),
         FieldType::Time => json!({ "time": "Unix milliseconds, or null" }),
         FieldType::Flag => json!({ "words": ["true", "false"] }),
-        FieldType::Text { max } => json!({ "max_characters": max }),
+        FieldType::Message { max } => {
+            json!({ "max_characters": max, "max_languages": MESSAGE_LANGUAGES_MAX })
+        }
         FieldType::PublicKeys => {
             json!({ "keys_max": TICKET_KEYS_MAX, "bytes_max": TICKET_KEYS_BYTES_MAX, "form": "a JWK set" })
         }

@@ -20,6 +20,7 @@ super::cases![
 ];
 
 const MESSAGE: &str = "Sold out. Thank you!";
+const MESSAGE_KOREAN: &str = "매진되었습니다. 감사합니다!";
 
 /// Two slots, and a promotion a second. Sessions are short, so that the next turn is near and polls are held.
 fn settings() -> Value {
@@ -28,7 +29,8 @@ fn settings() -> Value {
 
 fn with(name: &str, value: Value) -> Value {
     let mut changed = settings();
-    (changed[name], changed["message"]) = (value, json!(MESSAGE));
+    changed[name] = value;
+    changed["message"] = json!({ "en": MESSAGE, "ko": MESSAGE_KOREAN });
     changed
 }
 
@@ -65,8 +67,18 @@ fn document_request() -> ApiRequest {
 async fn expect_over(api: &InProcessApi, request: ApiRequest) -> Value {
     let response = api.send(request).await;
     response.expect_problem(410, "queue-finished");
-    assert_eq!(response.text("message"), MESSAGE);
+    assert_message(&response.body);
     response.body
+}
+
+/// Visitors of every language are told.
+fn assert_message(body: &Value) {
+    assert_eq!(body["message"], MESSAGE, "{body}");
+    assert_eq!(
+        body["messages"],
+        json!({ "en": MESSAGE, "ko": MESSAGE_KOREAN }),
+        "{body}"
+    );
 }
 
 async fn a_finished_queue_tells_each_visitor_what_counts() {
@@ -77,16 +89,14 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
     })
     .await;
     answer.expect_problem(410, "queue-finished");
-    assert_eq!(answer.text("message"), MESSAGE);
+    assert_message(&answer.body);
     assert!(after < UNHELD_MAX, "{after:?}");
     // Far from the head, the document alone tells it.
     let document = api
         .send_until(document_request, |document| document.body["state"] == "finished")
         .await;
-    assert_eq!(
-        (document.text("message"), document.text("entrance")),
-        (MESSAGE, "finished")
-    );
+    assert_eq!(document.text("entrance"), "finished");
+    assert_message(&document.body);
     expect_over(&api, status_request(other)).await;
     expect_over(&api, claim_request(other)).await;
     expect_over(&api, ApiRequest::enter().visitor(&other.id)).await;
@@ -97,6 +107,7 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
     assert_eq!(claimed.expect_status(200).text("state"), "active");
     let active = api.send(status_request(&visitors.active)).await;
     assert_eq!(active.expect_status(200).text("queue_state"), "finished");
+    assert_message(&active.body);
     let validate = ApiRequest::post(format!("{}/validate", entry_path(&visitors.active.token)));
     let body = json!({ "pass": active.text("pass") });
     api.send(validate.json(&body)).await.expect_status(200);
