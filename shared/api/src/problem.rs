@@ -17,6 +17,7 @@ use axum::{
 use serde::Serialize;
 use vestibule_backup::BackupError;
 use vestibule_domain::{
+    end_reason::EndReason,
     entry_status::EntryStatus,
     poll_pacing::{RETRY_AFTER_BEHIND_MIN_SECONDS, RETRY_AFTER_MIN_SECONDS},
     record::EntryRecord,
@@ -31,6 +32,10 @@ use super::{
 
 /// What a visitor of a finished queue reads.
 const QUEUE_OVER: &str = "the queue is over, and every place in line has ended";
+
+/// What a visitor reads whose wait lasted longer than the queue allows, and the word for it.
+const WAIT_OVERLONG: &str = "the wait lasted longer than the queue allows; the visitor may enter again";
+const OVERLONG_WAIT: &str = "overlong-wait";
 
 /// A request that could not be answered as the client asked.
 #[derive(Debug)]
@@ -190,13 +195,21 @@ impl Problem {
     /// An entry that ended, as its record shows it. During the grace the visitor may enter again at
     /// the old place.
     pub(crate) fn ended(record: &EntryRecord, grace: Option<Grace>) -> Self {
-        Self::ended_with(LastState {
+        let problem = Self::ended_with(LastState {
             state: record.state,
             visit: Some(record.visit().number()),
             ended_at_ms: record.ended_at_ms,
             grace_until_ms: grace.map(|grace| grace.until_ms),
             grace_in_ms: grace.map(|grace| grace.left_ms),
-        })
+        });
+        if record.end_reason() != Some(EndReason::OverlongWait) {
+            return problem;
+        }
+        Self {
+            detail: WAIT_OVERLONG.to_owned(),
+            reason: Some(OVERLONG_WAIT),
+            ..problem
+        }
     }
 
     fn ended_with(last: LastState) -> Self {

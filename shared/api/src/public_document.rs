@@ -14,7 +14,7 @@ use vestibule_domain::{
     pace::LimitedBy,
     poll_pacing::{DOCUMENT_REFRESH_FAR_MS, DOCUMENT_REFRESH_NEAR_MS, enter_spread_ms, resync_ms},
     queue_state::QueueState,
-    settings::Entrance,
+    settings::{Entrance, Mode},
 };
 
 use super::{ApiState, entry::json, message::MessageFields, problem::Problem, request::QueuePath};
@@ -43,6 +43,8 @@ struct PublicDocument<'a> {
     /// estimate. A client computes its own from the two positions around its own.
     estimated_waits: Vec<EstimatedWait>,
     paused: bool,
+    /// Whether visitors line up, or are let in at once.
+    mode: Mode,
     /// Who may enter at `now_ms`.
     entrance: Entrance,
     /// Before the opening: when it is, in Unix milliseconds, and over how many milliseconds clients spread their requests to
@@ -155,6 +157,7 @@ pub(super) async fn handle(
         rate: snapshot.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         estimated_waits: snapshot.estimated_waits().map(EstimatedWait::from).collect(),
         paused: settings.paused,
+        mode: settings.mode,
         entrance: settings.entrance_at(now_ms),
         opening: opening.map(|opens_at_ms| OpeningDocument {
             opens_at_ms,

@@ -26,6 +26,8 @@ pub enum EndReason {
     Expired,
     /// The visitor was absent for too long while waiting. The state of the entry is expired.
     Absence,
+    /// The wait lasted longer than the queue allows. The state of the entry is expired.
+    OverlongWait,
     /// The queue was finished while the visitor waited. It is a timeout of the wait, so that a turn which
     /// the line has lost counts for more.
     Dismissed,
@@ -33,13 +35,14 @@ pub enum EndReason {
 
 impl EndReason {
     /// All ways in which a visit ends, except those that contain a consumption.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Completed,
         Self::Left,
         Self::Evicted,
         Self::NoShow,
         Self::Expired,
         Self::Absence,
+        Self::OverlongWait,
         Self::Dismissed,
     ];
 
@@ -48,6 +51,7 @@ impl EndReason {
         match self {
             Self::NoShow => "no-show".into(),
             Self::Absence => "absence".into(),
+            Self::OverlongWait => "overlong-wait".into(),
             Self::Consumed(consumption) => consumption.to_string().into(),
             Self::Completed | Self::Left | Self::Evicted | Self::Expired | Self::Dismissed => {
                 self.state().name().into()
@@ -65,7 +69,7 @@ impl EndReason {
     pub fn is_timeout(self) -> bool {
         matches!(
             self,
-            Self::NoShow | Self::Expired | Self::Absence | Self::Dismissed
+            Self::NoShow | Self::Expired | Self::Absence | Self::OverlongWait | Self::Dismissed
         )
     }
 
@@ -84,18 +88,18 @@ impl EndReason {
             Self::Left => EntryState::Left,
             Self::Evicted => EntryState::Evicted,
             Self::Dismissed => EntryState::Dismissed,
-            Self::NoShow | Self::Expired | Self::Absence => EntryState::Expired,
+            Self::NoShow | Self::Expired | Self::Absence | Self::OverlongWait => EntryState::Expired,
         }
     }
 
     /// Whether a visit can have ended in this way with this fact: a no-show is a turn that ran out,
-    /// an expired session one that ran out, an absence and a dismissal a wait that did, and every other end is the
-    /// last step. The slot of a visitor who left or was evicted may still be held.
+    /// an expired session one that ran out, an absence, an overlong wait and a dismissal a wait that did, and every
+    /// other end is the last step. The slot of a visitor who left or was evicted may still be held.
     pub fn fits(self, fact: Fact) -> bool {
         match self {
             Self::NoShow => fact.is_over && matches!(fact.step, Step::Ready | Step::ReadyAgain),
             Self::Expired => fact.is_over && fact.step == Step::Active,
-            Self::Absence | Self::Dismissed => {
+            Self::Absence | Self::OverlongWait | Self::Dismissed => {
                 fact.is_over && matches!(fact.step, Step::Waiting | Step::WaitingAgain)
             }
             Self::Completed | Self::Consumed(_) => fact == Fact::ended(fact.visit),

@@ -137,6 +137,19 @@ impl Settings {
         }
     }
 
+    /// The pace by which visitors are called if nothing else limits the promotion: that of the settings, or in the mode
+    /// `passthrough` as many a second as may be called at once.
+    pub fn calling_pace(&self) -> Pace {
+        if self.is_passthrough() {
+            Pace {
+                batch: self.window_entries_max(),
+                interval_ms: 1_000,
+            }
+        } else {
+            self.pace()
+        }
+    }
+
     /// The most entries that may be called at once, by the polls per second that the line answers.
     pub fn window_entries_max(&self) -> u64 {
         u64::from(self.polls_per_second_max) * self.check_in_interval_ms() / 1_000

@@ -38,6 +38,9 @@ pub struct EntryRecord {
     /// The id of the use, if the protected service consumed the visit under one. `expires_at_ms` is
     /// then the end of the session.
     pub use_id: Option<UseId>,
+    /// Whether the visit ended because the wait lasted longer than the queue allows. The fact alone does not tell this
+    /// from an absence.
+    pub is_overlong_wait: bool,
     /// Where the visitor entered from, at the beginning of the visit; `None` if that is not known.
     pub source: Option<Source>,
     /// When the record may be deleted. It is a whole second, because the table's time to live has a
@@ -99,6 +102,9 @@ impl EntryRecord {
             EntryState::Left => Some(EndReason::Left),
             EntryState::Evicted => Some(EndReason::Evicted),
             EntryState::Dismissed => Some(EndReason::Dismissed),
+            EntryState::Expired if self.is_overlong_wait && EndReason::OverlongWait.fits(self.fact) => {
+                Some(EndReason::OverlongWait)
+            }
             EntryState::Expired => [EndReason::NoShow, EndReason::Absence, EndReason::Expired]
                 .into_iter()
                 .find(|how| how.fits(self.fact)),
@@ -197,6 +203,7 @@ impl EntryRecord {
         self.expires_at_ms = change.fact().deadline_ms().or(self.expires_at_ms);
         // A visit that goes on after a missed turn has not ended.
         self.ended_at_ms = None;
+        self.is_overlong_wait = false;
         match change.event {
             Event::CameBack { .. } => {
                 (self.promoted_at_ms, self.expires_at_ms) = (None, None);
@@ -214,6 +221,7 @@ impl EntryRecord {
             Event::Claimed { .. } => self.claimed_at_ms = self.claimed_at_ms.or(Some(at_ms)),
             Event::Ended { how, .. } => {
                 self.ended_at_ms = Some(at_ms);
+                self.is_overlong_wait = how == EndReason::OverlongWait;
                 if let Some(consumption) = how.consumption() {
                     self.use_id = Some(consumption.use_id);
                     self.expires_at_ms = Some(consumption.session_end_ms);
@@ -272,6 +280,7 @@ impl EntryRecord {
             expires_at_ms: None,
             ended_at_ms: None,
             use_id: None,
+            is_overlong_wait: false,
             source: None,
             delete_at_ms: 0,
         }

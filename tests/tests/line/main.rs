@@ -40,6 +40,7 @@ mod missing;
 mod modes;
 mod opening;
 mod order;
+mod overlong_waits;
 mod pace;
 mod presence;
 mod previous_visits;

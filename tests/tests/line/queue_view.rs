@@ -153,6 +153,7 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
             completed: 1,
             left: 1,
             evicted: 1,
+            overlong_waits: 0,
             dismissed: 0,
             expired: 1,
             absences: 0,

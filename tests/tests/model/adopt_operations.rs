@@ -214,6 +214,9 @@ impl RandomRecord {
                 .deadline_ms()
                 .or(consumption.map(|consumption| consumption.session_end_ms)),
             use_id: consumption.map(|consumption| consumption.use_id),
+            is_overlong_wait: self.how == EndReason::OverlongWait
+                && state == EntryState::Expired
+                && fact.is_over,
             source: None,
             ended_at_ms: ended_ago_ms.map(|ms| now_ms.saturating_sub(ms)),
             delete_at_ms: 0,

@@ -1,7 +1,7 @@
 //! The changes of settings.
 
 use proptest::{prelude::*, strategy::Union};
-use vestibule_domain::settings::{BeforeOpening, Entrance, Passes, ReEntry, Settings};
+use vestibule_domain::settings::{BeforeOpening, Entrance, Mode, Passes, ReEntry, Settings};
 
 /// A change of settings.
 #[derive(Debug, Clone)]
@@ -10,6 +10,7 @@ pub(crate) enum Setting {
     Batch(u32),
     IntervalSeconds(u32),
     FastTrack(bool),
+    Mode(Mode),
     ClaimSeconds(u32),
     SessionSeconds(u32),
     PassSeconds(u32),
@@ -27,6 +28,7 @@ pub(crate) enum Setting {
     AbsentSeconds(u32),
     QueueLimit(u32),
     AbsentLimit(u32),
+    WaitingSecondsMax(u32),
 }
 
 impl Setting {
@@ -38,6 +40,7 @@ impl Setting {
             Self::Batch(batch) => settings.batch = *batch,
             Self::IntervalSeconds(seconds) => settings.interval_seconds = *seconds,
             Self::FastTrack(fast_track) => settings.fast_track = *fast_track,
+            Self::Mode(mode) => settings.mode = *mode,
             Self::ClaimSeconds(seconds) => settings.claim_seconds = *seconds,
             Self::SessionSeconds(seconds) => settings.session_seconds = *seconds,
             Self::PassSeconds(seconds) => settings.pass_seconds = *seconds,
@@ -69,6 +72,7 @@ impl Setting {
             Self::AbsentSeconds(seconds) => settings.absent_seconds = *seconds,
             Self::QueueLimit(entries) => settings.queue_limit = *entries,
             Self::AbsentLimit(entries) => settings.absent_limit = *entries,
+            Self::WaitingSecondsMax(seconds) => settings.waiting_seconds_max = *seconds,
         }
         if matches!(self, Self::ClosesIn(Some(_)) | Self::EndsIn(Some(_))) {
             let first_end_ms = settings.closes_at_ms.or(settings.ends_at_ms);
@@ -83,6 +87,7 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => (1_u32..7).prop_map(Setting::Batch),
         1 => (1_u32..30).prop_map(Setting::IntervalSeconds),
         1 => prop_oneof![2 => Just(true), 1 => Just(false)].prop_map(Setting::FastTrack),
+        1 => Union::new([Mode::Queue, Mode::Queue, Mode::Passthrough].map(Just)).prop_map(Setting::Mode),
         1 => (10_u32..60).prop_map(Setting::ClaimSeconds),
         1 => (1_u32..120).prop_map(Setting::SessionSeconds),
         1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::PassSeconds),
@@ -104,6 +109,7 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => (10_u32..120).prop_map(Setting::AbsentSeconds),
         1 => (0_u32..5).prop_map(Setting::QueueLimit),
         1 => (0_u32..3).prop_map(Setting::AbsentLimit),
+        1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::WaitingSecondsMax),
         // Pauses end more often than they start, so that most operations find the queue moving.
         4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
     ]

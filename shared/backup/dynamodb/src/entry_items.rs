@@ -9,6 +9,7 @@
 //! score, lane       N   the place that the entry has or had; the score contains the lane, repeated for operators
 //! joined_at_ms      N   also contained in the score
 //! promoted_at_ms, claimed_at_ms, expires_at_ms, ended_at_ms   N
+//! overlong_wait     N   1 if the wait lasted longer than the queue allows, and otherwise missing
 //! source            S   where the visitor entered from: a keyed hash, never an address
 //! use_id            S   the id of the use, if the protected service consumed the visit under one
 //! delete_at_seconds N   the table's time to live
@@ -21,7 +22,7 @@ use std::collections::{BTreeSet, HashMap};
 use aws_sdk_dynamodb::types::AttributeValue;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::{
-    change::{Change, Event, Version},
+    change::{Change, EndReason, Event, Version},
     fact::{Fact, Step},
     id::EntryId,
     record::{EntryRecord, PutRules},
@@ -47,6 +48,7 @@ pub(super) const CLAIMED_AT_MS: &str = "claimed_at_ms";
 const EXPIRES_AT_MS: &str = "expires_at_ms";
 const ENDED_AT_MS: &str = "ended_at_ms";
 const USE_ID: &str = "use_id";
+const OVERLONG_WAIT: &str = "overlong_wait";
 pub(super) const SOURCE: &str = "source";
 
 /// An item: attributes by name.
@@ -91,14 +93,20 @@ pub(super) fn assignments(change: &Change, rules: PutRules, sets_version: bool) 
         })
         .collect();
     texts.sort();
-    let mut text = format!("SET {}", texts.join(", "));
     // A visit that goes on after a missed turn has not ended.
-    match change.event {
-        Event::CameBack { .. } => {
-            text = format!("{text} REMOVE #{PROMOTED_AT_MS}, #{EXPIRES_AT_MS}, #{ENDED_AT_MS}");
-        }
-        Event::Ended { .. } => {}
-        _ => text = format!("{text} REMOVE #{ENDED_AT_MS}"),
+    let removed: &[&str] = match change.event {
+        Event::CameBack { .. } => &[PROMOTED_AT_MS, EXPIRES_AT_MS, ENDED_AT_MS, OVERLONG_WAIT],
+        Event::Ended {
+            how: EndReason::OverlongWait,
+            ..
+        } => &[],
+        Event::Ended { .. } => &[OVERLONG_WAIT],
+        _ => &[ENDED_AT_MS, OVERLONG_WAIT],
+    };
+    let mut text = format!("SET {}", texts.join(", "));
+    if !removed.is_empty() {
+        let removed: Vec<_> = removed.iter().map(|name| format!("#{name}")).collect();
+        text = format!("{text} REMOVE {}", removed.join(", "));
     }
     Expression {
         text,
@@ -192,6 +200,7 @@ pub(super) fn attributes(record: &EntryRecord) -> Item {
         (CLAIMED_AT_MS, record.claimed_at_ms),
         (EXPIRES_AT_MS, record.expires_at_ms),
         (ENDED_AT_MS, record.ended_at_ms),
+        (OVERLONG_WAIT, record.is_overlong_wait.then_some(1)),
         (DELETE_AT_SECONDS, Some(record.delete_at_ms.div_ceil(1_000))),
     ];
     numbers
@@ -232,6 +241,7 @@ pub(super) fn to_record(item: &Item) -> Result<EntryRecord, BackupError> {
         expires_at_ms: optional_number(item, EXPIRES_AT_MS)?,
         ended_at_ms: optional_number(item, ENDED_AT_MS)?,
         use_id: optional_parsed(item, USE_ID)?,
+        is_overlong_wait: optional_number(item, OVERLONG_WAIT)? == Some(1),
         source: optional_parsed(item, SOURCE)?,
         delete_at_ms: required_number::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
     })

@@ -47,6 +47,8 @@ struct StoredRecord {
     ended_at_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     use_id: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    overlong_wait: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     delete_at_ms: u64,
@@ -178,6 +180,7 @@ fn encode_record(record: &EntryRecord) -> Vec<u8> {
         expires_at_ms: record.expires_at_ms,
         ended_at_ms: record.ended_at_ms,
         use_id: record.use_id.map(|use_id| use_id.to_string()),
+        overlong_wait: record.is_overlong_wait,
         source: record.source.map(|source| source.to_string()),
         delete_at_ms: record.delete_at_ms,
     };
@@ -220,6 +223,7 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
         expires_at_ms: stored.expires_at_ms,
         ended_at_ms: stored.ended_at_ms,
         use_id: use_id.transpose()?,
+        is_overlong_wait: stored.overlong_wait,
         source: source.transpose()?,
         delete_at_ms: stored.delete_at_ms,
     })

@@ -15,7 +15,7 @@ use super::{
     message::Message,
     ticket_keys::TicketKeys,
     values::SettingValue,
-    words::{BeforeOpening, Entrance, OnOutage, Passes, ReEntry, Visitors},
+    words::{BeforeOpening, Entrance, Mode, OnOutage, Passes, ReEntry, Visitors},
 };
 
 /// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose
@@ -96,6 +96,10 @@ declare_settings! {
     /// Whether a visitor who enters while no entry waits is let in at once, within the pace and the capacity. false:
     /// every visitor waits in line for a tick.
     fast_track: bool = true, "flag", FieldType::Flag, read by scripts;
+
+    /// queue: visitors line up. passthrough: every visitor is let in at once, whatever the pace and the capacity,
+    /// and those in line are promoted as soon as they check in.
+    mode: Mode = Mode::Queue, "word", FieldType::Word(Mode::WORDS), read by scripts;
 
     /// How long a promoted visitor has to claim. A lower value takes effect after the old one has
     /// passed.
@@ -179,6 +183,10 @@ declare_settings! {
 
     /// The most absent entries: beyond this many, the longest absences end; 0 is as many as queue_limit.
     absent_limit: u32 = 0, "entries", number(0, 10_000_000), read by scripts;
+
+    /// How long a visitor may wait. An older wait ends; 0 is no limit. A pause or a closing of the queue starts
+    /// the time anew for all who wait.
+    waiting_seconds_max: u32 = 0, "seconds", number(0, 7 * DAY_SECONDS), read by scripts;
 
     /// Whether the queue trusts the X-Visitor-Id header to identify the visitor.
     trust_client_visitor_id: bool = false, "flag", FieldType::Flag;

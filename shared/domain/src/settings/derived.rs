@@ -2,7 +2,7 @@
 
 use super::{
     declaration::Settings,
-    words::{Entrance, Passes},
+    words::{Entrance, Mode, Passes},
 };
 use crate::pace::Pace;
 
@@ -28,6 +28,16 @@ impl Settings {
     /// Whether the operator's switches stop the promotion at `now_ms`, in Unix milliseconds of line time.
     pub fn stops_promotion(&self, now_ms: u64) -> bool {
         self.paused || self.entrance_at(now_ms).stops_promotion()
+    }
+
+    /// Whether visitors are let in without a line, where the switches allow it.
+    pub fn is_passthrough(&self) -> bool {
+        self.mode == Mode::Passthrough
+    }
+
+    /// How long a visitor may wait, in milliseconds; `None` if there is no limit.
+    pub fn waiting_ms_max(&self) -> Option<u64> {
+        (self.waiting_seconds_max > 0).then(|| u64::from(self.waiting_seconds_max) * 1_000)
     }
 
     /// The most waiting entries that are not absent; `None` if there is no limit.

@@ -46,6 +46,16 @@ declare_words! {
 }
 
 declare_words! {
+    /// Whether visitors line up.
+    pub enum Mode {
+        /// They do, and are promoted at the pace of the queue, up to its capacity.
+        Queue = "queue",
+        /// They do not: every visitor is let in at once, whatever the pace and the capacity.
+        Passthrough = "passthrough",
+    }
+}
+
+declare_words! {
     /// Who may enter.
     pub enum Entrance {
         /// All visitors may enter.

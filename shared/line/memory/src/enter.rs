@@ -22,6 +22,8 @@ enum Way {
     Line,
     /// At once, with a token of the pace, because no entry waits.
     FastTrack,
+    /// At once, without a token and whatever the capacity, because the mode of the queue is `passthrough`.
+    Passthrough,
     /// At once, past the line: see [`Arrival::Bypass`].
     Bypass,
 }
@@ -46,6 +48,11 @@ impl Queue {
                 return EnterOutcome::Refused(Refusal::Finished);
             }
             if may_bypass && is_waiting && self.has_free_slot(&account) {
+                self.totals.bypassed += 1;
+                return self.admit_waiting(time, id, entry.fact.visit);
+            }
+            if is_waiting && self.lets_pass(time) {
+                self.totals.fast_tracked += 1;
                 return self.admit_waiting(time, id, entry.fact.visit);
             }
             return self.re_enter(now_us, id, &entry);
@@ -60,6 +67,7 @@ impl Queue {
         } else {
             match entrance {
                 Entrance::Open if self.is_journal_full => return EnterOutcome::Refused(Refusal::JournalFull),
+                Entrance::Open if self.lets_pass(time) => Way::Passthrough,
                 Entrance::Open if self.is_fast_track_open(time, &account) => Way::FastTrack,
                 Entrance::Open if self.is_full(arrival) => return EnterOutcome::Refused(Refusal::QueueFull),
                 Entrance::Open => Way::Line,
@@ -112,7 +120,6 @@ impl Queue {
         let session_end_ms = now_ms + self.settings().session_ms();
         self.remove_entry(id);
         self.put_active(id, visit, session_end_ms);
-        self.totals.bypassed += 1;
         let event = Event::Claimed {
             visit,
             session_end_ms,
@@ -140,7 +147,7 @@ impl Queue {
         // can tell. In a crowd no earlier visit is looked for: if the backup still shows one as live,
         // it refuses the place, and an adoption names the visit.
         let is_looked_for =
-            self.is_line_empty() || way == Way::Bypass || matches!(account, Account::TimedOut { .. });
+            self.is_line_empty() || way != Way::Line || matches!(account, Account::TimedOut { .. });
         let over_for_good = account
             .fact()
             .filter(|fact| is_looked_for && !fact.is_missed_turn());
@@ -189,10 +196,18 @@ impl Queue {
                 self.bucket = self.bucket.refill(pace, now_ms).spend(pace, 1);
                 self.totals.fast_tracked += 1;
             }
+            Way::Passthrough => self.totals.fast_tracked += 1,
             Way::Bypass => self.totals.bypassed += 1,
         }
         let session_end_ms = now_ms + self.settings().session_ms();
         self.admit(time, id, place, session_end_ms, after, JoinKind::NewVisit)
+    }
+
+    /// Whether every visitor is let in at once: the mode is `passthrough`, the queue is open, and the journal has room.
+    fn lets_pass(&self, time: LineTime) -> bool {
+        let is_open = self.settings().entrance_at(time.ms()) == Entrance::Open;
+        let may_promote = !time.clocks.apart && self.configuration.can_promote(time.ms());
+        self.settings().is_passthrough() && is_open && may_promote && !self.is_journal_full
     }
 
     /// Whether a visitor need not wait: the setting allows it, no entry waits but absent ones, promotion is

@@ -38,7 +38,7 @@ impl Queue {
         let mut room = self.settings().window_entries_max();
         let mut newcomers_called = 0;
         for lane in self.lanes.keys().copied().collect::<Vec<_>>() {
-            let pace = (is_at_pace && first_lane == Some(lane)).then(|| self.settings().pace());
+            let pace = (is_at_pace && first_lane == Some(lane)).then(|| self.settings().calling_pace());
             let window = self.call_lane(lane, now_ms, pace, room.max(WINDOW_ENTRIES_MIN));
             room = room.saturating_sub(window);
             let progress = self.lane(lane);

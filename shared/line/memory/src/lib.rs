@@ -32,6 +32,7 @@ mod line;
 mod loss;
 mod memory_line;
 mod opening;
+mod overlong_waits;
 mod pending_report;
 mod presence;
 mod presence_tick;

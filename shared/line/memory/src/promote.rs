@@ -49,8 +49,12 @@ impl Queue {
         };
         let silent = self.drop_silent(budget);
         let dismissed = self.dismiss_waiting(now_ms, budget - silent, &mut events);
+        let is_standing = is_full || presence_tick.is_door_down || !self.configuration.can_promote(now_ms);
+        let overlong_waits = self.end_overlong_waits(time, is_standing, budget - silent, &mut events);
         let bucket = self.bucket.refill(self.settings().pace(), now_ms);
-        let asked = order.max_entries.min(PROMOTE_CHUNK - no_shows - expired - silent);
+        let asked = order
+            .max_entries
+            .min(PROMOTE_CHUNK - no_shows - expired - silent - overlong_waits);
         let room = self.promotion_bounds(bucket, asked);
         let (allowed, mut limited_by) = if is_apart {
             (0, LimitedBy::Clock)
@@ -77,13 +81,13 @@ impl Queue {
         }
         self.standstill = limited_by.as_standstill(promoted, room.waiting);
         let highest = self.make_ready(now_ms, head, &mut events);
-        if promoted > 0 {
+        self.totals.promoted += promoted;
+        if promoted > 0 && !self.settings().is_passthrough() {
             self.bucket = bucket.spend(self.settings().pace(), promoted);
-            self.totals.promoted += promoted;
         }
         self.decide_growths();
         let absences = if presence_tick.is_running && budget > 0 {
-            self.end_absences(budget - silent - promoted, &mut events)
+            self.end_absences(budget - silent - overlong_waits - promoted, &mut events)
         } else {
             0
         };
@@ -106,9 +110,11 @@ impl Queue {
             no_shows,
             expired,
             absences,
+            overlong_waits,
             dismissed,
             limited_by,
-            has_more: promoted + no_shows + expired + silent + absences + dismissed == PROMOTE_CHUNK,
+            has_more: promoted + no_shows + expired + silent + absences + overlong_waits + dismissed
+                == PROMOTE_CHUNK,
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
@@ -146,11 +152,13 @@ impl Queue {
     }
 
     fn promotion_bounds(&self, bucket: PaceBucket, asked: u64) -> PromotionBounds {
+        let is_passthrough = self.settings().is_passthrough();
+        let unless_passthrough = |bound: u64| if is_passthrough { u64::MAX } else { bound };
         PromotionBounds {
             waiting: self.waiting.len() - self.absent(),
-            capacity: u64::from(self.settings().capacity),
+            capacity: unless_passthrough(u64::from(self.settings().capacity)),
             taken: self.taken_slots(),
-            tokens: bucket.tokens(self.settings().pace()),
+            tokens: unless_passthrough(bucket.tokens(self.settings().pace())),
             asked,
         }
     }

@@ -64,6 +64,9 @@ pub(super) struct Queue {
     pub(super) fallback_ticked_at_ms: u64,
     /// When the current pause began, in Unix milliseconds; 0 if the queue is not paused.
     pub(super) paused_at_ms: u64,
+    /// When the last tick found that the queue stood still, in Unix milliseconds; when it was created or restored if none
+    /// did. No wait counts as longer than since then.
+    pub(super) moving_since_ms: u64,
     /// Until when passes may be valid that were issued before passes became shorter, in Unix
     /// milliseconds.
     pub(super) passes_until_ms: u64,
@@ -125,6 +128,7 @@ impl Queue {
             fallback_ticked_at_ms: 0,
             paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
             paused_ms: 0,
+            moving_since_ms: now_ms,
             passes_until_ms: 0,
             claim_floor_ms: 0,
             claim_floor_until_ms: 0,
@@ -191,7 +195,8 @@ impl Queue {
         self.take_next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
         self.bucket = self.bucket.refill(from, now_ms).convert_to_pace(from, to);
-        if from != to || self.settings().capacity != new.settings.capacity {
+        let changes_mode = self.settings().mode != new.settings.mode;
+        if from != to || self.settings().capacity != new.settings.capacity || changes_mode {
             self.averages = self.averages.restart_rate(now_ms);
         }
         match (self.settings().paused, new.settings.paused) {

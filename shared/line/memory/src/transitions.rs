@@ -102,6 +102,7 @@ impl Queue {
             EndReason::NoShow => &mut totals.no_shows,
             EndReason::Expired => &mut totals.expired,
             EndReason::Absence => &mut totals.absences,
+            EndReason::OverlongWait => &mut totals.overlong_waits,
             EndReason::Dismissed => &mut totals.dismissed,
         };
         *total += 1;

@@ -56,7 +56,7 @@ local ended_at_ms = tonumber(ARGV[18])
 local FUTURE_MAX_MS = 60000 -- how far a visit may be ahead of both clocks: FUTURE_MAX_MS in domain/clock.rs
 -- Any other way is the word for a consumed visit: `consumed:use_id:session_end_ms`.
 local TOTALS = { completed = 'completed', left = 'left', evicted = 'evicted', expired = 'expired',
-  ['no-show'] = 'no_shows', absence = 'absences', dismissed = 'dismissed' }
+  ['no-show'] = 'no_shows', absence = 'absences', dismissed = 'dismissed', ['overlong-wait'] = 'overlong_waits' }
 
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then

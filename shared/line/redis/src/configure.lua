@@ -27,8 +27,8 @@ local SETTINGS_SPREAD_MS = 2000 -- in line/memory departures.rs, too: how long a
 
 local new, new_fields = read_configuration(4)
 local old_epoch, old_revision, old_settings, old_paused, old_batch, old_interval_ms, old_claim_ms, old_settings_order,
-  old_capacity, old_pass_ms, old_session_ms = unpack(redis.call('HMGET', config, 'epoch', 'revision', 'settings',
-    'paused', 'batch', 'interval_ms', 'claim_ms', 'settings_order', 'capacity', 'pass_ms', 'session_ms'))
+  old_capacity, old_pass_ms, old_session_ms, old_mode = unpack(redis.call('HMGET', config, 'epoch', 'revision', 'settings',
+    'paused', 'batch', 'interval_ms', 'claim_ms', 'settings_order', 'capacity', 'pass_ms', 'session_ms', 'mode'))
 
 if not old_epoch then
   -- The caller may have been suspended while another one began to restore the queue, which `lost` shows.
@@ -93,6 +93,7 @@ redis.call('HSET', state, 'credit', math.min(credit, new_batch * new_interval_ms
 -- The rate is observed from the start again, since the one before this change says nothing about the new one: see
 -- domain/estimate/windows.rs.
 local rate_changes = old_batch ~= new_batch or old_interval_ms ~= new_interval_ms or old_capacity ~= new.capacity
+  or (old_mode or 'queue') ~= new.mode
 if rate_changes then
   redis.call('HSET', state, 'paced', 0, 'paced_seconds', 0, 'rate_since_ms', now_ms)
 end

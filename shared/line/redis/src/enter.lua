@@ -1,6 +1,6 @@
 #!lua
--- Gives a visitor a place: the one that the visitor has, a session at once (the fast track or a bypass), or the back of
--- the line.
+-- Gives a visitor a place: the one that the visitor has, a session at once (the fast track, a bypass, or the mode
+-- `passthrough`), or the back of the line.
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
@@ -141,11 +141,12 @@ end
 
 -- A bypass needs a free slot and clocks that agree, and nothing else. The fast track: the setting allows it, no entry
 -- waits but absent ones, the queue takes newcomers, is open and not paused, the clocks agree, a slot is free, and the pace
--- bucket holds a token.
+-- bucket holds a token. In the mode `passthrough` neither the line, nor the slots, nor the bucket matter.
 local may_bypass = arrival == 'bypass' and not clocks_apart
 local is_moving = paused ~= '1' and not is_before_opening
-local may_fast_track = is_line_empty and is_moving and takes_newcomers and not clocks_apart
-if may_bypass or may_fast_track then
+local is_passthrough = line.entrance_changes_at_ms == 0
+local may_pass = (is_line_empty or is_passthrough) and is_moving and takes_newcomers and not clocks_apart
+if may_bypass or may_pass then
   -- A queue that an earlier build configured has no setting for the fast track, which was always there.
   local capacity, batch, interval_ms, session_ms, fast_track =
     unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms', 'fast_track'))
@@ -159,7 +160,10 @@ if may_bypass or may_fast_track then
   if is_slot_free and may_bypass then
     session_end_ms = now_ms + tonumber(session_ms)
     redis.call('HINCRBY', state, 'bypassed', 1)
-  elseif is_slot_free and fast_track ~= '0' and credit >= interval_ms then
+  elseif may_pass and is_passthrough then
+    session_end_ms = now_ms + tonumber(session_ms)
+    redis.call('HINCRBY', state, 'fast_tracked', 1)
+  elseif may_pass and is_slot_free and fast_track ~= '0' and credit >= interval_ms then
     session_end_ms = now_ms + tonumber(session_ms)
     redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
     redis.call('HINCRBY', state, 'fast_tracked', 1)

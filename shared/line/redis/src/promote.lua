@@ -4,11 +4,12 @@
 -- journal record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not
 -- trusted. Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait
 -- are promoted in turn. While the front door is down, it promotes none as long as an entry is ready.
+-- Ends waits that have lasted too long. In the mode `passthrough`, neither capacity nor tokens count.
 -- Once the queue is finished, it promotes none and ends the waiting entries. Before it opens, it promotes and calls none.
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick dismissals absences call_visitors promoted_entries entrance opening scheduled_calls
+-- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits
 -- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -41,10 +42,11 @@
 --     ticks, and the time of the last one in Unix milliseconds; seen_epoch is empty if the caller has seen none
 --   has_changed_server: 1 if the caller has left a server that no longer accepted writes, since its last call; else 0
 -- Output: {'no-queue'}: Redis does not have the queue, or has it with another epoch or a watermark below the fence
---         {'promoted', promoted, no_shows, expired, silent, absences, dismissed, limited_by, waiting, ready, active,
---          promoted_through, now_ms, clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
+--         {'promoted', promoted, no_shows, expired, silent, absences, overlong_waits, dismissed, limited_by, waiting, ready,
+--          active, promoted_through, now_ms, clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
 --           promoted, no_shows, expired: how many entries this call promoted and removed
 --           silent, absences: how many visitors are not present any more, and how many absences this call ended
+--           overlong_waits: how many waits this call ended because they had lasted too long
 --           dismissed: how many waiting entries this call ended because the queue is finished
 --           limited_by: why it promoted no more: 'line' (no entry waits), 'presence' (the next ones were called lately
 --             and have not checked in), 'capacity', 'pace', 'requested' (`requested` or
@@ -66,8 +68,8 @@ local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumb
 local silent_ms, settled_kept_ms, seen_epoch = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
 local seen_ticks, seen_at_ms, has_changed_server = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 
-local epoch, paused, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max, presence_ms,
-  call_ms, absent_ms, queue_limit, absent_limit = unpack(redis.call('HMGET', config, 'epoch', 'paused',
+local epoch, mode, paused, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max, presence_ms,
+  call_ms, absent_ms, queue_limit, absent_limit = unpack(redis.call('HMGET', config, 'epoch', 'mode', 'paused',
   'capacity', 'batch', 'interval_ms', 'claim_ms', 'check_in_ms', 'polls_per_second_max', 'presence_ms', 'call_ms',
   'absent_ms', 'queue_limit', 'absent_limit'))
 if not epoch then
@@ -149,9 +151,13 @@ if tick.entrance == 'finished' then
     dismiss_waiting(keys, tick, lanes, remove_limit - no_shows - expired - silent)
 end
 
+tick.overlong_waits, tick.overlong_list = end_overlong_waits(keys, tick, lanes, config, not clocks_apart
+  and (is_switched_off or is_door_down or is_journal_full), remove_limit - no_shows - expired - silent - tick.dismissed)
+
 -- How many entries to promote, and which limit keeps it from being more.
 local in_line, ready_count = redis.call('ZCARD', waiting) - count_absent(lanes), redis.call('ZCARD', ready)
 local taken = ready_count + redis.call('ZCARD', active) + redis.call('ZCARD', held)
+local is_passthrough = mode == 'passthrough'
 batch, interval_ms = tonumber(batch), tonumber(interval_ms)
 credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, batch, interval_ms)
 local promoted, limited_by = in_line, 'line'
@@ -160,9 +166,9 @@ local function apply_limit(name, maximum)
     promoted, limited_by = maximum, name
   end
 end
-apply_limit('capacity', math.max(tonumber(capacity) - taken, 0))
-apply_limit('pace', math.floor(credit / interval_ms))
-apply_limit('requested', math.min(requested, chunk - no_shows - expired - silent))
+apply_limit('capacity', is_passthrough and math.huge or math.max(tonumber(capacity) - taken, 0))
+apply_limit('pace', is_passthrough and math.huge or math.floor(credit / interval_ms))
+apply_limit('requested', math.min(requested, chunk - no_shows - expired - silent - tick.overlong_waits))
 if is_door_down and ready_count > 0 then
   promoted, limited_by = 0, 'presence'
 end
@@ -219,8 +225,10 @@ if promoted > 0 then
   redis.call('ZADD', ready, deadline_ms, unpack(head, 1, #head - 1))
 
   promoted_through = math.max(promoted_through, highest_place)
-  redis.call('HSET', state, 'credit', credit - promoted * interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms),
-    'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waited_sum_ms,
+  if not is_passthrough then
+    redis.call('HSET', state, 'credit', credit - promoted * interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
+  end
+  redis.call('HSET', state, 'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waited_sum_ms,
     'waited_max_ms', waited_max_ms)
   redis.call('HINCRBY', state, 'promoted', promoted)
   -- Tells held polls up to which place the line was promoted: see tick_message.rs.
@@ -229,16 +237,13 @@ if promoted > 0 then
 end
 
 -- Calls visitors, and ends absences that have lasted too long.
-local is_at_pace = limited_by == 'line' or limited_by == 'presence' or limited_by == 'pace' or limited_by == 'requested'
-local pace = is_at_pace and math.floor(batch * 1000000 / interval_ms) or 0
-local poll_interval_ms = presence_ms > 0 and math.floor(presence_ms / 3) or POLL_INTERVAL_MS
-local room = math.floor(tonumber(polls_per_second_max or 500) * poll_interval_ms / 1000)
+local pace, room = compute_call_bounds(limited_by, mode, batch, interval_ms, presence_ms, polls_per_second_max)
 local absences, absence_list = 0, ''
 if clock then
   decide_growths(keys, lanes, calls, clock, call_ms)
   if is_clock_running and remove_limit > 0 then
     absences, absence_list = end_absences(keys, tick, lanes, calls, clock, absent_ms,
-      parse_limit(absent_limit) or line.queue_limit, remove_limit - no_shows - expired - silent - promoted)
+      parse_limit(absent_limit) or line.queue_limit, remove_limit - no_shows - expired - silent - tick.overlong_waits - promoted)
   end
 end
 local newcomers_called = tick.is_scheduled and call_none(keys, lanes)
@@ -249,11 +254,11 @@ end
 write_lanes(state, lanes)
 local left_in_line = redis.call('ZCARD', waiting) - count_absent(lanes)
 line.absent, line.newcomers_called = count_absent(lanes), clock and newcomers_called or -1
-if promoted + no_shows + expired + absences + tick.dismissed > 0 then
+if promoted + no_shows + expired + absences + tick.overlong_waits + tick.dismissed > 0 then
   line.v = change_v
   redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,
     'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'absences', absence_list,
-    'dismissed', tick.dismissed_list, 'promoted', promoted_list, 'promoted_again', promoted_again_list)
+    'overlong_waits', tick.overlong_list, 'dismissed', tick.dismissed_list, 'promoted', promoted_list, 'promoted_again', promoted_again_list)
 end
 if not clocks_apart then
   delete_settled_ends(ended, settled, now_ms, settled_kept_ms)
@@ -283,6 +288,6 @@ redis.call('HSET', state, 'standstill', standstill, 'counted_at_ms', now_ms, 'ta
   'waiting_seconds', sums.waiting_seconds, 'paced', sums.paced, 'paced_seconds', sums.paced_seconds)
 rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, sum_lanes(lanes, 'gone_ahead'),
   sums)
-return { 'promoted', promoted, no_shows, expired, silent, absences, tick.dismissed, limited_by,
-  redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms,
-  line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }
+return { 'promoted', promoted, no_shows, expired, silent, absences, tick.overlong_waits, tick.dismissed, limited_by,
+  redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms,
+  clocks_apart and 1 or 0, ahead_ms, line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

@@ -48,7 +48,8 @@ pub(super) async fn promote(
     let call = call.arg(u8::from(order.history.has_changed_server));
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
-    let (silent, absences, dismissed) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (silent, absences) = (reply.read_number()?, reply.read_number()?);
+    let (overlong_waits, dismissed) = (reply.read_number()?, reply.read_number()?);
     let limited_by = LimitedBy::from_name(&reply.read_text()?)
         .ok_or_else(|| reply.protocol_error("a known limit of the promotion"))?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
@@ -69,9 +70,11 @@ pub(super) async fn promote(
         no_shows,
         expired,
         absences,
+        overlong_waits,
         dismissed,
         limited_by,
-        has_more: promoted + no_shows + expired + silent + absences + dismissed == PROMOTE_CHUNK,
+        has_more: promoted + no_shows + expired + silent + absences + overlong_waits + dismissed
+            == PROMOTE_CHUNK,
         waiting,
         ready,
         active,

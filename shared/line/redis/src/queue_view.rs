@@ -185,6 +185,7 @@ fn read_totals(state: &Fields) -> Result<QueueTotals, LineError> {
         expired: state.number("expired")?,
         no_shows: state.number("no_shows")?,
         absences: state.number_or_zero("absences")?,
+        overlong_waits: state.number_or_zero("overlong_waits")?,
         dismissed: state.number_or_zero("dismissed")?,
         returned: state.number("returned")?,
     })

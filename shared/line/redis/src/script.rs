@@ -16,13 +16,14 @@ use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply, server_time::with_time};
 
-const INCLUDES: [(&str, &str); 31] = [
+const INCLUDES: [(&str, &str); 32] = [
     ("absences", include_str!("include/absences.lua")),
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
     ("dismissals", include_str!("include/dismissals.lua")),
     ("entrance", include_str!("include/entrance.lua")),
     ("opening", include_str!("include/opening.lua")),
+    ("overlong_waits", include_str!("include/overlong_waits.lua")),
     ("scheduled_calls", include_str!("include/scheduled_calls.lua")),
     ("line", include_str!("include/line.lua")),
     ("line_table", include_str!("include/line_table.lua")),

@@ -32,20 +32,26 @@ impl QueueView {
             passed_over: self.passed_over(),
             paced: None,
         });
-        let pace = settings.pace();
-        let tokens = self.bucket.refill(pace, self.now_ms).tokens(pace);
+        let (pace, tokens, capacity) = if settings.is_passthrough() {
+            let pace = settings.calling_pace();
+            (pace, pace.batch, u64::from(u32::MAX))
+        } else {
+            let pace = settings.pace();
+            let tokens = self.bucket.refill(pace, self.now_ms).tokens(pace);
+            (pace, tokens, u64::from(settings.capacity))
+        };
         // This forecast also serves a visitor who joined the empty line just after this snapshot.
         // That visitor has to wait, so the fast track had already used all free slots or all
         // tokens. The forecast therefore counts those as taken.
         let taken_since = if self.in_line() == 0 {
-            tokens.min(u64::from(settings.capacity).saturating_sub(taken))
+            tokens.min(capacity.saturating_sub(taken))
         } else {
             0
         };
         Forecast::from_observed(ObservedLine {
             pace,
             tokens: tokens - taken_since,
-            capacity: settings.capacity.into(),
+            capacity,
             waiting: self.in_line(),
             taken: taken + taken_since,
             // A held slot becomes free when its session would have ended, or sooner.

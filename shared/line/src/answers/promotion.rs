@@ -44,6 +44,8 @@ pub struct Promotion {
     /// The number of waiting entries that the line dropped because their visitors were absent for
     /// too long.
     pub absences: u64,
+    /// The number of waiting entries that the line dropped because they waited longer than the queue allows.
+    pub overlong_waits: u64,
     /// The number of waiting entries that the line dropped because the queue is finished.
     pub dismissed: u64,
     /// What limited the number of promotions.

@@ -139,7 +139,7 @@ pub struct QueueView {
 pub struct QueueTotals {
     /// New visits.
     pub entered: u64,
-    /// New visits that became active at once by the fast track.
+    /// New visits that became active at once by the fast track, or because the mode is `passthrough`.
     pub fast_tracked: u64,
     /// Visits that became active past the line: see [`Arrival::Bypass`](crate::Arrival::Bypass).
     pub bypassed: u64,
@@ -159,6 +159,8 @@ pub struct QueueTotals {
     pub no_shows: u64,
     /// Waiting entries whose visitors were absent for too long.
     pub absences: u64,
+    /// Waiting entries whose waits lasted longer than the queue allows.
+    pub overlong_waits: u64,
     /// Waiting entries that ended because the queue was finished.
     pub dismissed: u64,
     /// Visits that went on after they had been counted as ended: visitors who came back after a
@@ -201,8 +203,8 @@ impl QueueTotals {
     /// See [`Imbalance`].
     pub fn compute_imbalance(&self, entries: u64) -> i64 {
         let begun = self.entered + self.returned;
-        let timed_out = self.no_shows + self.expired + self.absences + self.dismissed;
-        let ended = timed_out + self.completed + self.left + self.evicted;
+        let waits = self.absences + self.overlong_waits + self.dismissed;
+        let ended = waits + self.no_shows + self.expired + self.completed + self.left + self.evicted;
         begun.cast_signed() - (ended + entries).cast_signed()
     }
 }

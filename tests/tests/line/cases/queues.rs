@@ -54,6 +54,18 @@ macro_rules! queue_cases {
             }
             modes {
                 without_the_fast_track_every_visitor_waits_for_a_tick
+                passthrough_lets_every_visitor_in_at_once
+                passthrough_promotes_a_line_in_chunks
+                passthrough_obeys_the_switches
+                passthrough_calls_a_long_line_and_skips_the_silent
+            }
+            overlong_waits {
+                a_wait_ends_when_it_is_too_old
+                the_oldest_waits_end_first_and_in_chunks
+                a_pause_starts_the_longest_wait_anew
+                an_absent_entry_ends_when_its_wait_is_too_old
+                a_restored_wait_has_the_whole_time_again
+                no_wait_is_too_old_while_the_clocks_disagree
             }
             endings {
                 from_closes_at_no_new_visitor_enters

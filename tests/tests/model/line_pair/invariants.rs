@@ -69,6 +69,7 @@ pub(super) fn require_conservation(snapshot: &QueueDump) -> Result<(), String> {
         "evicted",
         "expired",
         "absences",
+        "overlong_waits",
         "dismissed",
     ]);
     if usize::try_from(begun - ended) == Ok(in_sets) {

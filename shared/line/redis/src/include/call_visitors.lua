@@ -41,6 +41,16 @@ local function measure_speed(progress, now_ms)
   progress.speed_at_ms, progress.speed_gone_ahead = now_ms, progress.gone_ahead
 end
 
+-- Returns the pace by which visitors are called, in entries per 1,000 seconds, and how many may be called at once. The pace
+-- is 0 if something else limits the promotion. In the mode `passthrough` as many go a second as may be called at once.
+local function compute_call_bounds(limited_by, mode, batch, interval_ms, presence_ms, polls_per_second_max)
+  local poll_interval_ms = presence_ms > 0 and math.floor(presence_ms / 3) or POLL_INTERVAL_MS
+  local room = math.floor(tonumber(polls_per_second_max or 500) * poll_interval_ms / 1000)
+  local is_at_pace = limited_by == 'line' or limited_by == 'presence' or limited_by == 'pace' or limited_by == 'requested'
+  local pace = mode == 'passthrough' and room * 1000 or math.floor(batch * 1000000 / interval_ms)
+  return is_at_pace and pace or 0, room
+end
+
 -- Measures how fast each lane moves, and calls visitors accordingly. `calls` has by how much the window of a lane has
 -- grown. `pace` is the pace of the queue in entries per 1,000 seconds if nothing else limits the promotion, else 0. It
 -- counts for the first lane with an entry. `room` is how many entries may be called at once; the lanes share it. Returns

@@ -18,7 +18,8 @@ local function parse_end(text)
     visit = tonumber(visit),
     step = tonumber(step),
     step_ms = tonumber(step_ms),
-    is_over = how == 'no-show' or how == 'expired' or how == 'absence' or how == 'dismissed',
+    is_over = how == 'no-show' or how == 'expired' or how == 'absence' or how == 'dismissed'
+      or how == 'overlong-wait',
     epoch = tonumber(epoch),
     v = tonumber(v),
     how = how,

@@ -17,7 +17,8 @@ local CHANGE_KINDS = {
   extended = 'deadline',
   ['still-ready'] = 'deadline',
 }
-local TIMEOUTS = { ['no-show'] = true, expired = true, absence = true, dismissed = true }
+local TIMEOUTS = { ['no-show'] = true, expired = true, absence = true, dismissed = true,
+  ['overlong-wait'] = true }
 local NO_SOURCE = '-'
 local PROVISIONAL = { entered = true, ['fast-tracked'] = true }
 

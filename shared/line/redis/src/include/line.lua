@@ -13,8 +13,8 @@
 --   epoch, entrance: as in the hash `config`, so that entering does not read that one too
 --   queue_limit: as there; nil if the line has no limit. An earlier build reads the other fields, and drops this one and
 --     the next one when it writes them. The next tick of this build adds them again.
---   entrance_changes_at_ms: from this moment on, the entrance in force may be another one (entrance.lua), in Unix
---     milliseconds; nil if there is no such moment. Where it is, an infinite queue_limit stands for none.
+--   entrance_changes_at_ms: from this moment on, enter.lua decides (entrance.lua), in Unix milliseconds; nil if there is no
+--     such moment, and 0 in the mode `passthrough`. Where it is, an infinite queue_limit stands for none.
 local function unpack_line_fields(state)
   local packed = redis.call('HGET', state, 'line')
   if not packed then

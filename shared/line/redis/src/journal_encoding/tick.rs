@@ -16,6 +16,7 @@ use crate::{
 pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
     let (mut no_shows, mut expired) = (Vec::new(), Vec::new());
     let (mut absences, mut evicted, mut dismissed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut overlong_waits = Vec::new();
     let (mut promoted, mut promoted_again) = (Vec::new(), Vec::new());
     let mut claim_by_ms_of_all = 0;
     for change in changes {
@@ -49,6 +50,10 @@ pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
                         ..
                     } => &mut evicted,
                     Event::Ended {
+                        how: EndReason::OverlongWait,
+                        ..
+                    } => &mut overlong_waits,
+                    Event::Ended {
                         how: EndReason::Dismissed,
                         ..
                     } => &mut dismissed,
@@ -73,6 +78,7 @@ pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
         ("expired", expired.join(" ")),
         ("absences", absences.join(" ")),
         ("evicted", evicted.join(" ")),
+        ("overlong_waits", overlong_waits.join(" ")),
         ("dismissed", dismissed.join(" ")),
         ("promoted", promoted.join(" ")),
         ("promoted_again", promoted_again.join(" ")),
@@ -99,11 +105,16 @@ pub(super) fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
         ("expired", EndReason::Expired),
         ("absences", EndReason::Absence),
         ("evicted", EndReason::Evicted),
+        ("overlong_waits", EndReason::OverlongWait),
         ("dismissed", EndReason::Dismissed),
     ];
     for (list, how) in lists {
-        // A tick evicts no entry and an eviction dismisses none, so each lacks the list of the other.
-        if matches!(how, EndReason::Evicted | EndReason::Dismissed) && !fields.has(list) {
+        // A tick evicts no entry and an eviction ends no other one, so each lacks a list of the other.
+        let may_be_missing = matches!(
+            how,
+            EndReason::Evicted | EndReason::OverlongWait | EndReason::Dismissed
+        );
+        if may_be_missing && !fields.has(list) {
             continue;
         }
         let mut words = TickList::new(fields.text(list)?);
