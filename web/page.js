@@ -63,9 +63,10 @@ function setText(name, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function headlineText({ status, isMissedTurn, queue }) {
+function headlineText({ status, isMissedTurn, reason, queue }) {
   if (isScheduled({ status, queue })) return "This line opens soon";
-  return status === "expired" && isMissedTurn ? "You missed your turn" : HEADLINES[status];
+  if (status !== "expired" || !isMissedTurn) return HEADLINES[status];
+  return reason ? "Your wait has ended" : "You missed your turn";
 }
 
 function isScheduled({ status, queue }) {

@@ -29,6 +29,8 @@ export interface EntryAnswer extends Messages {
   readonly expires_in_ms?: number;
   readonly grace_until_ms?: number | undefined;
   readonly grace_in_ms?: number | undefined;
+  /** More about an end than the state says. The client adds it from a problem. */
+  readonly reason?: string | undefined;
   readonly pass?: string | undefined;
   /** The template of the address for admitted visitors: see `fillTarget`. */
   readonly target_url?: string;
@@ -43,6 +45,9 @@ export interface LaneDocument {
   /** How many entries go past the head per second, or `null` before it was measured. */
   readonly speed?: number | null;
 }
+
+/** What a problem says about the end of a visit. */
+export type VisitEnd = Pick<EntryAnswer, "grace_in_ms" | "reason">;
 
 /** The expected wait at a position, in seconds. */
 export interface EstimatedWait extends WaitRange {

@@ -11,7 +11,7 @@
 // The answer about the entry decides between the two: `look_after_ms` is in it only while the entry is far. Polling
 // alone is correct, so no failure of the document costs a turn.
 
-import type { EntryAnswer, EntryState, PublicDocument, WaitRange } from "./answers.js";
+import type { EntryAnswer, EntryState, PublicDocument, VisitEnd, WaitRange } from "./answers.js";
 import { Attendance } from "./attendance.js";
 import { DocumentReader } from "./document_reader.js";
 import * as documents from "./document.js";
@@ -111,7 +111,7 @@ export class Follower {
     const before = this.entry;
     this.#setEntry(entry, nowMs);
     this.#queue = entries.summarizeQueue(entry);
-    if (END_CODES.includes(entry.state)) return this.#endEntry(entry.state, nowMs, entry.grace_in_ms);
+    if (END_CODES.includes(entry.state)) return this.#endEntry(entry.state, nowMs, entry);
     this.#phase = "joined";
     if (entry.token !== this.token) this.lowest = NO_POSITION; // The queue was reset.
     this.token = entry.token;
@@ -182,7 +182,7 @@ export class Follower {
    */
   stateAt(nowMs: number): PlaceState {
     const { entry } = this;
-    const { state = "joining", token = "", pass = null, target_url: template } = entry ?? {};
+    const { state = "joining", token = "", pass = null, target_url: template, reason } = entry ?? {};
     const isFollowing = this.#phase === "joined" && entries.isFarFromHead(entry);
     const staleAtMs = Math.max(this.#reader.staleAtMs, this.entryAtMs + this.#reader.staleAfterMs);
     const isStale = isFollowing && nowMs >= staleAtMs;
@@ -198,6 +198,7 @@ export class Follower {
       targetUrl: pass && template ? fillTarget(template, pass, this.#returnTo) : "",
       // An entry that expired without a session was never let in.
       isMissedTurn: !entry?.expires_at_ms,
+      reason,
       queue: Object.freeze({ ...this.#queue, opensAtMs: this.#reader.opensAtMs }),
       connection: this.isOffline ? "offline" : this.#problem ? "retrying" : isStale ? "stale" : "online",
       problem: this.#problem,
@@ -273,7 +274,7 @@ export class Follower {
     }
     if (kind !== "enter" && isEnd) {
       const isKnown = status === 410;
-      this.#endEntry(isKnown ? ((body.state as EntryState) ?? "expired") : null, nowMs, body.grace_in_ms as number);
+      this.#endEntry(isKnown ? ((body.state as EntryState) ?? "expired") : null, nowMs, body as VisitEnd);
       if (isKnown) return;
     } else if ((this.#isClaimRefused = code === "not-your-turn")) {
       // The entry is no longer ready. The next status request shows its state.
@@ -295,8 +296,8 @@ export class Follower {
   }
 
   // Ends the visit with a state, or forgets the entry if the server does not know it.
-  #endEntry(state: EntryState | null, nowMs: number, grace_in_ms?: number): void {
-    this.#setEntry(state && { ...this.entry!, state, pass: undefined, grace_in_ms }, nowMs);
+  #endEntry(state: EntryState | null, nowMs: number, end?: VisitEnd): void {
+    this.#setEntry(state && { ...this.entry!, ...end, state, pass: undefined }, nowMs);
     this.#phase = state ? "ended" : "failed";
     this.token = "";
     this.lowest = NO_POSITION;

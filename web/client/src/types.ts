@@ -125,11 +125,13 @@ export interface FinishedState extends EntryFields {
   readonly status: "finished";
 }
 
-/** The turn was missed, or the session has ended. */
+/** The turn was missed, the wait lasted longer than the queue allows, or the session has ended. */
 export interface ExpiredState extends EntryFields {
   readonly status: "expired";
-  /** Whether the visitor was never let in. */
+  /** Whether the visitor was never let in, and had a turn if there is no `reason`. */
   readonly isMissedTurn: boolean;
+  /** `overlong-wait`: the wait lasted longer than the queue allows. */
+  readonly reason?: string;
   /** Until when joining again gives the old place back, as a reading of `performance.now()`. `NaN`: it does not. */
   readonly endsAtMs: number;
 }

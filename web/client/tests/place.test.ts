@@ -189,6 +189,15 @@ test("claim() rejects before the turn, and if the turn is lost", async () => {
   assert.ok(state.endsAtMs > scene().nowMs);
 });
 
+test("a wait that lasted too long has a reason", async () => {
+  const place = await scene().joinWith(nearEntry({ retry_after_ms: 1_000 }));
+  const body = { code: "expired", state: "expired", reason: "overlong-wait" };
+  scene().answer = () => ({ status: 410, body });
+  await scene().pass(1_000);
+  const state = stateOf("expired", place);
+  assert.equal(state.reason, "overlong-wait");
+});
+
 test("closing while a claim is in flight changes nothing afterwards", async () => {
   const place = await scene().joinWith(ready, { confirm: "manual" });
   let respond = () => {};
