@@ -16,7 +16,7 @@ import { Attendance } from "./attendance.js";
 import { DocumentReader } from "./document_reader.js";
 import * as documents from "./document.js";
 import * as entries from "./entry.js";
-import { END_CODES, ProblemError, QUEUE_FINISHED, REFUSAL_CODES, backoffMs } from "./problem.js";
+import { END_CODES, OVER_CODES, ProblemError, REFUSAL_CODES, backoffMs } from "./problem.js";
 import { Resync } from "./resync.js";
 import { NO_POSITION, lowerPosition, shownPosition, type LowestPosition } from "./shown_position.js";
 import type { Answer, FollowerRequest, RequestKind } from "./request.js";
@@ -256,13 +256,14 @@ export class Follower {
 
   #receiveFailure(kind: RequestKind, problem: ProblemError, nowMs: number): void {
     const { code, retryAfterMs, status, body } = problem;
-    if (kind === "document" && !this.entry) return this.#enterAfter(0, nowMs);
-    // A late document costs no turn.
-    if (kind === "document") return this.#reader.postpone(nowMs, retryAfterMs);
-    if (code === QUEUE_FINISHED) {
+    // The document of a finished queue is no failure, so a document fails with such a code only if the queue is gone.
+    if (OVER_CODES.includes(code)) {
       this.#queue = entries.summarizeQueue(body as Partial<EntryAnswer>);
       return this.#endEntry("finished", nowMs);
     }
+    if (kind === "document" && !this.entry) return this.#enterAfter(0, nowMs);
+    // A late document costs no turn.
+    if (kind === "document") return this.#reader.postpone(nowMs, retryAfterMs);
     const isWaitingNear = this.entry?.state === "waiting" && !entries.isFarFromHead(this.entry);
     this.#isPollRefused = kind === "status" && status === 429 && isWaitingNear;
     if (this.#isPollRefused) this.attendance.startTurn(nowMs);

@@ -1,7 +1,7 @@
 // The failures of requests, and the time until a retry.
 
-/** With this code the server says that the queue is over. The visit has ended, and no visitor can enter. */
-export const QUEUE_FINISHED = "queue-finished";
+/** With these codes the server says that the queue is over or gone. The visit has ended, and no visitor can enter. */
+export const OVER_CODES: readonly string[] = ["queue-finished", "queue-deleted"];
 
 /** With these codes the server says that the visit has ended, or that the place no longer exists. */
 export const END_CODES: readonly string[] = [
@@ -9,7 +9,7 @@ export const END_CODES: readonly string[] = [
   "left",
   "expired",
   "evicted",
-  QUEUE_FINISHED,
+  ...OVER_CODES,
   "unknown-entry",
   "token-owner-mismatch",
 ];

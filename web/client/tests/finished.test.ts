@@ -1,4 +1,4 @@
-// The end of a queue: what the visitor sees, and that no request and no stored place is left.
+// The end of a queue, and its deletion: what the visitor sees, and that no request and no stored place is left.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -98,4 +98,33 @@ test("a visitor who leaves a finished queue has left", async () => {
   scene().answer = () => ({ status: 410, body: { code: "queue-finished" } });
   await place.leave();
   stateOf("left", place);
+});
+
+test("a visitor of a deleted queue learns it by a poll, by entering and by the document", () => {
+  const deleted = () => refusal(410, "queue-deleted", undefined, { min_epoch: 4 });
+  for (const kind of ["status", "claim", "document"] as const) {
+    const follower = joinedFollower(kind === "document" ? farEntry() : nearEntry());
+    receiveFailure(follower, kind, deleted(), 5_000);
+    const { problem } = stateWith("finished", follower, 5_000);
+    assert.equal(problem, null);
+    assert.deepEqual([follower.isOver, follower.token], [true, ""]);
+    assert.equal(headlineText(follower.stateAt(5_000)), "This line is over");
+  }
+  for (const kind of ["enter", "document"] as const) {
+    const follower = new Follower(() => 0.5, true, "", kind === "document");
+    joinAt(follower, 0);
+    receiveFailure(follower, kind, deleted(), 100);
+    stateWith("finished", follower, 100);
+    assert.equal(follower.isOver, true);
+  }
+});
+
+test("after a document that says so, the client sends no further request", async () => {
+  const place = await scene().joinWith(farEntry());
+  scene().answer = () => ({ status: 410, body: { code: "queue-deleted" } });
+  await scene().pass(120_000);
+  stateOf("finished", place);
+  const count = scene().requests.length;
+  await scene().pass(600_000);
+  assert.equal(scene().requests.length, count);
 });
