@@ -17,7 +17,8 @@ const { signHeaders = (_, headers) => headers } = SIGN_FOR_AWS ? await import(".
 const keys = createRemoteJWKSet(new URL(`${API}/.well-known/jwks.json`), { cacheMaxAge: 300_000 });
 // By the visit: one visit has one session. Several processes of a shop must share them.
 const sessions = new Map();
-// Passes of an earlier epoch are void after a reset. Until this is known, no pass is accepted.
+// Passes of an earlier epoch are void after a reset, and after a deletion, when the answer is a 410 that has this number, too.
+// Until this is known, no pass is accepted.
 let [minEpoch, requests] = [Infinity, 0];
 
 async function callQueue(path, content) {

@@ -27,7 +27,8 @@ client = httpx.Client(base_url=f"{API}/queues", timeout=REPORT_SECONDS)
 keys = jwt.PyJWKClient(f"{API}/.well-known/jwks.json", timeout=REPORT_SECONDS)
 # By the visit: one visit has one session. Several processes of a shop must share them.
 sessions: dict[str, Session] = {}
-# Passes of an earlier epoch are void after a reset. Until this is known, no pass is accepted.
+# Passes of an earlier epoch are void after a reset, and after a deletion, when the answer is a 410 that has this number,
+# too. Until this is known, no pass is accepted.
 figures = {"requests": 0, "min_epoch": float("inf")}
 
 

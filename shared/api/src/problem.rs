@@ -7,6 +7,7 @@
 
 mod conversions;
 mod finished_queue;
+mod queue_over;
 
 use std::sync::Arc;
 
@@ -25,10 +26,8 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use super::{
-    code::{Code, http_status},
-    message::MessageFields,
-};
+use self::queue_over::QueueOver;
+use super::code::{Code, http_status};
 
 /// What a visitor of a finished queue reads.
 const QUEUE_OVER: &str = "the queue is over, and every place in line has ended";
@@ -47,8 +46,8 @@ pub struct Problem {
     /// A stable word that says more than the code.
     reason: Option<&'static str>,
     last: Option<Box<LastState>>,
-    /// The operator's message, if the queue is finished.
-    message: Option<Box<MessageFields>>,
+    /// What there is to say of a queue that is finished or was deleted.
+    over: Option<Box<QueueOver>>,
     /// For the log only.
     cause: Option<String>,
 }
@@ -92,7 +91,7 @@ struct ProblemBody<'a> {
     #[serde(flatten)]
     last: Option<LastState>,
     #[serde(flatten)]
-    message: Option<&'a MessageFields>,
+    over: Option<&'a QueueOver>,
     request_id: &'a str,
 }
 
@@ -106,7 +105,7 @@ impl Problem {
             field: None,
             reason: None,
             last: None,
-            message: None,
+            over: None,
             cause: None,
         }
     }
@@ -253,7 +252,7 @@ impl Problem {
             field: self.field.as_deref(),
             reason: self.reason,
             last: self.last.as_deref().copied(),
-            message: self.message.as_deref(),
+            over: self.over.as_deref(),
             request_id,
         };
         serde_json::to_string(&body).expect("a struct of plain fields always serializes to JSON")

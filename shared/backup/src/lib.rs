@@ -11,6 +11,8 @@ mod lease;
 mod lease_outcome;
 mod put_outcome;
 mod queue_fingerprint;
+mod queue_listing;
+mod queue_lookup;
 mod stored_defaults;
 mod stored_queue;
 mod stored_settings;
@@ -25,6 +27,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
+    tombstone::Tombstone,
 };
 
 pub use self::{
@@ -34,6 +37,8 @@ pub use self::{
     lease_outcome::LeaseOutcome,
     put_outcome::PutOutcome,
     queue_fingerprint::QueueFingerprint,
+    queue_listing::QueueListing,
+    queue_lookup::QueueLookup,
     stored_defaults::StoredDefaults,
     stored_queue::{QueueMetadata, StoredQueue},
     stored_settings::{StoredSettings, json_fingerprint, settings_revision},
@@ -105,18 +110,22 @@ pub trait Backup: Send + Sync + 'static {
         shard: u8,
     ) -> Result<Vec<EntryRecord>, BackupError>;
 
-    /// One queue; `None` if the backup does not have it.
-    async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError>;
+    /// One queue, as of the last acknowledged write.
+    async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError>;
 
-    /// The ids of all queues.
+    /// One queue; `None` if the backup does not have it, or it was deleted.
+    async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+        Ok(self.look_up_queue(queue).await?.into_stored())
+    }
+
+    /// The ids of all queues, without those that were deleted.
     async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
-        let listed = self.list_fingerprints().await?;
+        let listed = self.list_all_queues().await?.queues;
         Ok(listed.into_iter().map(|(queue, _)| queue).collect())
     }
 
-    /// All queues with the fingerprints of what is stored of each, as of the last acknowledged write.
-    /// A queue with damaged data is in the list too.
-    async fn list_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError>;
+    /// All queues, and all that were deleted.
+    async fn list_all_queues(&self) -> Result<QueueListing, BackupError>;
 
     /// The defaults of all patterns, as of the last acknowledged write. They are not validated: an operator
     /// may have written them by hand.
@@ -130,8 +139,24 @@ pub trait Backup: Send + Sync + 'static {
         settings: Option<&Map<String, Value>>,
     ) -> Result<bool, BackupError>;
 
-    /// Adds a queue. Returns `false`, and writes nothing, if a queue of that id exists.
+    /// Adds a queue, and removes the tombstone of a deleted one. Returns `false`, and writes nothing, if a queue of that
+    /// id exists, or was deleted in the epoch or the generation of the new one or in a later one.
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError>;
+
+    /// Replaces a queue of this epoch by its tombstone, with its settings. Entries stay until their time to live
+    /// ends, and so does whatever else is stored under the id. Returns `false`, and changes nothing, if the queue has
+    /// another epoch or does not exist. The call is idempotent: repeated with the same tombstone it returns the same
+    /// answer.
+    async fn delete_queue(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        tombstone: &Tombstone,
+    ) -> Result<bool, BackupError>;
+
+    /// Adds the tombstone of a queue whose items were deleted by hand. Returns `false`, and writes nothing, if the
+    /// backup has anything of the queue. The call is idempotent.
+    async fn add_tombstone(&self, queue: &QueueId, tombstone: &Tombstone) -> Result<bool, BackupError>;
 
     /// Replaces the settings of a queue if they still are `expected` (compare-and-swap), and
     /// returns their order number, one more than before. Returns `None`, and writes nothing, if

@@ -4,6 +4,7 @@ use vestibule_domain::{
     configuration::{Configuration, LAYOUT},
     id::Salt,
     settings::Settings,
+    tombstone::Tombstone,
 };
 
 use super::{
@@ -47,6 +48,17 @@ impl QueueMetadata {
             watermark: 0,
             opened_at_ms: None,
             lease: None,
+        }
+    }
+
+    /// The metadata of a queue that is created again: it begins above the tombstone of the deleted one.
+    pub fn after_deletion(tombstone: &Tombstone, salt: Salt) -> Self {
+        let epoch = tombstone.epoch.saturating_add(1);
+        Self {
+            epoch,
+            generation: tombstone.generation.saturating_add(1),
+            min_epoch: epoch,
+            ..Self::new(salt)
         }
     }
 

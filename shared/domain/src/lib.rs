@@ -29,4 +29,5 @@ pub mod record;
 pub mod score;
 pub mod settings;
 pub mod state;
+pub mod tombstone;
 pub mod uri;

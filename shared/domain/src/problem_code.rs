@@ -135,6 +135,8 @@ declare_codes! {
     /// The named visit has ended, and another one has begun.
     OtherVisit = "other-visit", 410, "The named visit has ended", Api;
 
+    /// The queue was deleted; `min_epoch` is the first epoch whose passes may be valid.
+    QueueDeleted = "queue-deleted", 410, "The queue no longer exists", Both;
     /// There is no queue with this id.
     UnknownQueue = "unknown-queue", 404, "The queue does not exist", Both;
     /// The queue never issued this token, or the record of the entry has expired.

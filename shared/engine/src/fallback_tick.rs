@@ -3,7 +3,7 @@
 
 use tokio::{join, time::Instant};
 use tracing::warn;
-use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_backup::{Backup, BackupError, EntryPartition, QueueLookup};
 use vestibule_domain::{fallback_tick::promoter_down_after_ms, id::QueueId, pace::Pace};
 use vestibule_line::{
     FallbackTickOrder, JournalLine, LineError, MinWatermark, PromotionLine, RaiseWatermarkOutcome,
@@ -32,7 +32,8 @@ pub enum FallbackTickOutcome {
     /// The promoter is running, or another request has just run a fallback tick.
     NotDue,
     /// The line has lost the queue, or its data is older than the fence, or the backup has no such
-    /// queue. No entry is promoted until the promoter has restored the queue.
+    /// queue. No entry is promoted until the promoter has restored the queue. If the queue was deleted, the line does not
+    /// have it any more.
     LineNotCurrent,
 }
 
@@ -106,12 +107,18 @@ async fn fallback_tick_in_turn(
     if !take_fallback_tick_turn(line, queue, pace).await? {
         return Ok(FallbackTickOutcome::NotDue);
     }
-    let Some(stored) = backup
-        .read_queue(queue)
+    let found = backup
+        .look_up_queue(queue)
         .await
-        .map_err(FallbackTickError::FenceUnavailable)?
-    else {
-        return Ok(FallbackTickOutcome::LineNotCurrent);
+        .map_err(FallbackTickError::FenceUnavailable)?;
+    let stored = match found {
+        QueueLookup::Present(stored) => stored,
+        // The command that deleted the queue was killed before the line knew it.
+        QueueLookup::Deleted(tombstone) => {
+            line.delete_queue(queue, &tombstone).await?;
+            return Ok(FallbackTickOutcome::LineNotCurrent);
+        }
+        QueueLookup::Absent => return Ok(FallbackTickOutcome::LineNotCurrent),
     };
     stored
         .require_own_layout()

@@ -19,6 +19,7 @@
 mod agree;
 pub mod check;
 pub mod dead_letter;
+pub mod deletion;
 pub mod entry_context;
 pub mod fallback_tick;
 pub mod flush;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use vestibule_domain::{id::QueueId, lane::LaneProgress};
 
-use super::{ChangeMark, EvictionPolicy, LineError, QueueView};
+use super::{ChangeMark, EvictionPolicy, LineError, QueueTrace, QueueView};
 
 /// How old a view may be that many processes share.
 pub const VIEW_AGE_MAX: Duration = Duration::from_secs(1);
@@ -30,6 +30,10 @@ pub trait QueueLine: Send + Sync + 'static {
     /// Returns how far a lane has moved. An answer that names a position reads this after the
     /// position: the view, which is cached, may count fewer entries than have gone ahead by then.
     async fn lane_progress(&self, queue: &QueueId, lane: u8) -> Result<LaneProgress, LineError>;
+
+    /// Returns what the line has of a queue that the backup does not have. It never fails with
+    /// [`LineError::QueueNotFound`].
+    async fn find_trace(&self, queue: &QueueId) -> Result<QueueTrace, LineError>;
 
     /// How often this process left a server of the line because another one had replaced it. The
     /// new server may lack the last changes.

@@ -1,7 +1,7 @@
 //! What brings the line into agreement with the backup.
 
 use async_trait::async_trait;
-use vestibule_domain::{configuration::Configuration, id::QueueId};
+use vestibule_domain::{configuration::Configuration, id::QueueId, tombstone::Tombstone};
 
 use super::{
     AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ConfigureOutcome, Cursor, LineError, Page,
@@ -13,7 +13,7 @@ use super::{
 #[async_trait]
 pub trait RecoveryLine: QueueLine {
     /// Puts a configuration in force. Creates the queue empty if the line does not have it and
-    /// `create` is set.
+    /// `create` is set. A deleted queue is created again only with an epoch above that of its tombstone.
     ///
     /// The line applies optimistic concurrency:
     ///
@@ -54,6 +54,14 @@ pub trait RecoveryLine: QueueLine {
     /// Returns `false` and changes nothing if the queue has this epoch or a later one, or was
     /// dropped for a later one.
     async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError>;
+
+    /// Removes a deleted queue: its entries, its configuration, and also changes that the backup may not have. The line
+    /// keeps the tombstone as long as the backup does, so that a process with an older view of the queue cannot bring it
+    /// back. Only a queue of a later epoch replaces the tombstone.
+    ///
+    /// Returns `false` and changes nothing if the line has the queue with the epoch of the tombstone or a later one, or
+    /// a later tombstone: the queue was created again. The call is idempotent.
+    async fn delete_queue(&self, queue: &QueueId, tombstone: &Tombstone) -> Result<bool, LineError>;
 
     /// Returns the unflushed changes of a dropped queue: at most `records_max` journal records and
     /// at most `records_max` ends. [`acknowledge`](crate::JournalLine::acknowledge) removes them.

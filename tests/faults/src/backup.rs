@@ -7,14 +7,15 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueFingerprint, QueueMetadata,
-    StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup,
+    QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
+    tombstone::Tombstone,
 };
 
 use crate::{Fault, Faults};
@@ -89,8 +90,9 @@ decorate! {
     fn read_entry(partition: &EntryPartition, id: EntryId) -> Option<EntryRecord>;
     fn read_live_entries(partition: &EntryPartition, shard: u8, now_ms: u64) -> Vec<EntryRecord>;
     fn read_recent_entries(partition: &EntryPartition, shard: u8) -> Vec<EntryRecord>;
-    fn read_queue(queue: &QueueId) -> Option<StoredQueue>;
     fn create_queue(queue: &QueueId, stored: &StoredQueue) -> bool;
+    fn delete_queue(queue: &QueueId, epoch: u32, tombstone: &Tombstone) -> bool;
+    fn add_tombstone(queue: &QueueId, tombstone: &Tombstone) -> bool;
     fn replace_settings(queue: &QueueId, expected: &StoredSettings, settings: &Map<String, Value>) -> Option<u64>;
     fn take_lease(queue: &QueueId, epoch: u32, lease: Lease, now_ms: u64) -> LeaseOutcome;
     fn renew_lease(queue: &QueueId, epoch: u32, lease: Lease) -> bool;
@@ -146,10 +148,18 @@ decorate! {
         outcomes
     }
 
+    /// Has the name `read_queue` among the faults: every read goes through it.
+    async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError> {
+        let call = self.faults.begin("read_queue", Some(queue)).await.map_err(backup_error)?;
+        let found = self.backup.look_up_queue(queue).await;
+        call.end().await.map_err(backup_error)?;
+        found
+    }
+
     /// Has the name `list_queues` among the faults: every listing goes through it.
-    async fn list_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError> {
+    async fn list_all_queues(&self) -> Result<QueueListing, BackupError> {
         self.faults.begin("list_queues", None).await.map_err(backup_error)?;
-        self.backup.list_fingerprints().await
+        self.backup.list_all_queues().await
     }
 
     async fn list_defaults(&self) -> Result<Vec<StoredDefaults>, BackupError> {

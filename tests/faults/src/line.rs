@@ -11,15 +11,17 @@ use vestibule_domain::{
     lane::LaneProgress,
     load::LoadReport,
     score::Visit,
+    tombstone::Tombstone,
 };
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
     CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
     EnterOutcome, EntryLine, EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome,
     FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
-    LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
-    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
-    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation, WaitingPresence,
+    LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace,
+    QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
+    WaitingPresence,
 };
 
 use crate::{Fault, Faults};
@@ -130,6 +132,17 @@ impl QueueLine for FaultyLine {
         progress
     }
 
+    async fn find_trace(&self, queue: &QueueId) -> Result<QueueTrace, LineError> {
+        let call = self
+            .faults
+            .begin("find_trace", Some(queue))
+            .await
+            .map_err(line_error)?;
+        let trace = self.line().find_trace(queue).await;
+        call.end().await.map_err(line_error)?;
+        trace
+    }
+
     async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {
         self.faults
             .begin("eviction_policy", None)
@@ -182,6 +195,7 @@ decorate! { JournalLine {
 decorate! { RecoveryLine {
     fn configure(configuration: &Configuration, create: bool) -> ConfigureOutcome;
     fn restore(configuration: &Configuration, fence: u64, entries: RestoredEntries) -> ConfigureOutcome;
+    fn delete_queue(tombstone: &Tombstone) -> bool;
     fn drop_queue(epoch: u32) -> bool;
     fn unflushed(records_max: usize) -> UnflushedChanges;
     fn raise_watermark(epoch: u32, fence: u64) -> RaiseWatermarkOutcome;

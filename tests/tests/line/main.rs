@@ -18,6 +18,7 @@ mod command_arguments;
 mod concurrent_promoters;
 mod configure;
 mod dead_letters;
+mod deletion;
 mod draw;
 mod dropped_queue;
 mod earlier_release;

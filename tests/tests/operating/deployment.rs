@@ -158,14 +158,43 @@ impl Deployment {
 
     /// Reads the whole settings item.
     pub(crate) async fn read_settings_item(&self) -> HashMap<String, AttributeValue> {
+        self.read_part("settings").await
+    }
+
+    /// Reads a whole item of the queue.
+    pub(crate) async fn read_part(&self, part: &str) -> HashMap<String, AttributeValue> {
         let read = self
             .table
             .get_item()
             .table_name(&self.tables.queues)
             .key("queue", AttributeValue::S(self.queue.to_string()))
-            .key("part", AttributeValue::S("settings".to_owned()))
+            .key("part", AttributeValue::S(part.to_owned()))
             .consistent_read(true);
         read.send().await.expect("read").item.expect("the item")
+    }
+
+    /// The parts of the queue that the table has.
+    pub(crate) async fn read_parts(&self) -> Vec<String> {
+        let query = self
+            .table
+            .query()
+            .table_name(&self.tables.queues)
+            .consistent_read(true)
+            .key_condition_expression("#queue = :queue")
+            .expression_attribute_names("#queue", "queue")
+            .expression_attribute_values(":queue", AttributeValue::S(self.queue.to_string()));
+        let items = query.send().await.expect("read").items.expect("items");
+        let parts = items
+            .iter()
+            .map(|item| item["part"].as_s().expect("a text").clone());
+        parts.collect()
+    }
+
+    /// Adds an item of the queue with this part, which holds nothing.
+    pub(crate) async fn put_part(&self, part: &str) {
+        let key = [("queue", self.queue.as_str()), ("part", part)];
+        let item = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value.to_owned())));
+        self.put_item(item.into()).await;
     }
 
     /// Saves a whole item, as the JSON view of the console does.

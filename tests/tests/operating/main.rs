@@ -3,6 +3,7 @@
 mod check;
 mod concurrent_edits;
 mod console;
+mod deletion;
 mod deletion_on_request;
 mod deployment;
 mod metrics;

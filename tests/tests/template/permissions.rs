@@ -59,3 +59,32 @@ fn functions_that_tick_may_update_only_the_fence() {
         assert!(find_statements(role, "PutItem").is_empty(), "{role}");
     }
 }
+
+/// A deletion replaces one item and removes the other in one transaction. The promoter adds the tombstone of a queue whose
+/// items were deleted by hand, after a look at both.
+#[test]
+fn functions_that_delete_queues_may_write_both_items() {
+    for (role, actions) in [
+        ("AdminRole", &["PutItem", "DeleteItem", "ConditionCheckItem"][..]),
+        ("PromoterRole", &["PutItem", "ConditionCheckItem"][..]),
+    ] {
+        for action in actions {
+            assert_eq!(find_statements(role, action).len(), 1, "{role}: {action}");
+        }
+    }
+    assert!(find_statements("PromoterRole", "DeleteItem").is_empty());
+}
+
+/// The tombstones run out by themselves, by the attribute that the code writes.
+#[test]
+fn both_tables_delete_what_has_run_out() {
+    let template = read_template();
+    for table in ["QueuesTable", "EntriesTable"] {
+        let time_to_live = &template["Resources"][table]["Properties"]["TimeToLiveSpecification"];
+        assert_eq!(
+            *time_to_live,
+            json!({ "AttributeName": "delete_at_seconds", "Enabled": true }),
+            "{table}"
+        );
+    }
+}

@@ -39,6 +39,7 @@ impl From<&QueueLookupError> for Problem {
             QueueLookupError::QueueNotFound => {
                 Self::new(Code::UnknownQueue, "there is no queue with this id")
             }
+            QueueLookupError::QueueDeleted(tombstone) => Self::queue_deleted(tombstone),
             QueueLookupError::TooManyLookups => Self::too_many_lookups(),
             QueueLookupError::Recovering => {
                 Self::recovering("the line lost the queue, which the backup still has")

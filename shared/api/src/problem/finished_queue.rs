@@ -1,8 +1,9 @@
-//! The problem of a visitor who waits in a finished queue, or wants to enter it.
+//! The problems of a queue that is over: a visitor waits in a finished queue or wants to enter it, or the queue was
+//! deleted.
 
-use vestibule_domain::settings::Settings;
+use vestibule_domain::{settings::Settings, tombstone::Tombstone};
 
-use super::{Problem, QUEUE_OVER};
+use super::{Problem, QUEUE_OVER, queue_over::QueueOver};
 use crate::{code::Code, message::MessageFields};
 
 impl Problem {
@@ -11,12 +12,33 @@ impl Problem {
         Self::new(Code::QueueFinished, QUEUE_OVER).with_message(settings)
     }
 
+    /// The queue was deleted.
+    pub(crate) fn queue_deleted(tombstone: &Tombstone) -> Self {
+        let over = QueueOver {
+            message: MessageFields::default(),
+            min_epoch: Some(tombstone.epoch),
+        };
+        Self {
+            over: Some(Box::new(over)),
+            ..Self::new(
+                Code::QueueDeleted,
+                "the queue no longer exists, and its places, tokens and passes are void",
+            )
+        }
+    }
+
     /// Adds the operator's message to the problem that the queue is finished. Any other problem stays as
     /// it is.
     pub(crate) fn with_message(self, settings: &Settings) -> Self {
-        let is_finished = self.code == Code::QueueFinished;
+        if self.code != Code::QueueFinished {
+            return self;
+        }
+        let over = QueueOver {
+            message: MessageFields::of(settings),
+            min_epoch: None,
+        };
         Self {
-            message: is_finished.then(|| Box::new(MessageFields::of(settings))),
+            over: Some(Box::new(over)),
             ..self
         }
     }

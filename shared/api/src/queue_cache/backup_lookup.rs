@@ -6,7 +6,7 @@ use std::{
 };
 
 use tokio::time::{Instant, timeout};
-use vestibule_backup::StoredQueue;
+use vestibule_backup::{QueueLookup, StoredQueue};
 use vestibule_domain::id::QueueId;
 
 use super::{
@@ -33,12 +33,11 @@ impl QueueCache {
                 "the backup did not answer in time".to_owned(),
             ))
         }) {
-            Ok(Some(degraded_queue)) => Ok(degraded_queue),
-            Ok(None) => Err(QueueLookupError::QueueNotFound),
-            Err(error) => match slot.fallback.last_snapshot() {
+            Err(error @ QueueLookupError::BackupUnavailable(_)) => match slot.fallback.last_snapshot() {
                 Some(snapshot) => Ok(Arc::new(DegradedQueue::from_snapshot(&snapshot))),
                 None => Err(error),
             },
+            answer => answer,
         }
     }
 
@@ -46,18 +45,21 @@ impl QueueCache {
         &self,
         slot: &CacheSlot,
         queue: &QueueId,
-    ) -> Result<Option<Arc<DegradedQueue>>, QueueLookupError> {
+    ) -> Result<Arc<DegradedQueue>, QueueLookupError> {
         let mut stored = slot.fallback.stored.lock().await;
         if let Some((at, degraded_queue)) = &*stored
             && at.elapsed() < STORED_AGE_MAX
         {
-            return Ok(degraded_queue.clone());
+            return degraded_queue.clone();
         }
         let at = Instant::now();
-        let stored_queue = self.look_up_in_backup(slot, queue).await?;
-        let degraded_queue = stored_queue.map(|stored| self.describe_stored_queue(slot, queue, &stored));
+        let degraded_queue = match self.look_up_in_backup(slot, queue).await? {
+            QueueLookup::Present(stored) => Ok(self.describe_stored_queue(slot, queue, &stored)),
+            QueueLookup::Deleted(tombstone) => Err(QueueLookupError::QueueDeleted(tombstone)),
+            QueueLookup::Absent => Err(QueueLookupError::QueueNotFound),
+        };
         *stored = Some((at, degraded_queue.clone()));
-        Ok(degraded_queue)
+        degraded_queue
     }
 
     fn describe_stored_queue(
@@ -86,13 +88,14 @@ impl QueueCache {
         }
         let at = Instant::now();
         match self.look_up_in_backup(&slot, queue).await {
-            Ok(Some(stored)) => {
+            Ok(QueueLookup::Present(stored)) => {
                 slot.fallback.set_recovering();
                 let degraded_queue = self.describe_stored_queue(&slot, queue, &stored);
-                *slot.fallback.stored.lock().await = Some((at, Some(degraded_queue)));
+                *slot.fallback.stored.lock().await = Some((at, Ok(degraded_queue)));
                 QueueLookupError::Recovering
             }
-            Ok(None) => QueueLookupError::QueueNotFound,
+            Ok(QueueLookup::Deleted(tombstone)) => QueueLookupError::QueueDeleted(tombstone),
+            Ok(QueueLookup::Absent) => QueueLookupError::QueueNotFound,
             Err(error) => error,
         }
     }
@@ -104,16 +107,16 @@ impl QueueCache {
         &self,
         slot: &CacheSlot,
         queue: &QueueId,
-    ) -> Result<Option<StoredQueue>, QueueLookupError> {
+    ) -> Result<QueueLookup, QueueLookupError> {
         if slot.fallback.last_snapshot().is_some() {
-            return self.backup.read_queue(queue).await.map_err(Into::into);
+            return self.backup.look_up_queue(queue).await.map_err(Into::into);
         }
         let Some(lookup) = self.absent_queues.begin_lookup() else {
             self.drop_slot(queue);
             return Err(QueueLookupError::TooManyLookups);
         };
-        let stored = self.backup.read_queue(queue).await;
-        if let Ok(None) = stored {
+        let stored = self.backup.look_up_queue(queue).await;
+        if let Ok(QueueLookup::Absent) = stored {
             self.absent_queues.record_absence(queue.clone(), &lookup);
             self.drop_slot(queue);
         } else {

@@ -18,6 +18,9 @@ pub(super) const SNAPSHOT_AGE_MAX: Duration = Duration::from_secs(1);
 /// The maximum age of a failure. It is long enough that requests do not queue up behind an unavailable
 /// store, and no longer.
 const FAILURE_AGE_MAX: Duration = Duration::from_millis(250);
+/// The maximum age of the answer that the queue was deleted. Many clients may still poll a queue that is gone, and each
+/// answer costs a read of the backup. If the queue is created again, this process knows it after this time.
+const DELETION_AGE_MAX: Duration = Duration::from_secs(2);
 /// The maximum age of the answer that the line is unavailable. A request that asks again waits until the
 /// line has timed out.
 const OUTAGE_AGE_MAX: Duration = Duration::from_secs(1);
@@ -37,6 +40,7 @@ impl CachedAnswer {
         let fresh = match self.snapshot {
             Ok(_) => SNAPSHOT_AGE_MAX,
             Err(QueueLookupError::LineUnavailable(_)) => OUTAGE_AGE_MAX,
+            Err(QueueLookupError::QueueDeleted(_)) => DELETION_AGE_MAX,
             Err(_) => FAILURE_AGE_MAX,
         };
         self.at.elapsed() < fresh
@@ -74,6 +78,9 @@ impl CacheSlot {
 const RECOVERING_AGE_MIN: Duration = Duration::from_secs(1);
 const RECOVERING_AGE_MAX: Duration = Duration::from_millis(1_500);
 
+/// What the backup answered: the queue, or why it does not have it.
+pub(super) type StoredAnswer = Result<Arc<DegradedQueue>, QueueLookupError>;
+
 /// What the cache keeps of a queue for an outage of the line.
 #[derive(Default)]
 pub(super) struct FallbackCache {
@@ -82,9 +89,9 @@ pub(super) struct FallbackCache {
     /// Until this time, a queue that the line does not have counts as recovering, because the
     /// backup had it.
     recovering_until: Mutex<Option<Instant>>,
-    /// The last answer of the backup and its time. The inner value is `None` if the backup has no such
-    /// queue. The request that holds the lock asks the backup.
-    pub(super) stored: tokio::sync::Mutex<Option<(Instant, Option<Arc<DegradedQueue>>)>>,
+    /// The last answer of the backup and its time: the queue, or why the backup does not have it. The request that holds
+    /// the lock asks the backup.
+    pub(super) stored: tokio::sync::Mutex<Option<(Instant, StoredAnswer)>>,
 }
 
 impl FallbackCache {
@@ -115,7 +122,7 @@ impl FallbackCache {
         // A request that reads the backup now holds the lock. The snapshot is the next best then.
         let stored_claim_ms = self.stored.try_lock().ok().and_then(|stored| {
             let (_, queue) = stored.as_ref()?;
-            Some(queue.as_ref()?.claim_ms)
+            Some(queue.as_ref().ok()?.claim_ms)
         });
         let seen_claim_ms = last.as_ref().map(|snapshot| snapshot.settings().claim_ms());
         let claim_ms = seen_claim_ms.into_iter().chain(stored_claim_ms).min()?;

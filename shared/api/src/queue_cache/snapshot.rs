@@ -10,6 +10,7 @@ use vestibule_domain::{
     record::EntryRecord,
     score::WaitScore,
     settings::{Entrance, Settings},
+    tombstone::Tombstone,
 };
 use vestibule_line::QueueView;
 
@@ -116,6 +117,8 @@ impl QueueSnapshot {
 pub(crate) enum QueueLookupError {
     /// Neither the line nor the backup has the queue.
     QueueNotFound,
+    /// The queue was deleted.
+    QueueDeleted(Tombstone),
     /// The line does not have the queue, and the backup was not asked, because too many queues that do not exist were
     /// asked for.
     TooManyLookups,

@@ -15,7 +15,8 @@ use super::{
     DynamoDbBackup,
     client::to_backup_error,
     entry_items::{Item, attribute_names, required_text},
-    queue_items::{self, QUEUE, SETTINGS},
+    queue_items::{self, QUEUE},
+    setting_values::{self, SETTINGS},
 };
 
 /// The sort key of the item of a pattern.
@@ -39,7 +40,7 @@ impl DynamoDbBackup {
             let item = item.map_err(|e| to_backup_error("Scan", &e))?;
             defaults.push(StoredDefaults {
                 pattern: required_text(&item, QUEUE)?.to_owned(),
-                settings: queue_items::to_settings(&item),
+                settings: setting_values::to_settings(&item),
             });
         }
         Ok(defaults)
@@ -51,7 +52,7 @@ impl DynamoDbBackup {
         settings: &Map<String, Value>,
     ) -> Result<bool, BackupError> {
         let mut item = item_key(pattern);
-        item.insert(SETTINGS.to_owned(), queue_items::from_settings(settings));
+        item.insert(SETTINGS.to_owned(), setting_values::from_settings(settings));
         let request = self
             .client
             .put_item()

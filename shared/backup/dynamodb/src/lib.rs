@@ -16,6 +16,7 @@ mod metadata_writes;
 mod queue_items;
 mod queue_listing;
 mod queue_writes;
+mod setting_values;
 mod shard_reads;
 mod tables;
 
@@ -28,8 +29,8 @@ use serde_json::{Map, Value};
 use tokio::{sync::Semaphore, time::Instant};
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueFingerprint, QueueMetadata,
-    StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup,
+    QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
@@ -38,6 +39,7 @@ use vestibule_domain::{
     queue_pattern::QueuePattern,
     record::EntryRecord,
     state::EntryState,
+    tombstone::Tombstone,
 };
 
 pub use self::connection::{Connection, TableNames};
@@ -186,7 +188,7 @@ impl Backup for DynamoDbBackup {
         read_records(partition, query).await
     }
 
-    async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+    async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError> {
         let request = self
             .client
             .query()
@@ -199,8 +201,8 @@ impl Backup for DynamoDbBackup {
         queue_items::from_items(answer.items())
     }
 
-    async fn list_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError> {
-        self.scan_fingerprints().await
+    async fn list_all_queues(&self) -> Result<QueueListing, BackupError> {
+        self.scan_queues().await
     }
 
     async fn list_defaults(&self) -> Result<Vec<StoredDefaults>, BackupError> {
@@ -220,6 +222,19 @@ impl Backup for DynamoDbBackup {
 
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
         self.add_queue(queue, stored).await
+    }
+
+    async fn delete_queue(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        tombstone: &Tombstone,
+    ) -> Result<bool, BackupError> {
+        self.replace_queue_by_tombstone(queue, epoch, tombstone).await
+    }
+
+    async fn add_tombstone(&self, queue: &QueueId, tombstone: &Tombstone) -> Result<bool, BackupError> {
+        self.put_tombstone(queue, tombstone).await
     }
 
     async fn replace_settings(

@@ -22,13 +22,17 @@ use super::{
 };
 
 const IS_LEASE_HOLDER: &str = "#epoch = :epoch AND #lease_holder = :holder";
+/// The queue has the epoch, and is not a tombstone. No process reads the epoch of a tombstone as that of a queue, so the
+/// other changes need no such condition. The fence has none, because functions that may change the fence alone could
+/// not name the attribute.
+const IS_OF_EPOCH: &str = "#epoch = :epoch AND attribute_not_exists(#deleted_at_ms)";
 
 /// The outcome of a conditional change.
 enum Attempt {
     /// The change was made. This is the metadata after it.
     Changed(QueueMetadata),
     /// The condition did not hold. This is the metadata that DynamoDB returned; `None` if the item
-    /// does not exist.
+    /// does not exist, or is a tombstone.
     Refused(Option<QueueMetadata>),
 }
 
@@ -51,7 +55,7 @@ impl DynamoDbBackup {
             (":now", number(now_ms)),
             (":latest", number(now_ms.saturating_add(LEASE_PLAUSIBLE_MAX_MS))),
         ];
-        let condition = format!("#epoch = :epoch AND {free}");
+        let condition = format!("{IS_OF_EPOCH} AND {free}");
         Ok(
             match self.update_metadata(queue, update, &condition, values).await? {
                 Attempt::Changed(part) => LeaseOutcome::Taken(part),
@@ -148,10 +152,7 @@ impl DynamoDbBackup {
             (":one", number(1_u32)),
         ];
         Ok(
-            match self
-                .update_metadata(queue, update, "#epoch = :epoch", values)
-                .await?
-            {
+            match self.update_metadata(queue, update, IS_OF_EPOCH, values).await? {
                 Attempt::Changed(part) => Some(part),
                 // An earlier attempt of this call succeeded, and its answer was lost.
                 Attempt::Refused(part) => part.filter(|part| part.salt == salt),
@@ -196,7 +197,7 @@ impl DynamoDbBackup {
 }
 
 fn parse_refused(stored: Option<&Item>) -> Result<Option<QueueMetadata>, BackupError> {
-    stored.map(queue_items::to_metadata).transpose()
+    Ok(stored.map(queue_items::to_live_metadata).transpose()?.flatten())
 }
 
 fn holder_value(holder: Uuid) -> AttributeValue {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use vestibule_backup::{BackupError, QueueFingerprint};
+use vestibule_backup::{BackupError, QueueFingerprint, QueueListing, QueueLookup};
 use vestibule_domain::id::QueueId;
 
 use super::{
@@ -13,15 +13,15 @@ use super::{
     queue_items::{self, METADATA_PART, SETTINGS_PART},
 };
 
-/// The attributes that a fingerprint covers. The table may hold more of a queue.
-const FINGERPRINTED: &str =
-    "#queue, #part, #settings, #settings_order, #layout, #epoch, #generation, #min_epoch, #salt";
+/// The attributes that a fingerprint or a tombstone covers. The table may hold more of a queue.
+const FINGERPRINTED: &str = "#queue, #part, #settings, #settings_order, #layout, #epoch, #generation, #min_epoch, #salt, \
+     #deleted_at_ms";
 
 /// The items of a queue. The table has other items too, such as the defaults of a pattern.
 const OF_QUEUE: &str = "#part IN (:settings, :line)";
 
 impl DynamoDbBackup {
-    pub(super) async fn scan_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError> {
+    pub(super) async fn scan_queues(&self) -> Result<QueueListing, BackupError> {
         let scan = self
             .client
             .scan()
@@ -42,16 +42,29 @@ impl DynamoDbBackup {
             let name = required_text(&item, queue_items::QUEUE)?.to_owned();
             queues.entry(name).or_default().push(item);
         }
-        Ok(queues.into_iter().filter_map(to_listed_queue).collect())
+        let mut listing = QueueListing::default();
+        for (name, items) in queues {
+            if let Some(queue) = parse_name(&name) {
+                add_to_listing(&mut listing, queue, &items);
+            }
+        }
+        Ok(listing)
     }
 }
 
-fn to_listed_queue((name, items): (String, Vec<Item>)) -> Option<(QueueId, QueueFingerprint)> {
+fn add_to_listing(listing: &mut QueueListing, queue: QueueId, items: &[Item]) {
+    let fingerprint = match queue_items::from_items(items) {
+        Ok(QueueLookup::Present(stored)) => QueueFingerprint::of_stored(Ok(&stored)),
+        Ok(QueueLookup::Deleted(tombstone)) => return listing.deleted.push((queue, tombstone)),
+        Ok(QueueLookup::Absent) => return,
+        Err(error) => QueueFingerprint::of_stored(Err(&error)),
+    };
+    listing.queues.push((queue, fingerprint));
+}
+
+fn parse_name(name: &str) -> Option<QueueId> {
     match name.parse() {
-        Ok(queue) => {
-            let stored = queue_items::from_items(&items).transpose()?;
-            Some((queue, QueueFingerprint::of_stored(stored.as_ref())))
-        }
+        Ok(queue) => Some(queue),
         // The item was written by hand. The other queues are still returned.
         Err(error) => {
             tracing::warn!(

@@ -35,7 +35,10 @@ pub(super) async fn create_if_missing(client: &Client, tables: &TableNames) -> R
                 BackupError::Unavailable(format!("the table {table} is not active after a minute"))
             })??;
     }
-    enable_time_to_live(client, &tables.entries).await
+    for table in [&tables.queues, &tables.entries] {
+        enable_time_to_live(client, table).await?;
+    }
+    Ok(())
 }
 
 async fn create_table(

@@ -1,24 +1,25 @@
 //! The trait `Backup` for the store file.
 
 use async_trait::async_trait;
-use redb::ReadableTable;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueFingerprint, QueueMetadata,
-    StoredDefaults, StoredQueue, StoredSettings,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup,
+    QueueMetadata, StoredDefaults, StoredQueue, StoredSettings,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
+    tombstone::Tombstone,
 };
 
 use super::{
     FileBackup, defaults, queues,
     tables::{self, ENTRIES, QUEUES, Tables, to_backup_error},
+    tombstones,
 };
 
 #[async_trait]
@@ -124,28 +125,26 @@ impl Backup for FileBackup {
         .await
     }
 
-    async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+    async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError> {
         let queue = queue.clone();
         self.run_read(move |transaction| {
             let queues = transaction.open_table(QUEUES).map_err(|e| to_backup_error(&e))?;
             let value = queues.get(queue.as_str()).map_err(|e| to_backup_error(&e))?;
-            value.map(|value| queues::decode_queue(value.value())).transpose()
+            if let Some(value) = value {
+                return queues::decode_queue(value.value()).map(QueueLookup::Present);
+            }
+            let tombstone = tombstones::find_tombstone(transaction, &queue)?;
+            Ok(tombstone.map_or(QueueLookup::Absent, QueueLookup::Deleted))
         })
         .await
     }
 
-    async fn list_fingerprints(&self) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError> {
+    async fn list_all_queues(&self) -> Result<QueueListing, BackupError> {
         self.run_read(|transaction| {
-            let queues = transaction.open_table(QUEUES).map_err(|e| to_backup_error(&e))?;
-            let all = queues.iter().map_err(|e| to_backup_error(&e))?;
-            all.map(|found| {
-                let (key, value) = found.map_err(|e| to_backup_error(&e))?;
-                let nonsense = |e| BackupError::Unreadable(format!("the queue id {:?}: {e}", key.value()));
-                let queue = key.value().parse().map_err(nonsense)?;
-                let stored = queues::decode_queue(value.value());
-                Ok((queue, QueueFingerprint::of_stored(stored.as_ref())))
+            Ok(QueueListing {
+                queues: queues::read_fingerprints(transaction)?,
+                deleted: tombstones::read_tombstones(transaction)?,
             })
-            .collect()
         })
         .await
     }
@@ -169,6 +168,25 @@ impl Backup for FileBackup {
         let (queue, stored) = (queue.clone(), stored.clone());
         self.writer
             .commit(move |tables| tables.create_queue(&queue, &stored))
+            .await
+    }
+
+    async fn delete_queue(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        tombstone: &Tombstone,
+    ) -> Result<bool, BackupError> {
+        let (queue, tombstone) = (queue.clone(), *tombstone);
+        self.writer
+            .commit(move |tables| tables.delete_queue(&queue, epoch, &tombstone))
+            .await
+    }
+
+    async fn add_tombstone(&self, queue: &QueueId, tombstone: &Tombstone) -> Result<bool, BackupError> {
+        let (queue, tombstone) = (queue.clone(), *tombstone);
+        self.writer
+            .commit(move |tables| tables.add_tombstone(&queue, &tombstone))
             .await
     }
 

@@ -8,6 +8,7 @@ mod open;
 mod queues;
 mod store;
 mod tables;
+mod tombstones;
 mod writer;
 
 use std::{

@@ -1,16 +1,19 @@
 //! The queues in the store file.
 
-use redb::ReadableTable;
+use redb::{ReadTransaction, ReadableTable};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
-use vestibule_backup::{BackupError, Lease, LeaseOutcome, QueueMetadata, StoredQueue, StoredSettings};
+use vestibule_backup::{
+    BackupError, Lease, LeaseOutcome, QueueFingerprint, QueueMetadata, StoredQueue, StoredSettings,
+};
 use vestibule_domain::{
     configuration::LAYOUT_UNNUMBERED,
     id::{QueueId, Salt},
+    tombstone::Tombstone,
 };
 
-use super::tables::{Tables, to_backup_error};
+use super::tables::{QUEUES, Tables, to_backup_error};
 
 /// A queue as the file stores it, in JSON.
 #[derive(Serialize, Deserialize)]
@@ -45,15 +48,21 @@ struct FileLease {
 }
 
 impl Tables<'_> {
-    /// Adds a queue, unless a queue of that id exists.
+    /// Adds a queue, unless a queue of that id exists, or was deleted in this epoch or generation or a later one.
     pub(super) fn create_queue(
         &mut self,
         queue: &QueueId,
         stored: &StoredQueue,
     ) -> Result<bool, BackupError> {
-        if self.read_queue(queue)?.is_some() {
+        let metadata = &stored.metadata;
+        let is_above =
+            |deleted: Tombstone| deleted.epoch < metadata.epoch && deleted.generation < metadata.generation;
+        if self.read_queue(queue)?.is_some() || !self.read_tombstone(queue)?.is_none_or(is_above) {
             return Ok(false);
         }
+        self.tombstones
+            .remove(queue.as_str())
+            .map_err(|e| to_backup_error(&e))?;
         self.put_queue(queue, stored)?;
         Ok(true)
     }
@@ -124,7 +133,7 @@ impl Tables<'_> {
         Ok(Some(stored.metadata))
     }
 
-    fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+    pub(super) fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
         let value = self.queues.get(queue.as_str()).map_err(|e| to_backup_error(&e))?;
         value.map(|value| decode_queue(value.value())).transpose()
     }
@@ -155,6 +164,22 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
         }),
     };
     serde_json::to_vec(&on_file).expect("a struct of JSON values, strings and numbers serializes to JSON")
+}
+
+/// The fingerprints of all queues.
+pub(super) fn read_fingerprints(
+    transaction: &ReadTransaction,
+) -> Result<Vec<(QueueId, QueueFingerprint)>, BackupError> {
+    let queues = transaction.open_table(QUEUES).map_err(|e| to_backup_error(&e))?;
+    let all = queues.iter().map_err(|e| to_backup_error(&e))?;
+    all.map(|found| {
+        let (key, value) = found.map_err(|e| to_backup_error(&e))?;
+        let nonsense = |e| BackupError::Unreadable(format!("the queue id {:?}: {e}", key.value()));
+        let queue = key.value().parse().map_err(nonsense)?;
+        let stored = decode_queue(value.value());
+        Ok((queue, QueueFingerprint::of_stored(stored.as_ref())))
+    })
+    .collect()
 }
 
 /// Decodes a queue.

@@ -21,6 +21,8 @@ pub(super) const QUEUES: TableDefinition<&str, &[u8]> = TableDefinition::new("qu
 const CHECKPOINTS: TableDefinition<&str, &[u8]> = TableDefinition::new("checkpoints");
 /// The default settings of each pattern.
 pub(super) const DEFAULTS: TableDefinition<&str, &[u8]> = TableDefinition::new("defaults");
+/// The tombstone of each deleted queue.
+pub(super) const TOMBSTONES: TableDefinition<&str, &[u8]> = TableDefinition::new("tombstones");
 
 /// How many records one partial sweep for expired records reads.
 const SWEEP_RECORDS: usize = 64;
@@ -60,6 +62,7 @@ pub(super) struct Tables<'txn> {
     pub(super) queues: Table<'txn, &'static str, &'static [u8]>,
     pub(super) checkpoints: Table<'txn, &'static str, &'static [u8]>,
     pub(super) defaults: Table<'txn, &'static str, &'static [u8]>,
+    pub(super) tombstones: Table<'txn, &'static str, &'static [u8]>,
 }
 
 /// Where the next partial sweep begins.
@@ -74,6 +77,7 @@ impl<'txn> Tables<'txn> {
             queues: transaction.open_table(QUEUES)?,
             checkpoints: transaction.open_table(CHECKPOINTS)?,
             defaults: transaction.open_table(DEFAULTS)?,
+            tombstones: transaction.open_table(TOMBSTONES)?,
         })
     }
 
@@ -121,8 +125,9 @@ impl<'txn> Tables<'txn> {
         value.map(|value| decode_record(id, value.value())).transpose()
     }
 
-    /// Removes every expired record.
+    /// Removes every expired record and tombstone.
     pub(super) fn sweep_all(&mut self, now_ms: u64) -> Result<(), redb::StorageError> {
+        self.sweep_tombstones(now_ms)?;
         self.entries.retain(|_, value| !is_expired(value, now_ms))
     }
 

@@ -7,6 +7,7 @@
 mod absences;
 mod account;
 mod adopt;
+mod budgets;
 mod call_counts;
 mod change_kind;
 mod check;
@@ -15,6 +16,7 @@ mod check_progress;
 mod checkpoint;
 mod clock;
 mod deadline_set;
+mod deletion;
 mod departures;
 mod dismissals;
 mod dropped_queue;

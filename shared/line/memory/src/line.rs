@@ -2,22 +2,21 @@
 
 use async_trait::async_trait;
 use vestibule_domain::{
-    call_limit::CallLimit,
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
     lane::LaneProgress,
     load::LoadReport,
     score::Visit,
+    tombstone::Tombstone,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
-    CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget,
-    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, MinWatermark,
-    Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
-    ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription,
-    UnflushedChanges, ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, ChangeMark, CheckAssignment, CheckIn, CheckOrder,
+    ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup,
+    EvictionPolicy, ExtendOutcome, FallbackTickOrder, JournalLine, JournalRecord, LeaveOutcome, LeaveReason,
+    LineError, MinWatermark, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView,
+    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
+    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use super::{
@@ -37,6 +36,10 @@ impl QueueLine for MemoryLine {
 
     async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {
         Ok(EvictionPolicy::NoEviction)
+    }
+
+    async fn find_trace(&self, queue: &QueueId) -> Result<QueueTrace, LineError> {
+        Ok(self.trace(queue))
     }
 
     fn server_departures(&self) -> u64 {
@@ -220,10 +223,7 @@ impl RecoveryLine for MemoryLine {
         configuration: &Configuration,
         create: bool,
     ) -> Result<ConfigureOutcome, LineError> {
-        if create
-            && self.create_queue(queue, |now_us| Queue::new(now_us, configuration.clone()))
-                == ConfigureOutcome::Created
-        {
+        if create && self.create_queue(queue, configuration) == ConfigureOutcome::Created {
             return Ok(ConfigureOutcome::Created);
         }
         self.with_queue(queue, |queue, time| queue.configure(time.us, configuration))
@@ -237,6 +237,10 @@ impl RecoveryLine for MemoryLine {
         places: RestoredEntries,
     ) -> Result<ConfigureOutcome, LineError> {
         Ok(self.restore_queue(queue, configuration, fence, places))
+    }
+
+    async fn delete_queue(&self, queue: &QueueId, tombstone: &Tombstone) -> Result<bool, LineError> {
+        Ok(self.delete_and_bury(queue, *tombstone))
     }
 
     async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
@@ -270,29 +274,5 @@ impl RecoveryLine for MemoryLine {
 
     async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
         self.with_queue(queue, |queue, time| queue.record_check_progress(time.us, shards))
-    }
-}
-
-#[async_trait]
-impl HoldBudget for MemoryLine {
-    async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
-        Ok(self.holds.take_hold((self.clock)() / 1_000, order))
-    }
-
-    async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
-        self.holds.release_holds(deployment, ids);
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl CallBudget for MemoryLine {
-    async fn take_call(
-        &self,
-        queue: &QueueId,
-        id: EntryId,
-        limit: CallLimit,
-    ) -> Result<CallOutcome, LineError> {
-        Ok(self.calls.take_call((self.clock)(), queue, id, limit))
     }
 }

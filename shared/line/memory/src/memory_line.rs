@@ -6,7 +6,7 @@ use std::{
 };
 
 use vestibule_clock::{Clock, system_clock};
-use vestibule_domain::{clock::LineTime, id::QueueId};
+use vestibule_domain::{clock::LineTime, configuration::Configuration, id::QueueId};
 use vestibule_line::{ConfigureOutcome, JournalLimits, LineError, Subscribers, Tick};
 
 use super::{call_counts::CallCounts, held_poll_leases::HeldPollLeases, queue::Queue, queues::Queues};
@@ -81,13 +81,20 @@ impl MemoryLine {
         Ok(act(queue, time))
     }
 
-    pub(super) fn create_queue(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> ConfigureOutcome {
+    pub(super) fn create_queue(&self, queue: &QueueId, configuration: &Configuration) -> ConfigureOutcome {
         let mut queues = self.lock();
-        // A restore may have begun after this caller decided to create the queue. The restore wins.
-        if queues.live.contains_key(queue) || queues.dropped.contains_key(queue) {
+        // A restore may have begun after this caller decided to create the queue, or the queue was deleted. Both win.
+        if queues.live.contains_key(queue)
+            || queues.dropped.contains_key(queue)
+            || queues.is_deleted_since(queue, configuration.epoch)
+        {
             return ConfigureOutcome::Unchanged;
         }
-        queues.live.insert(queue.clone(), make(self.line_time(0, 0).us));
+        queues.tombstones.remove(queue);
+        let now_us = self.line_time(0, 0).us;
+        queues
+            .live
+            .insert(queue.clone(), Queue::new(now_us, configuration.clone()));
         ConfigureOutcome::Created
     }
 

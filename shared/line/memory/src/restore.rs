@@ -92,6 +92,7 @@ impl MemoryLine {
             new.ended = left.ended;
         }
         queues.dropped.remove(queue);
+        queues.tombstones.remove(queue);
         queues.live.insert(queue.clone(), new);
         ConfigureOutcome::Created
     }

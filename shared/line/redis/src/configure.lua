@@ -3,24 +3,26 @@
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
 -- include: line line_table clock pace scores lanes entrance opening new_state fields
--- KEYS: active config state lost view
+-- KEYS: active config state lost view tombstone
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
 --   view: string, a stored snapshot of the queue; a new configuration removes it
+--   tombstone: hash, epoch and generation of the queue before it was deleted; a queue of a later epoch removes it
 -- ARGV: given_us witness_ms create ...
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   create: 1 to create the queue if Redis does not have it, else 0
 --   ...: the whole configuration, as field value field value …
--- Output: {'no-queue'}: Redis does not have the queue, and `create` is 0 or a restore is under way
+-- Output: {'no-queue'}: Redis does not have the queue, and `create` is 0, a restore is under way, or the queue was
+--           deleted after the caller read it
 --         {'created'}: the queue was created
 --         {'changed'}: the configuration is in force now
 --         {'same'}: the configuration was in force already
 --         {'older'}: a later configuration is in force
 --         {'behind'}: the queue is of an earlier epoch than the configuration
-local active, config, state, lost, view = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local active, config, state, lost, view, tombstone = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local given_us, witness_ms, create = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local SETTINGS_SPREAD_MS = 2000 -- in line/memory departures.rs, too: how long a process may go on with earlier settings
@@ -31,15 +33,16 @@ local old_epoch, old_revision, old_settings, old_paused, old_batch, old_interval
     'paused', 'batch', 'interval_ms', 'claim_ms', 'settings_order', 'capacity', 'pass_ms', 'session_ms', 'mode'))
 
 if not old_epoch then
-  -- The caller may have been suspended while another one began to restore the queue, which `lost` shows.
-  if create ~= '1' or redis.call('EXISTS', lost) == 1 then
+  -- The caller may have been suspended while another one began to restore the queue, which `lost` shows, or deleted it.
+  local is_deleted = tonumber(redis.call('HGET', tombstone, 'epoch') or 0) >= tonumber(new.epoch)
+  if create ~= '1' or is_deleted or redis.call('EXISTS', lost) == 1 then
     return { 'no-queue' }
   end
   local us = read_line_time(given_us, witness_ms, 0, 0, 0)
   local now_ms = math.floor(us / 1000)
   write_new_state(state, us, now_ms, new.batch * new.interval_ms, 0, WINDOW_ENTRIES_MIN, new)
   redis.call('HSET', config, unpack(new_fields))
-  redis.call('DEL', view)
+  redis.call('DEL', view, tombstone)
   return { 'created' }
 end
 

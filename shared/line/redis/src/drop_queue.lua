@@ -4,7 +4,7 @@
 -- `deferred`, `dead_letters`, `ended` and `settled` stay, because the backup may lack what they hold, and `lost` keeps
 -- their generation.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: waiting ready active held visits present seen load view config state lost
+-- KEYS: waiting ready active held visits present seen load view config state lost tombstone
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -17,17 +17,20 @@
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
+--   tombstone: hash, epoch and generation of the queue if it was deleted
 -- ARGV: epoch
 --   epoch: the epoch that the restore gives the queue
 -- Output: {'dropped'}: the queue is dropped
---         {'later'}: nothing changed: the queue is of this epoch or a later one, or a restore of a later epoch is
---           under way
+--         {'later'}: nothing changed: the queue is of this epoch or a later one, a restore of a later epoch is under
+--           way, or the queue was deleted
 local waiting, ready, active, held, visits, present = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local seen, load, view, config, state, lost = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local tombstone = KEYS[13]
 local epoch = tonumber(ARGV[1])
 
 local old_epoch, old_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
-if tonumber(old_epoch or 0) >= epoch or tonumber(redis.call('HGET', lost, 'epoch') or 0) > epoch then
+if tonumber(old_epoch or 0) >= epoch or tonumber(redis.call('HGET', lost, 'epoch') or 0) > epoch
+  or tonumber(redis.call('HGET', tombstone, 'epoch') or 0) >= epoch then
   return { 'later' }
 end
 if old_generation then

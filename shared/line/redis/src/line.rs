@@ -12,13 +12,14 @@ use vestibule_domain::{
     lane::LaneProgress,
     load::LoadReport,
     score::Visit,
+    tombstone::Tombstone,
 };
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
     CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
     EnterOutcome, EntryLine, EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome,
     FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
-    LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView,
+    LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView,
     RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
     SessionExtension, TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
     WaitingPresence,
@@ -26,10 +27,11 @@ use vestibule_line::{
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, change_mark, changes, check_in, claim,
-    configure, connect::Request, dead_letter, drop_queue, enter, evict_waiting, eviction_policy, hold,
-    journal_records, lanes, leave, park_idle_promoter, presence_many, promote, queue_view, raise_watermark,
-    read_due_records, read_page, record_check_progress, record_load, requeue_with_backoff, restore, status,
-    status_many, take_call, take_check, take_fallback_tick, take_report, unflushed, validate,
+    configure, connect::Request, dead_letter, delete_queue, drop_queue, enter, evict_waiting,
+    eviction_policy, hold, journal_records, lanes, leave, park_idle_promoter, presence_many, promote,
+    queue_trace, queue_view, raise_watermark, read_due_records, read_page, record_check_progress,
+    record_load, requeue_with_backoff, restore, status, status_many, take_call, take_check,
+    take_fallback_tick, take_report, unflushed, validate,
 };
 
 #[async_trait]
@@ -48,6 +50,10 @@ impl QueueLine for RedisLine {
 
     async fn eviction_policy(&self) -> Result<EvictionPolicy, LineError> {
         eviction_policy::read_eviction_policy(self).await
+    }
+
+    async fn find_trace(&self, queue: &QueueId) -> Result<QueueTrace, LineError> {
+        queue_trace::find_trace(self, queue).await
     }
 
     fn server_departures(&self) -> u64 {
@@ -212,6 +218,10 @@ impl RecoveryLine for RedisLine {
         places: RestoredEntries,
     ) -> Result<ConfigureOutcome, LineError> {
         restore::restore(self, queue, configuration, fence, places).await
+    }
+
+    async fn delete_queue(&self, queue: &QueueId, tombstone: &Tombstone) -> Result<bool, LineError> {
+        delete_queue::delete_queue(self, queue, tombstone).await
     }
 
     async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {

@@ -6,7 +6,7 @@
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another
 -- generation.
 -- include: line line_table entrance new_state fields imbalance
--- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters load view config state lost staged_waiting staged_ready staged_active staged_held staged_visits
+-- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters load view config state lost tombstone staged_waiting staged_ready staged_active staged_held staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -25,6 +25,7 @@
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
+--   tombstone: hash, epoch and generation of the queue before it was deleted; a queue of a later epoch removes it
 --   staged_waiting, staged_ready, staged_active, staged_held: the sorted sets that the caller prepared, as waiting,
 --     ready, active and held
 --   staged_visits: the hash that the caller prepared, as visits
@@ -36,13 +37,14 @@
 --   ...: the whole configuration, as field value field value …
 -- Output: {'created'}: the queue is restored
 --         {'same'}: Redis already has the queue with this epoch
---         {'older'}: Redis has the queue with a later epoch, or a restore of a later epoch is under way
+--         {'older'}: Redis has the queue with a later epoch, a restore of a later epoch is under way, or the queue was
+--           deleted
 --         {'incomplete'}: a staged key expired because the server's clock jumped forward; nothing changed
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, journal, journaled = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local deferred, dead_letters, load, view, config = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local state, lost, staged_waiting, staged_ready, staged_active = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21]
-local staged_held, staged_visits = KEYS[22], KEYS[23]
+local state, lost, tombstone, staged_waiting, staged_ready = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21]
+local staged_active, staged_held, staged_visits = KEYS[22], KEYS[23], KEYS[24]
 local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 local new, new_fields = read_configuration(5)
@@ -50,7 +52,8 @@ local new_epoch = tonumber(new.epoch)
 local queue_epoch, queue_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
 local restore_epoch, lost_generation = unpack(redis.call('HMGET', lost, 'epoch', 'generation'))
 queue_epoch = tonumber(queue_epoch or 0)
-if queue_epoch >= new_epoch or tonumber(restore_epoch or 0) > new_epoch then
+if queue_epoch >= new_epoch or tonumber(restore_epoch or 0) > new_epoch
+  or tonumber(redis.call('HGET', tombstone, 'epoch') or 0) >= new_epoch then
   redis.call('UNLINK', staged_waiting, staged_ready, staged_active, staged_held, staged_visits)
   return { queue_epoch == new_epoch and 'same' or 'older' }
 end
@@ -70,7 +73,7 @@ local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
   redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
-redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, load, view, config, lost)
+redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, load, view, config, lost, tombstone)
 for _, move in ipairs(moves) do
   if redis.call('EXISTS', move.from) == 1 then
     redis.call('RENAME', move.from, move.to)

@@ -24,7 +24,7 @@ pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 18] = [
+const LIVE_KEYS: [&str; 19] = [
     "waiting",
     "ready",
     "active",
@@ -43,6 +43,7 @@ const LIVE_KEYS: [&str; 18] = [
     "config",
     "state",
     "lost",
+    "tombstone",
 ];
 
 pub(super) async fn restore(

@@ -14,9 +14,10 @@ mod loss;
 mod presence;
 mod promotion;
 mod queue;
+mod queue_trace;
 mod report;
 
 pub use self::{
     adopt::*, call::*, change_mark::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*,
-    journal::*, loss::*, presence::*, promotion::*, queue::*, report::*,
+    journal::*, loss::*, presence::*, promotion::*, queue::*, queue_trace::*, report::*,
 };

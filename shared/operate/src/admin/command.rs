@@ -27,6 +27,8 @@ pub(super) enum Command {
     Drain(QueueId),
     Close(QueueId),
     Finish(QueueId),
+    /// The confirmation counts only if the queue has not been deleted yet.
+    Delete(QueueId, Confirmation),
     /// The number is the most entries to promote.
     Promote(QueueId, u64),
     Evict(QueueId, EvictSelector),

@@ -10,7 +10,7 @@ use vestibule_domain::{
     queue_pattern::QueuePattern,
     settings::Settings,
 };
-use vestibule_engine::sync::apply_configuration;
+use vestibule_engine::{deletion::complete_deletion, sync::apply_configuration};
 
 use super::{Admin, Problem, defaults::DefaultsTable, settings::reject_blocked};
 
@@ -30,7 +30,8 @@ pub(super) struct CreatedQueue {
 
 impl Admin {
     /// Adds a queue, first to the backup and then to the line. The command is idempotent: repeated
-    /// with the same settings, it completes what a crash between the two writes left undone.
+    /// with the same settings, it completes what a crash between the two writes left undone. A queue that was
+    /// deleted begins anew, in the next generation.
     pub(super) async fn create(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
         reject_blocked(given)?;
         let defaults = DefaultsTable::read(&*self.backup).await?;
@@ -88,7 +89,12 @@ impl Admin {
         settings: &Settings,
     ) -> Result<CreatedQueue, Problem> {
         // `random` uses a cryptographic generator that the operating system seeds.
-        let part = QueueMetadata::new(Salt::new(rand::random()));
+        let salt = Salt::new(rand::random());
+        // A queue that was deleted is no more: neither in the line, nor for its tokens and passes.
+        let part = match complete_deletion(&*self.line, &*self.backup, queue).await? {
+            Some(tombstone) => QueueMetadata::after_deletion(&tombstone, salt),
+            None => QueueMetadata::new(salt),
+        };
         let lease = Lease::new(Uuid::new_v4());
         let new = StoredQueue {
             settings: settings.to_map().into(),

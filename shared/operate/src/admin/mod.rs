@@ -13,6 +13,7 @@ mod create;
 mod create_many;
 mod defaults;
 mod defaults_order;
+mod delete;
 mod describe;
 mod entry;
 mod evict;
@@ -37,7 +38,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tracing::{info, warn};
-use vestibule_backup::{Backup, EntryPartition, StoredQueue};
+use vestibule_backup::{Backup, EntryPartition, QueueLookup, StoredQueue};
 use vestibule_domain::{
     id::{QueueId, RootKey},
     settings::Entrance,
@@ -131,6 +132,7 @@ impl Admin {
             Command::Resume(queue) => self.switch(&queue, "paused", json!(false)).await,
             Command::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
             Command::Close(queue) => self.switch(&queue, "entrance", json!(Entrance::Closed)).await,
+            Command::Delete(queue, confirmation) => self.delete(&queue, &confirmation).await,
             Command::Finish(queue) => self.switch(&queue, "entrance", json!(Entrance::Finished)).await,
             Command::Promote(queue, count) => self.promote(&queue, count).await,
             Command::Evict(queue, EvictSelector::One(whom)) => self.evict_one(&queue, &whom).await,
@@ -165,10 +167,11 @@ impl Admin {
     }
 
     async fn read_stored_queue(&self, queue: &QueueId) -> Result<StoredQueue, Problem> {
-        self.backup
-            .read_queue(queue)
-            .await?
-            .ok_or_else(Problem::unknown_queue)
+        match self.backup.look_up_queue(queue).await? {
+            QueueLookup::Present(stored) => Ok(stored),
+            QueueLookup::Deleted(tombstone) => Err(Problem::queue_deleted(&tombstone)),
+            QueueLookup::Absent => Err(Problem::unknown_queue()),
+        }
     }
 }
 

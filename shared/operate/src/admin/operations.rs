@@ -114,6 +114,14 @@ pub const OPERATIONS: &[Operation] = &[
         parse: |fields| Ok(Command::Finish(fields.queue()?)),
     },
     Operation {
+        name: "delete",
+        arguments: &["queue"],
+        needs_confirmation: true,
+        meaning: "Deletes the queue for good: its entries, tokens and passes are void, also in a queue of the same id that \
+                  is created later.",
+        parse: |fields| Ok(Command::Delete(fields.queue()?, fields.confirmation()?)),
+    },
+    Operation {
         name: "promote",
         arguments: &["queue", "count"],
         needs_confirmation: false,

@@ -15,7 +15,7 @@ use super::{
 pub(super) struct ParsedCommand {
     pub(super) operation: &'static Operation,
     pub(super) command: Command,
-    /// `None` if the operation needs no confirmation.
+    /// `None` if the operation needs no confirmation, or the command has it.
     pub(super) confirmation: Option<Confirmation>,
 }
 
@@ -31,7 +31,7 @@ impl ParsedCommand {
         let operation = take_operation(&mut object)?;
         let mut fields = CommandFields::new(operation.name, operation.field_names(), object);
         let command = (operation.parse)(&mut fields)?;
-        let confirmation = if operation.needs_confirmation {
+        let confirmation = if operation.needs_confirmation && !matches!(command, Command::Delete(..)) {
             Some(fields.confirmation()?)
         } else {
             None

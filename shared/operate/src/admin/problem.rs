@@ -5,9 +5,12 @@ use serde_json::{Map, Value, json};
 use vestibule_backup::BackupError;
 use vestibule_domain::{
     id::IdError, key_ring::RotationUnderWay, problem_code::Code, queue_pattern::QueuePattern,
-    settings::SettingsError,
+    settings::SettingsError, tombstone::Tombstone,
 };
-use vestibule_engine::{check::CheckError, key_store::KeyStoreError, restore::RestoreError, sync::SyncError};
+use vestibule_engine::{
+    check::CheckError, deletion::DeletionError, key_store::KeyStoreError, restore::RestoreError,
+    sync::SyncError,
+};
 use vestibule_line::LineError;
 
 /// A problem that an operator can act upon.
@@ -72,6 +75,13 @@ impl Problem {
             Code::UnknownQueue,
             "check the name with the command list, or create the queue with the command create",
         )
+    }
+
+    pub(super) fn queue_deleted(tombstone: &Tombstone) -> Self {
+        let detail = "the queue was deleted; create it again with the command create, if it is needed";
+        Self::new(Code::QueueDeleted, detail)
+            .with_member("min_epoch", tombstone.epoch)
+            .with_member("deleted_at_ms", tombstone.deleted_at_ms)
     }
 
     pub(super) fn queue_exists() -> Self {
@@ -153,6 +163,18 @@ impl Problem {
         }
     }
 
+    /// Says in the detail that the deletion is stored, but the line still has the queue.
+    fn after_stored_deletion(&self) -> Self {
+        let detail = format!(
+            "the deletion is stored, but the line still has the queue; the promoter removes it when it can: {}",
+            self.detail
+        );
+        Self {
+            detail,
+            ..self.clone()
+        }
+    }
+
     /// The stable, machine-readable name of the problem.
     pub fn code(&self) -> &'static str {
         self.code.name()
@@ -210,6 +232,15 @@ impl From<BackupError> for Problem {
             BackupError::Unreadable(_) => Code::Internal,
         };
         Self::new(code, error.to_string())
+    }
+}
+
+impl From<DeletionError> for Problem {
+    fn from(error: DeletionError) -> Self {
+        match error {
+            DeletionError::Backup(error) => error.into(),
+            DeletionError::Line(error) => Self::from(error).after_stored_deletion(),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ impl Promoter {
     /// [`BackupError`] if the backup cannot list its queues. The outcome of each queue holds that
     /// queue's own error.
     pub async fn sync_all(&self) -> Result<Vec<(QueueId, Result<SyncOutcome, SyncError>)>, BackupError> {
-        let listed = self.backup.list_fingerprints().await?;
+        let listed = self.backup.list_all_queues().await?.queues;
         let queues: Vec<_> = listed.iter().map(|(queue, _)| queue.clone()).collect();
         self.registry.replace_queues(listed);
         let mut outcomes = Vec::with_capacity(queues.len());

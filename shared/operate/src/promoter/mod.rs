@@ -19,6 +19,8 @@
 mod all_queues;
 mod checks;
 mod clock_watch;
+mod deleted_queues;
+mod deletions;
 mod eviction;
 mod park;
 mod parked_queue;

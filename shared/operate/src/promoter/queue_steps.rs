@@ -34,13 +34,14 @@ impl Promoter {
         if self.eviction_report.is_new() {
             self.eviction_report.report(&*self.line).await;
         }
-        match timeout(LIST_TIMEOUT, self.backup.list_fingerprints()).await {
-            Ok(Ok(listed)) => {
-                let queues = listed.iter().map(|(queue, _)| queue.clone()).collect();
+        match timeout(LIST_TIMEOUT, self.backup.list_all_queues()).await {
+            Ok(Ok(listing)) => {
+                self.start_deletions(&listing);
+                let queues = listing.queues.iter().map(|(queue, _)| queue.clone()).collect();
                 self.reporter.retain_queues(&queues);
                 self.checks.retain_queues(&queues);
                 self.clock_watch.retain_queues(&queues);
-                self.registry.replace_queues(listed);
+                self.registry.replace_queues(listing.queues);
             }
             Ok(Err(error)) => {
                 warn!(
@@ -117,7 +118,10 @@ impl Promoter {
                      settings in force stay: {error}"
                 )));
             }
-            Ok(SyncOutcome::QueueRemoved) => self.registry.remove(queue),
+            Ok(SyncOutcome::QueueRemoved) => {
+                self.registry.remove(queue);
+                self.deleted_queues.add_missing(queue.clone());
+            }
             Err(error) => {
                 // A damaged item counts as refused settings, whichever part of it is damaged, so
                 // that the metric shows it.

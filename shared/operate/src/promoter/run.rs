@@ -17,6 +17,7 @@ use vestibule_telemetry::emf::Metrics;
 use super::{
     checks::CheckSchedule,
     clock_watch::ClockWatch,
+    deleted_queues::DeletedQueues,
     eviction::EvictionReport,
     queue_registry::QueueRegistry,
     report::MetricsReporter,
@@ -53,6 +54,7 @@ pub struct Promoter {
     pub(super) clock_watch: ClockWatch,
     pub(super) tick_history: TickHistory,
     pub(super) eviction_report: EvictionReport,
+    pub(super) deleted_queues: DeletedQueues,
     pub(super) steps: StepRunner,
 }
 
@@ -69,6 +71,7 @@ impl Promoter {
             clock_watch: ClockWatch::new(),
             tick_history: TickHistory::default(),
             eviction_report: EvictionReport::default(),
+            deleted_queues: DeletedQueues::default(),
             steps: StepRunner::default(),
         }
     }
@@ -159,6 +162,7 @@ impl Promoter {
             Step::List => self.list_queues().await,
             Step::Watch => self.watch_parked_queues().await,
             Step::Sync(queue) => self.sync_queue(queue).await,
+            Step::Delete(queue) => self.delete_queue(queue).await,
             Step::Tick(queue) => self.tick_queue(queue).await,
             Step::Flush(queue) => self.flush_queue(queue).await,
             Step::Report(queue) => self.report_queue(queue).await,

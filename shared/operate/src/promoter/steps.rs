@@ -27,6 +27,8 @@ pub(super) enum Step {
     Watch,
     /// Applies the stored settings of a queue to its line.
     Sync(QueueId),
+    /// Removes a deleted queue from the line.
+    Delete(QueueId),
     /// Promotes entries.
     Tick(QueueId),
     /// Flushes the journal to the backup.

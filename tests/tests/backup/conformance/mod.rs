@@ -1,6 +1,7 @@
 //! The rules for every backup.
 
 mod change_sequences;
+mod deletion;
 mod entering;
 mod entries;
 mod fact_order;

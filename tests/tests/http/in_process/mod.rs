@@ -4,6 +4,7 @@ mod any_origin;
 mod attack;
 mod authorizer;
 mod backup_unavailable;
+mod deleted_queue;
 mod early_claims;
 mod endings;
 mod fallback_ticks;
@@ -64,6 +65,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         attack::trials(),
         authorizer::trials(),
         backup_unavailable::trials(),
+        deleted_queue::trials(),
         early_claims::trials(),
         endings::trials(),
         fallback_ticks::trials(),

@@ -89,6 +89,12 @@ macro_rules! queue_cases {
                 a_load_report_expires_after_a_minute
                 a_new_load_report_replaces_the_last_one
             }
+            deletion {
+                nothing_is_left_of_a_deleted_queue_but_its_tombstone
+                an_older_process_cannot_bring_a_deleted_queue_back
+                a_queue_created_again_has_nothing_of_the_old_one
+                a_queue_lost_after_its_new_creation_is_restored
+            }
             configure {
                 configure_creates_changes_and_repeats_settings
                 configure_ignores_superseded_settings

@@ -1,6 +1,6 @@
 use super::*;
 
-const SCRIPTS: [&str; 33] = [
+const SCRIPTS: [&str; 34] = [
     include_str!("../adjust_clock.lua"),
     include_str!("../adopt.lua"),
     include_str!("../check_in.lua"),
@@ -13,6 +13,7 @@ const SCRIPTS: [&str; 33] = [
     include_str!("../enter.lua"),
     include_str!("../evict_waiting.lua"),
     include_str!("../presence_many.lua"),
+    include_str!("../delete_queue.lua"),
     include_str!("../drop_queue.lua"),
     include_str!("../hold.lua"),
     include_str!("../leave.lua"),

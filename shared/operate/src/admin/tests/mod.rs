@@ -5,6 +5,7 @@ mod clock;
 mod commands;
 mod create_many;
 mod defaults;
+mod deletion;
 mod endings;
 mod entries;
 mod events;

@@ -34,7 +34,7 @@ async fn queue_with_waiting_visitors(
 }
 
 impl Fixture {
-    async fn fallback_tick(
+    pub(super) async fn fallback_tick(
         &self,
         partition: &EntryPartition,
     ) -> Result<FallbackTickOutcome, FallbackTickError> {

@@ -3,6 +3,7 @@
 mod captured_metrics;
 mod checks;
 mod clock;
+mod deletion;
 mod fallback_tick;
 mod metrics;
 mod opening;
