@@ -113,8 +113,8 @@ pub(crate) struct TicketRequest {
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub expires_in: u32,
 
-    /// The lane, 0 to 3. It has no effect yet
-    #[arg(long, value_name = "LANE", value_parser = clap::value_parser!(u8).range(0..=3))]
+    /// The lane of a new place, 0 (served first) to 7
+    #[arg(long, value_name = "LANE", value_parser = clap::value_parser!(u8).range(0..=7))]
     pub lane: Option<u8>,
 
     /// Let the visitor in past the line

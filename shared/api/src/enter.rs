@@ -25,7 +25,7 @@ use super::{
     problem::Problem,
     queue_cache::QueueSnapshot,
     request::{Body, Fields, QueuePath},
-    visitor::{RawCredentials, build_visitor_cookie},
+    visitor::{RawCredentials, build_visitor_cookie, read_lane_claim},
 };
 
 /// The body of a request to enter.
@@ -70,8 +70,15 @@ async fn answer(
     let snapshot = state.snapshot(queue).await?;
     let credentials = raw_credentials.resolve(&snapshot)?;
     let source = address.map(|address| snapshot.ids.source(address));
+    let claimed_lane = read_lane_claim(&gateway, state.config.lane_claim.as_deref())?;
     let visitor = state
-        .select_visitor(&snapshot, &credentials, request.ticket.as_deref(), source)
+        .select_visitor(
+            &snapshot,
+            &credentials,
+            request.ticket.as_deref(),
+            claimed_lane,
+            source,
+        )
         .await?;
     let id = visitor.id;
     let mut entered = state.enter_line(&snapshot, &visitor).await?;
@@ -158,18 +165,19 @@ impl ApiState {
             Some(seed) => Arrival::Drawn(seed.draw(id)),
             None => visitor.arrival,
         };
-        let mut entered = self.line.enter(&snapshot.queue, id, arrival).await;
+        let enter = |arrival| self.line.enter_lane(&snapshot.queue, id, arrival, visitor.lane);
+        let mut entered = enter(arrival).await;
         if let Ok(EnterOutcome::Refused(Refusal::QueueFull)) = entered
             && visitor.generated.is_none()
             && self.has_stored_place(snapshot, id).await
         {
-            entered = self.line.enter(&snapshot.queue, id, Arrival::Returning).await;
+            entered = enter(Arrival::Returning).await;
         }
         if let Ok(EnterOutcome::Refused(Refusal::Finished)) = entered
             && visitor.generated.is_none()
             && self.has_restored_turn(snapshot, id).await
         {
-            entered = self.line.enter(&snapshot.queue, id, Arrival::Ordinary).await;
+            entered = enter(Arrival::Ordinary).await;
         }
         let entered = match entered {
             Ok(entered) => entered,

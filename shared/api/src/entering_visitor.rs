@@ -3,6 +3,7 @@
 use uuid::Uuid;
 use vestibule_domain::{
     id::{EntryId, Source, Visitor, VisitorKind, VisitorSecret},
+    lane::Lane,
     settings::{BlockTarget, Visitors},
 };
 use vestibule_engine::missing_entry::MissingEntryOutcome;
@@ -29,6 +30,8 @@ pub(super) struct EnteringVisitor {
     pub(super) source: Option<Source>,
     /// Whether the line lets the visitor in past its end.
     pub(super) arrival: Arrival,
+    /// The lane of a new place. A visitor who has a place keeps it, and its lane.
+    pub(super) lane: Lane,
     /// Whether the visitor may begin a visit. If not, entering only returns to a visit that goes on.
     pub(super) may_begin: bool,
 }
@@ -47,6 +50,7 @@ enum EarlierPlace {
 impl ApiState {
     /// Selects the visitor who enters. A visitor who joined anonymously, and then logged in or got a ticket, keeps
     /// the anonymous place. That place counts only while it is live or can be entered again within the grace.
+    /// `claimed_lane` is the lane that the authorizer names. A lane in the ticket comes first.
     ///
     /// # Errors
     /// The problem of a visitor who is blocked, or may neither begin a visit nor return to one.
@@ -55,6 +59,7 @@ impl ApiState {
         snapshot: &QueueSnapshot,
         credentials: &Credentials,
         ticket: Option<&str>,
+        claimed_lane: Option<Lane>,
         source: Option<Source>,
     ) -> Result<EnteringVisitor, Problem> {
         let ticket = verify_ticket(snapshot, credentials, ticket)?;
@@ -107,6 +112,7 @@ impl ApiState {
             // If there is room, a visitor who missed the turn is let in at once, by a new visit.
             place == EarlierPlace::WithinGrace
         };
+        let lane = ticket.as_ref().and_then(|ticket| ticket.lane).or(claimed_lane);
         let has_secret = ticket.is_some() || by_secret == Some(id);
         Ok(EnteringVisitor {
             id,
@@ -117,6 +123,7 @@ impl ApiState {
                 Some(Ticket { bypass: true, .. }) => Arrival::Bypass,
                 _ => Arrival::Ordinary,
             },
+            lane: lane.unwrap_or_default(),
             may_begin,
         })
     }

@@ -45,12 +45,18 @@ pub(super) enum Claim {
 impl Gateway {
     /// Returns the claim that identifies the visitor.
     pub(super) fn claim(&self, name: &str) -> Claim {
-        let in_claims = self.authorizer.get("claims").and_then(|claims| claims.get(name));
-        match in_claims.or_else(|| self.authorizer.get(name)) {
-            None | Some(Value::Null) => Claim::Absent,
+        match self.claim_value(name) {
+            None => Claim::Absent,
             Some(Value::String(text)) => Claim::Text(text.clone()),
             Some(_) => Claim::NotText,
         }
+    }
+
+    /// Returns a claim that the authorizer verified, or a value of its context; `None` if there is none.
+    pub(super) fn claim_value(&self, name: &str) -> Option<&Value> {
+        let in_claims = self.authorizer.get("claims").and_then(|claims| claims.get(name));
+        let value = in_claims.or_else(|| self.authorizer.get(name));
+        value.filter(|value| !value.is_null())
     }
 
     /// Whether the caller may use the routes of the protected service.

@@ -10,6 +10,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, crypto::verify, jwk::Jwk};
 use serde_json::{Map, Value};
 use vestibule_domain::{
     id::{QueueId, Visitor},
+    lane::Lane,
     settings::{TicketAlgorithm, TicketKey, TicketKeys},
 };
 
@@ -17,8 +18,6 @@ use vestibule_domain::{
 pub(super) const TICKET_BYTES_MAX: usize = 4 * 1024;
 /// How far the shop's clock may differ from line time.
 const SKEW_SECONDS: u64 = 5;
-/// The highest lane that a ticket may name.
-const LANE_MAX: u64 = 3;
 
 /// Why a ticket was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +71,8 @@ pub(super) struct Ticket {
     pub(super) visitor: Visitor,
     /// Whether the shop lets this visitor in beyond the line.
     pub(super) bypass: bool,
+    /// The lane of a new place; `None` if the ticket names none.
+    pub(super) lane: Option<Lane>,
 }
 
 /// The header of a ticket, as far as it selects the key.
@@ -143,11 +144,11 @@ impl Ticket {
         }
         let visitor = subject.as_str().and_then(|id| Visitor::known(id).ok());
         let visitor = visitor.ok_or(TicketError::InvalidClaim("sub"))?;
-        // The lane has no effect until queues have lanes. A ticket that names one is valid already.
-        let is_lane = |lane: &Value| lane.as_u64().is_some_and(|lane| lane <= LANE_MAX);
-        if !claims.get("lane").is_none_or(is_lane) {
-            return Err(TicketError::InvalidClaim("lane"));
-        }
+        let read_lane = |lane: &Value| {
+            let lane = lane.as_u64().and_then(Lane::new);
+            lane.ok_or(TicketError::InvalidClaim("lane"))
+        };
+        let lane = claims.get("lane").map(read_lane).transpose()?;
         if !claims.get("jti").is_none_or(Value::is_string) {
             return Err(TicketError::InvalidClaim("jti"));
         }
@@ -164,7 +165,11 @@ impl Ticket {
         if now >= expiry.saturating_add(SKEW_SECONDS) {
             return Err(TicketError::Expired);
         }
-        Ok(Self { visitor, bypass })
+        Ok(Self {
+            visitor,
+            bypass,
+            lane,
+        })
     }
 }
 

@@ -12,8 +12,10 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
 };
 use cookie::{Cookie, SameSite, time::Duration};
+use serde_json::Value;
 use vestibule_domain::{
     id::{IdKey, Visitor, VisitorSecret},
+    lane::Lane,
     settings::Settings,
 };
 
@@ -87,6 +89,25 @@ fn read_claim(gateway: &Gateway, state: &ApiState) -> Result<Option<VerifiedClai
         name: name.clone(),
         value,
     }))
+}
+
+/// Reads the lane that the authorizer names: a whole number, or a text of one. `None` if no claim is configured, or the
+/// authorizer does not name a lane.
+pub(super) fn read_lane_claim(gateway: &Gateway, name: Option<&str>) -> Result<Option<Lane>, Problem> {
+    let Some((name, value)) = name.and_then(|name| Some((name, gateway.claim_value(name)?))) else {
+        return Ok(None);
+    };
+    let number = match value {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_u64(),
+    };
+    match number.and_then(Lane::new) {
+        Some(lane) => Ok(Some(lane)),
+        None => Err(Problem::invalid_field(
+            name,
+            "the authorizer must return the lane in this claim as a whole number from 0 to 7",
+        )),
+    }
 }
 
 pub(super) fn read_visitor_id_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {

@@ -92,6 +92,15 @@ pub enum Event {
         /// The old place in line.
         place: WaitScore,
     },
+    /// An operator moved the waiting entry to another lane, or a repeated report of this.
+    LaneMoved {
+        /// The place in the new lane.
+        place: WaitScore,
+        /// The turn for which the entry waits.
+        turn: Turn,
+        /// When the entry was moved, in Unix milliseconds of line time.
+        moved_at_ms: u64,
+    },
     /// The entry went from waiting to ready.
     Promoted {
         /// The place that the entry had.
@@ -155,6 +164,7 @@ impl Event {
             Self::Entered { place, .. }
             | Self::FastTracked { place, .. }
             | Self::CameBack { place }
+            | Self::LaneMoved { place, .. }
             | Self::Promoted { place, .. } => Some(*place),
             Self::StillReady { .. } | Self::Claimed { .. } | Self::Extended { .. } | Self::Ended { .. } => {
                 None
@@ -167,6 +177,11 @@ impl Event {
         match *self {
             Self::Entered { place, .. } => Fact::waiting(place.visit(), Turn::First),
             Self::CameBack { place } => Fact::waiting(place.visit(), Turn::Second),
+            Self::LaneMoved {
+                place,
+                turn,
+                moved_at_ms,
+            } => Fact::waiting(place.visit(), turn).moved(moved_at_ms),
             Self::FastTracked {
                 place,
                 session_end_ms,
@@ -209,6 +224,13 @@ impl Event {
             });
         }
         let place = place.unwrap_or_else(|| visit.place());
+        if state == EntryState::Waiting && fact.step_ms > 0 {
+            return Some(Self::LaneMoved {
+                place,
+                turn: fact.turn().unwrap_or(Turn::First),
+                moved_at_ms: fact.step_ms,
+            });
+        }
         Some(match (state, fact.turn()) {
             (EntryState::Waiting, Some(Turn::Second)) => Self::CameBack { place },
             (EntryState::Waiting, _) => Self::Entered { place, after: None },
@@ -232,7 +254,7 @@ impl Event {
     /// The state of the entry after this event.
     pub fn state(&self) -> EntryState {
         match self {
-            Self::Entered { .. } | Self::CameBack { .. } => EntryState::Waiting,
+            Self::Entered { .. } | Self::CameBack { .. } | Self::LaneMoved { .. } => EntryState::Waiting,
             Self::Promoted { .. } | Self::StillReady { .. } => EntryState::Ready,
             Self::FastTracked { .. } | Self::Claimed { .. } | Self::Extended { .. } => EntryState::Active,
             Self::Ended { how, .. } => how.state(),

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     id::{EntryId, Salt, new_hmac},
+    lane::Lane,
     score::{ORDER_BITS, Visit, WaitScore},
 };
 
@@ -81,7 +82,8 @@ impl DrawnOrder {
 
     /// The place of this order, in the default lane, of an entry whose visit is `visit`.
     pub fn place(self, visit: Visit) -> WaitScore {
-        WaitScore::of_visit(self.0, visit).unwrap_or_else(|| visit.place())
+        let place = WaitScore::of_visit(self.0, visit).unwrap_or_else(|| visit.place());
+        place.in_lane(Lane::DEFAULT)
     }
 }
 

@@ -118,6 +118,16 @@ impl Fact {
         }
     }
 
+    /// The same fact of a waiting entry after an operator moved it to another lane at `moved_at_ms`, in
+    /// Unix milliseconds.
+    #[must_use]
+    pub fn moved(self, moved_at_ms: u64) -> Self {
+        Self {
+            step_ms: moved_at_ms,
+            ..self
+        }
+    }
+
     /// A promoted entry that must be claimed by `claim_by_ms`, in Unix milliseconds.
     pub fn ready(visit: Visit, turn: Turn, claim_by_ms: u64) -> Self {
         Self {

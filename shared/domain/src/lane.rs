@@ -8,6 +8,38 @@ use crate::{pace::Pace, settings::Settings};
 
 /// The number of lanes. A place has three bits for its lane.
 pub const LANES: u8 = 8;
+
+/// A priority class, from 0 to 7. Lane 0 is served first. A ticket, an authorizer's claim or an operator
+/// assigns it, never the visitor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lane(u8);
+
+impl Lane {
+    /// The lane of a visitor who was assigned none. There are lanes before it and behind it.
+    pub const DEFAULT: Self = Self(4);
+    /// The lane that is served last.
+    pub const LAST: Self = Self(LANES - 1);
+
+    /// The lane with this number; `None` for 8 and above.
+    pub fn new(number: u64) -> Option<Self> {
+        u8::try_from(number)
+            .ok()
+            .filter(|number| *number < LANES)
+            .map(Self)
+    }
+
+    /// The number, below 8.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 /// How many places one lane has: the part of a score below the lane.
 pub const LANE_PLACES: u64 = 1 << 50;
 /// The least number of entries in the window of a lane.

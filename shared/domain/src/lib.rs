@@ -15,6 +15,7 @@ pub mod fallback_tick;
 pub mod id;
 pub mod key_ring;
 pub mod lane;
+pub mod lane_turns;
 pub mod load;
 pub mod opening;
 pub mod pace;

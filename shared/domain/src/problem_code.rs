@@ -164,6 +164,10 @@ declare_codes! {
     QueueExists = "queue-exists", 409, "The queue already exists", Operators;
     /// The command must repeat the queue's id and its epoch; `expected` has both.
     ConfirmationNeeded = "confirmation-needed", 409, "The command must be confirmed", Operators;
+    /// The entry is ready or active, so it has no place in line.
+    NotWaiting = "not-waiting", 409, "The entry does not wait", Operators;
+    /// The line did not promote the entry; `limited_by` says why.
+    NotPromoted = "not-promoted", 409, "The entry was not promoted", Operators;
     /// Other changes of the settings kept interfering.
     SettingsChanged = "settings-changed", 409, "The settings changed during the command", Operators;
     /// The queue was restored or reset during the command.

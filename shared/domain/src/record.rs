@@ -217,7 +217,10 @@ impl EntryRecord {
                 self.claimed_at_ms = claimed_at_ms.or(admitted_at_ms);
             }
             Event::Promoted { .. } => self.promoted_at_ms = Some(at_ms),
-            Event::Entered { .. } | Event::StillReady { .. } | Event::Extended { .. } => {}
+            Event::Entered { .. }
+            | Event::LaneMoved { .. }
+            | Event::StillReady { .. }
+            | Event::Extended { .. } => {}
             Event::Claimed { .. } => self.claimed_at_ms = self.claimed_at_ms.or(Some(at_ms)),
             Event::Ended { how, .. } => {
                 self.ended_at_ms = Some(at_ms);

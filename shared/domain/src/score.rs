@@ -7,6 +7,8 @@
 //! ready, active:  a deadline in Unix milliseconds
 //! ```
 
+use crate::lane::Lane;
+
 /// 2025-01-01T00:00:00Z in Unix milliseconds. Orders count from this moment; 41 bits of
 /// milliseconds last until 2094.
 pub const ERA_MS: u64 = 1_735_689_600_000;
@@ -16,6 +18,7 @@ pub const ARRIVALS_PER_MS: u64 = 256;
 
 pub(crate) const ORDER_BITS: u32 = 49;
 const PHASE_OPEN: u64 = 1 << ORDER_BITS;
+const LANE_SHIFT: u32 = ORDER_BITS + 1;
 const SCORE_END: u64 = 1 << 53;
 
 /// The number of one visit: one stay in a queue, from entering to its end. It is the order that the
@@ -43,10 +46,11 @@ impl Visit {
 
     /// The place at which the visit began, in the default lane of an open queue.
     pub fn place(self) -> WaitScore {
-        WaitScore {
+        let place = WaitScore {
             raw: PHASE_OPEN | self.0,
             visit: self,
-        }
+        };
+        place.in_lane(Lane::DEFAULT)
     }
 }
 
@@ -96,7 +100,18 @@ impl WaitScore {
 
     /// The priority class; 0 is served first.
     pub fn lane(self) -> u8 {
-        (self.raw >> (ORDER_BITS + 1)).to_le_bytes()[0]
+        (self.raw >> LANE_SHIFT).to_le_bytes()[0]
+    }
+
+    /// The place of the same visit in another lane. Within a lane the order of joining, or of the draw,
+    /// stays.
+    #[must_use]
+    pub fn in_lane(self, lane: Lane) -> Self {
+        let within_lane = self.raw & ((1 << LANE_SHIFT) - 1);
+        Self {
+            raw: u64::from(lane.number()) << LANE_SHIFT | within_lane,
+            ..self
+        }
     }
 
     /// Whether the place was not drawn. Only then does the order tell when the entry joined.
@@ -145,7 +160,18 @@ mod tests {
             let back = score.raw() as f64 as u64;
             prop_assert_eq!(back, score.raw());
             prop_assert_eq!(score.joined_at_ms(), ms);
-            prop_assert_eq!(score.lane(), 0);
+            prop_assert_eq!(score.lane(), Lane::DEFAULT.number());
+        }
+
+        #[test]
+        fn a_place_in_another_lane_keeps_visit_and_order(ms in ERA_MS..LAST_MS, number in 0u64..8) {
+            let place = WaitScore::next(0, ms);
+            let lane = Lane::new(number).expect("a lane");
+            let moved = place.in_lane(lane);
+            prop_assert_eq!(moved.lane(), lane.number());
+            prop_assert_eq!((moved.visit(), moved.order()), (place.visit(), place.order()));
+            prop_assert_eq!(moved.is_after_opening(), place.is_after_opening());
+            prop_assert_eq!(moved.in_lane(Lane::DEFAULT), place);
         }
 
         #[test]

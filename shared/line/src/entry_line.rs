@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use vestibule_domain::{
     id::{EntryId, QueueId},
+    lane::Lane,
     score::Visit,
 };
 
@@ -29,14 +30,29 @@ pub trait EntryLine: QueueLine {
     ///
     /// A visitor who is called at that place is present for `call_seconds`. The position counts no
     /// absent entry.
-    async fn enter(&self, queue: &QueueId, id: EntryId, arrival: Arrival) -> Result<EnterOutcome, LineError>;
+    ///
+    /// A new place in line is at the back of the lane. A visitor who has a place keeps its lane, also with
+    /// `re_entry: requeue`. The position is that in the lane.
+    async fn enter_lane(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        arrival: Arrival,
+        lane: Lane,
+    ) -> Result<EnterOutcome, LineError>;
+
+    /// Gives the visitor a place in the default lane: see [`enter_lane`](Self::enter_lane).
+    async fn enter(&self, queue: &QueueId, id: EntryId, arrival: Arrival) -> Result<EnterOutcome, LineError> {
+        self.enter_lane(queue, id, arrival, Lane::DEFAULT).await
+    }
 
     /// Returns the status of an entry for its visitor, who checks in by asking: if the entry waits
-    /// and is called, the visitor is present for `presence_seconds`. The position counts no absent
-    /// entry.
+    /// and is called, the visitor is present for `presence_seconds`. The position is that in the lane,
+    /// and counts no absent entry.
     async fn check_in(&self, queue: &QueueId, id: EntryId) -> Result<CheckIn, LineError>;
 
-    /// Returns the status of an entry. Changes nothing. The position counts absent entries, too.
+    /// Returns the status of an entry. Changes nothing. The position is the rank in the whole line: it
+    /// counts absent entries and those of earlier lanes, too.
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError>;
 
     /// Returns the status of many entries, in the order of `ids`. Each answer equals that of

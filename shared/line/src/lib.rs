@@ -25,6 +25,7 @@ mod hold_budget;
 mod journal_limits;
 mod journal_line;
 mod line_error;
+mod operator_line;
 mod promotion_line;
 mod queue_line;
 mod recovery_line;
@@ -40,6 +41,7 @@ pub use self::{
     journal_limits::JournalLimits,
     journal_line::JournalLine,
     line_error::LineError,
+    operator_line::OperatorLine,
     promotion_line::PromotionLine,
     queue_line::{QueueLine, VIEW_AGE_MAX},
     recovery_line::RecoveryLine,
@@ -61,7 +63,7 @@ pub const EVICT_CHUNK: usize = 1_000;
 /// A whole line: every capability. Code that wires a process holds a `dyn Line`; a use case asks
 /// for the capabilities that it needs, so that its signature shows what it may do.
 pub trait Line:
-    EntryLine + PromotionLine + JournalLine + RecoveryLine + EvictionLine + HoldBudget + CallBudget
+    EntryLine + PromotionLine + JournalLine + RecoveryLine + EvictionLine + OperatorLine + HoldBudget + CallBudget
 {
 }
 
@@ -71,6 +73,7 @@ impl<T> Line for T where
         + JournalLine
         + RecoveryLine
         + EvictionLine
+        + OperatorLine
         + HoldBudget
         + CallBudget
         + ?Sized

@@ -18,6 +18,9 @@ pub struct RestoredEntries {
     pub waiting: Vec<(WaitScore, EntryId)>,
     /// Those of `waiting` that wait for their second turn, with their visits.
     pub waiting_again: Vec<(Visit, EntryId)>,
+    /// Those of `waiting` that an operator moved to another lane, with their facts. They are not in
+    /// `waiting_again`.
+    pub moved: Vec<(Fact, EntryId)>,
     /// Ready entries with their visits and turns.
     pub ready: Vec<(Visit, Turn, EntryId)>,
     /// Active entries with their visits and the ends of their sessions, in Unix milliseconds.
@@ -44,7 +47,9 @@ impl RestoredEntries {
             Some(EntryState::Waiting) => {
                 self.waiting
                     .push((record.score.unwrap_or_else(|| fact.visit.place()), id));
-                if fact.turn() == Some(Turn::Second) {
+                if fact.step_ms > 0 {
+                    self.moved.push((fact, id));
+                } else if fact.turn() == Some(Turn::Second) {
                     self.waiting_again.push((fact.visit, id));
                 }
             }
@@ -80,6 +85,7 @@ impl RestoredEntries {
         };
         self.waiting.retain(|&(place, id)| is_believed(place.visit(), id));
         self.waiting_again.retain(|&(visit, _)| visit <= latest);
+        self.moved.retain(|&(fact, _)| fact.visit <= latest);
         self.ready.retain(|&(visit, _, id)| is_believed(visit, id));
         self.active.retain(|&(_, visit, id)| is_believed(visit, id));
         self.held.retain(|&(fact, _, id)| is_believed(fact.visit, id));

@@ -8,7 +8,7 @@ use vestibule_domain::{
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
-    lane::LaneProgress,
+    lane::{Lane, LaneProgress},
     load::LoadReport,
     score::Visit,
     tombstone::Tombstone,
@@ -16,12 +16,7 @@ use vestibule_domain::{
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
     CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome,
-    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
-    LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace,
-    QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
-    RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
-    WaitingPresence,
+    EnterOutcome, EntryLine, EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation, WaitingPresence, EntryPromotionOutcome, LaneMoveOutcome, OperatorLine, PromoteEntryOrder,
 };
 
 use crate::{Fault, Faults};
@@ -162,7 +157,6 @@ impl QueueLine for FaultyLine {
 }
 
 decorate! { EntryLine {
-    fn enter(id: EntryId, arrival: Arrival) -> EnterOutcome;
     fn status(id: EntryId) -> EntryLookup;
     fn check_in(id: EntryId) -> CheckIn;
     fn status_many(ids: &[EntryId]) -> Vec<EntryLookup>;
@@ -171,6 +165,29 @@ decorate! { EntryLine {
     fn leave(id: EntryId, visit: Option<Visit>, reason: LeaveReason) -> LeaveOutcome;
     fn validate(id: EntryId, validation: Validation) -> ValidateOutcome;
     fn extend(id: EntryId, extension: SessionExtension) -> ExtendOutcome;
+    ;
+    async fn enter_lane(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        arrival: Arrival,
+        lane: Lane,
+    ) -> Result<EnterOutcome, LineError> {
+        // Tests know every way of entering by this name.
+        let call = self
+            .faults
+            .begin("enter", Some(queue))
+            .await
+            .map_err(line_error)?;
+        let answer = self.line().enter_lane(queue, id, arrival, lane).await;
+        call.end().await.map_err(line_error)?;
+        answer
+    }
+} }
+
+decorate! { OperatorLine {
+    fn move_to_lane(id: EntryId, lane: Lane) -> LaneMoveOutcome;
+    fn promote_entry(order: PromoteEntryOrder) -> EntryPromotionOutcome;
 } }
 
 decorate! { EvictionLine {

@@ -8,6 +8,7 @@ use vestibule_domain::{
     change::Change,
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
+    lane::Lane,
     score::WaitScore,
     settings::Settings,
     state::EntryState,
@@ -140,6 +141,19 @@ impl Subject {
             .await
             .expect("enter")
         {
+            EnterOutcome::Joined { kind, status, change } => JoinedEntry { kind, status, change },
+            refused @ EnterOutcome::Refused(_) => panic!("{refused:?}"),
+        }
+    }
+
+    /// Enters a lane, and waits there.
+    pub async fn enter_lane(&self, id: EntryId, lane: u8) -> JoinedEntry {
+        let lane = Lane::new(lane.into()).expect("a lane");
+        let entered = self
+            .line
+            .enter_lane(&self.queue, id, Arrival::Ordinary, lane)
+            .await;
+        match entered.expect("enter") {
             EnterOutcome::Joined { kind, status, change } => JoinedEntry { kind, status, change },
             refused @ EnterOutcome::Refused(_) => panic!("{refused:?}"),
         }

@@ -45,7 +45,7 @@ async fn the_public_document_shows_the_queue_and_its_changes(backend: &Backend) 
         let (low, high) = (wait["low"].as_u64(), wait["high"].as_u64());
         assert!(low.expect("seconds") < high.expect("seconds"), "{wait}");
     }
-    let speed = document.body["lanes"]["0"]["speed"].as_f64();
+    let speed = document.body["lanes"]["4"]["speed"].as_f64();
     assert_eq!(speed, Some(0.0), "no entry went past the head");
     assert_eq!(document.text("entrance"), "open");
     assert_eq!(document.text("message"), "soon");

@@ -6,6 +6,7 @@ use vestibule_domain::{
     change::{Change, Event},
     draw::DrawSeed,
     id::Salt,
+    lane::Lane,
     score::{Visit, WaitScore},
     settings::{BeforeOpening, ReEntry, Settings},
     state::EntryState,
@@ -66,8 +67,11 @@ async fn open_with_drawn_line(
         let (kind, place, change) = enter_drawn(subject, number).await;
         assert_eq!(kind, JoinKind::NewVisit);
         assert_eq!(
-            place.raw(),
-            seed(&subject.settings).draw(visitor(number)).number()
+            (place.order(), place.lane()),
+            (
+                seed(&subject.settings).draw(visitor(number)).number(),
+                Lane::DEFAULT.number()
+            )
         );
         assert!(last < Some(place.visit()), "visits are numbered as visitors come");
         last = Some(place.visit());

@@ -2,7 +2,7 @@
 
 use vestibule_domain::{
     fact::{Fact, Turn},
-    lane::{LaneProgress, WINDOW_ENTRIES_MIN, lane_top},
+    lane::{Lane, LaneProgress, WINDOW_ENTRIES_MIN, lane_top},
     score::WaitScore,
     settings::Settings,
 };
@@ -15,10 +15,14 @@ use crate::{
 
 async fn first_lane(subject: &Subject) -> LaneProgress {
     let view = subject.view().await;
-    let [(0, progress)] = view.lanes[..] else {
+    let [(4, progress)] = view.lanes[..] else {
         panic!("one lane: {:?}", view.lanes);
     };
-    let read = subject.line.lane_progress(&subject.queue, 0).await.expect("read");
+    let read = subject
+        .line
+        .lane_progress(&subject.queue, Lane::DEFAULT.number())
+        .await
+        .expect("read");
     assert_eq!(read, progress, "both ways of reading say the same");
     progress
 }
@@ -32,7 +36,7 @@ pub(crate) async fn only_visitors_near_the_head_are_called(mut subject: Subject)
     let before = first_lane(&subject).await;
     assert_eq!(
         before,
-        LaneProgress::new(0),
+        LaneProgress::new(Lane::DEFAULT.number()),
         "every visitor of a new queue is called"
     );
     subject.line_up(1..=1_200).await;
@@ -110,7 +114,10 @@ pub(crate) async fn an_entry_that_comes_back_counts_for_those_behind(mut subject
     subject.line_up(1..=5).await;
     subject.tick().await;
     let first = first_lane(&subject).await;
-    assert_eq!((first.gone_ahead, first.check_in_through), (1, lane_top(0)));
+    assert_eq!(
+        (first.gone_ahead, first.check_in_through),
+        (1, lane_top(Lane::DEFAULT.number()))
+    );
     let old_place = WaitScore::next(0, subject.clock.now_ms() - 60_000);
     let waiting = Fact::waiting(old_place.visit(), Turn::First);
     let record = live_record(&subject, 9, waiting).await;

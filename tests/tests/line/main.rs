@@ -33,6 +33,8 @@ mod held_slots;
 mod journal;
 mod journal_limits;
 mod journal_slots;
+mod lane_moves;
+mod lane_order;
 mod lanes;
 mod limits;
 mod load_reports;

@@ -2,7 +2,7 @@
 
 use vestibule_domain::{
     entry_status::EntryStatus,
-    lane::{LaneProgress, WINDOW_ENTRIES_MIN, lane_top},
+    lane::{Lane, LaneProgress, WINDOW_ENTRIES_MIN, lane_top},
     pace::LimitedBy,
     settings::Settings,
     state::EntryState,
@@ -44,7 +44,10 @@ pub(crate) async fn check_in(subject: &Subject, number: u64) -> Option<u64> {
 }
 
 pub(crate) async fn lane(subject: &Subject) -> LaneProgress {
-    let progress = subject.line.lane_progress(&subject.queue, 0).await;
+    let progress = subject
+        .line
+        .lane_progress(&subject.queue, Lane::DEFAULT.number())
+        .await;
     progress.expect("an answer")
 }
 
@@ -199,7 +202,10 @@ pub(crate) async fn a_restored_line_calls_its_visitors_first(mut subject: Subjec
     restored.advance_seconds(2);
     let tick = restored.tick().await;
     assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Presence));
-    assert_eq!(lane(&restored).await.check_in_through, lane_top(0));
+    assert_eq!(
+        lane(&restored).await.check_in_through,
+        lane_top(Lane::DEFAULT.number())
+    );
     check_in(&restored, 1).await;
     assert_eq!(restored.tick().await.promoted, 1, "the head checked in");
     check_in(&restored, 3).await;

@@ -1,10 +1,11 @@
 //! The operation that compares an entry with its record, and the random records.
 
-use proptest::prelude::*;
+use proptest::{option, prelude::*};
 use vestibule_domain::{
     change::{EndReason, Version},
     consumption::Consumption,
     fact::{Fact, Step},
+    lane::Lane,
     record::EntryRecord,
     score::{ARRIVALS_PER_MS, Visit, WaitScore},
     state::EntryState,
@@ -46,7 +47,8 @@ struct RandomRecord {
     later_visits: i64,
     fact: RandomFact,
     how: EndReason,
-    has_place: bool,
+    /// The lane of the place; `None` if the record has no place.
+    lane: Option<Lane>,
     /// When the visit ended, relative to now; `None` if the record does not tell.
     ended_ago_ms: Option<u64>,
     epoch: u32,
@@ -108,16 +110,16 @@ fn random_record() -> impl Strategy<Value = RandomRecord> {
         later_visits,
         random_fact(),
         how,
-        any::<bool>(),
+        option::of(operations::lane()),
         ended_ago_ms,
         epoch,
     )
         .prop_map(
-            |(later_visits, fact, how, has_place, ended_ago_ms, epoch)| RandomRecord {
+            |(later_visits, fact, how, lane, ended_ago_ms, epoch)| RandomRecord {
                 later_visits,
                 fact,
                 how,
-                has_place,
+                lane,
                 ended_ago_ms,
                 epoch,
             },
@@ -207,7 +209,7 @@ impl RandomRecord {
                 epoch: self.epoch,
                 v: version.v + 1,
             },
-            score: self.has_place.then(|| visit.place()),
+            score: self.lane.map(|lane| visit.place().in_lane(lane)),
             promoted_at_ms: None,
             claimed_at_ms: None,
             expires_at_ms: fact

@@ -1,7 +1,7 @@
 //! The operations on a queue.
 
 use proptest::{collection::vec, option, prelude::*, strategy::Union};
-use vestibule_domain::{consumption::UseId, draw::DrawSeed, id::Salt, load::LoadReport};
+use vestibule_domain::{consumption::UseId, draw::DrawSeed, id::Salt, lane::Lane, load::LoadReport};
 use vestibule_line::{Arrival, CheckOrder, FallbackTickOrder, LeaveReason};
 
 use crate::{
@@ -17,7 +17,7 @@ pub(crate) const VISITORS: u64 = 6;
 /// An operation. It names a visitor by number.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
-    Enter(u64, Arrival),
+    Enter(u64, Arrival, Lane),
     Status(u64),
     CheckIn(u64),
     Promote {
@@ -27,6 +27,10 @@ pub(crate) enum Operation {
         seen_tick: Option<(i64, i64)>,
         has_changed_server: bool,
     },
+    /// An operator moves an entry to a lane.
+    MoveToLane(u64, Lane),
+    /// An operator promotes one entry, beyond the pace if the flag is set.
+    PromoteEntry(u64, bool),
     /// A request takes the turn for a fallback tick.
     TakeFallbackTick(FallbackTickOrder),
     /// The idle promoter removes its heartbeat.
@@ -132,11 +136,13 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
 
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        6 => (visitor(), arrival()).prop_map(|(id, arrival)| Operation::Enter(id, arrival)),
-        2 => visitor().prop_map(|id| Operation::Enter(id, draw(id))),
+        6 => (visitor(), arrival(), lane()).prop_map(|(id, arrival, lane)| Operation::Enter(id, arrival, lane)),
+        2 => (visitor(), lane()).prop_map(|(id, lane)| Operation::Enter(id, draw(id), lane)),
         2 => visitor().prop_map(Operation::Status),
         6 => visitor().prop_map(Operation::CheckIn),
         6 => promote(),
+        2 => (visitor(), lane()).prop_map(|(id, lane)| Operation::MoveToLane(id, lane)),
+        1 => (visitor(), any::<bool>()).prop_map(|(id, over_pace)| Operation::PromoteEntry(id, over_pace)),
         2 => (1_u64..6_000, 1_u64..2_000).prop_map(|(promoter_down_after_ms, every_ms)| {
             Operation::TakeFallbackTick(FallbackTickOrder { promoter_down_after_ms, every_ms })
         }),
@@ -185,6 +191,12 @@ pub(crate) fn visitor() -> impl Strategy<Value = u64> {
 fn draw(number: u64) -> Arrival {
     let seed = DrawSeed::of_salt(&Salt::new([7; 32]));
     Arrival::Drawn(seed.draw(vestibule_tests::lines::visitor(number)))
+}
+
+/// Mostly the default lane, so that many sequences have no other one.
+pub(crate) fn lane() -> impl Strategy<Value = Lane> {
+    prop_oneof![12 => Just(4), 2 => Just(1), 1 => Just(6), 1 => Just(0)]
+        .prop_map(|number| Lane::new(number).expect("below 8"))
 }
 
 fn arrival() -> impl Strategy<Value = Arrival> {

@@ -29,6 +29,7 @@ pub(crate) enum Setting {
     QueueLimit(u32),
     AbsentLimit(u32),
     WaitingSecondsMax(u32),
+    LaneShare(u32),
 }
 
 impl Setting {
@@ -73,6 +74,7 @@ impl Setting {
             Self::QueueLimit(entries) => settings.queue_limit = *entries,
             Self::AbsentLimit(entries) => settings.absent_limit = *entries,
             Self::WaitingSecondsMax(seconds) => settings.waiting_seconds_max = *seconds,
+            Self::LaneShare(percent) => settings.lane_share = *percent,
         }
         if matches!(self, Self::ClosesIn(Some(_)) | Self::EndsIn(Some(_))) {
             let first_end_ms = settings.closes_at_ms.or(settings.ends_at_ms);
@@ -110,6 +112,7 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => (0_u32..5).prop_map(Setting::QueueLimit),
         1 => (0_u32..3).prop_map(Setting::AbsentLimit),
         1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::WaitingSecondsMax),
+        1 => (0_u32..=50).prop_map(Setting::LaneShare),
         // Pauses end more often than they start, so that most operations find the queue moving.
         4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
     ]

@@ -1,6 +1,7 @@
 //! Sequences in which visitors are often silent, so that absences of different lengths meet the limits.
 
 use proptest::{collection::vec, prelude::*};
+use vestibule_domain::lane::Lane;
 use vestibule_line::{Arrival, LeaveReason};
 
 use crate::{
@@ -29,7 +30,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         has_changed_server: false,
     };
     prop_oneof![
-        5 => visitor().prop_map(|id| Operation::Enter(id, Arrival::Ordinary)),
+        5 => visitor().prop_map(|id| Operation::Enter(id, Arrival::Ordinary, Lane::DEFAULT)),
         2 => visitor().prop_map(Operation::CheckIn),
         9 => Just(tick),
         9 => (1_u64..6).prop_map(|seconds| Operation::AdvanceClockMicros(seconds * 1_000_000)),

@@ -109,7 +109,7 @@ pub(crate) async fn observe(runner: &Runner, queue: &str) -> Value {
         "epoch": document["epoch"],
         "epochs": [described["epoch"], described["generation"], described["min_epoch"]],
         "counts": [stats["waiting"], stats["ready"], stats["active"], stats["held"]],
-        "gone_ahead": document["lanes"]["0"]["gone_ahead"],
+        "gone_ahead": document["lanes"]["4"]["gone_ahead"],
     })
 }
 

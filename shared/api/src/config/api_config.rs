@@ -44,6 +44,8 @@ pub struct ApiConfig {
     pub deployment: String,
     /// The claim of the authorizer that names the visitor.
     pub visitor_claim: String,
+    /// The claim, or the value of the authorizer's context, that names the lane of a new place; `None` for none.
+    pub lane_claim: Option<String>,
     /// How API Gateway guards the visitors' routes.
     pub visitor_routes: VisitorRoutes,
     /// How API Gateway guards the protected service's routes.
@@ -69,6 +71,7 @@ impl Default for ApiConfig {
             held_polls_max: HELD_BUDGET,
             deployment: DEFAULT_DEPLOYMENT.to_owned(),
             visitor_claim: "sub".to_owned(),
+            lane_claim: None,
             visitor_routes: VisitorRoutes::Open,
             service_routes: ServiceRoutes::Iam,
             service_callers: ServiceCallers::default(),

@@ -22,6 +22,9 @@ use super::{
 /// turns on a slow network.
 pub const CLAIM_SECONDS_MIN: u32 = 10;
 
+/// The highest `lane_share`. More would turn the order of the lanes around.
+const LANE_SHARE_PERCENT_MAX: u32 = 50;
+
 /// The highest `grace_seconds`. The record with the old place is kept for at least an hour.
 pub const GRACE_SECONDS_MAX: u32 = 3_600;
 
@@ -100,6 +103,10 @@ declare_settings! {
     /// queue: visitors line up. passthrough: every visitor is let in at once, whatever the pace and the capacity,
     /// and those in line are promoted as soon as they check in.
     mode: Mode = Mode::Queue, "word", FieldType::Word(Mode::WORDS), read by scripts;
+
+    /// How many percent of the promotions for which several lanes compete go to the lower lanes, so that no entry waits
+    /// forever; 0: a lane has its turns only when every lane before it has nobody to promote.
+    lane_share: u32 = 10, "percent", number(0, LANE_SHARE_PERCENT_MAX), read by scripts;
 
     /// How long a promoted visitor has to claim. A lower value takes effect after the old one has
     /// passed.

@@ -10,8 +10,8 @@ use vestibule_domain::{
 };
 
 use super::{
+    chosen_entries::Places,
     presence::{Presence, lane_bottom},
-    presence_tick::Places,
     promote::Events,
     queue::Queue,
 };

@@ -105,6 +105,7 @@ impl Queue {
                 Some((visit, _)) => Fact::waiting(*visit, Turn::Second),
                 None => Fact::waiting(place.visit(), Turn::First),
             };
+            let fact = fact.moved(self.waiting.moved_at_ms(id));
             return Some(StoredEntry {
                 fact,
                 place: Some(place),

@@ -273,6 +273,7 @@ impl Queue {
             Some(EntryState::Waiting) => {
                 let place = place.unwrap_or_else(|| visit.place());
                 self.put_waiting(id, place, visit, turn);
+                self.waiting.set_moved_at_ms(id, step_ms);
                 self.put_back(place, id, is_here);
             }
             Some(EntryState::Ready) => {

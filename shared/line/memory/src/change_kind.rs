@@ -7,6 +7,8 @@ use vestibule_domain::change::{Change, Event};
 pub(super) enum ChangeKind {
     /// The place in line.
     Place,
+    /// The place after a move to another lane.
+    Lane,
     /// The place, and the time of the promotion.
     Turn,
     /// The time of the claim.
@@ -22,6 +24,7 @@ impl ChangeKind {
     pub(super) fn of(event: &Event) -> Self {
         match event {
             Event::Entered { .. } | Event::FastTracked { .. } | Event::CameBack { .. } => Self::Place,
+            Event::LaneMoved { .. } => Self::Lane,
             Event::Promoted { .. } => Self::Turn,
             Event::Claimed { .. } => Self::Claim,
             Event::StillReady { .. } | Event::Extended { .. } => Self::Deadline,
@@ -33,6 +36,7 @@ impl ChangeKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Place => "place",
+            Self::Lane => "lane",
             Self::Turn => "turn",
             Self::Claim => "claim",
             Self::Deadline => "deadline",

@@ -1,6 +1,10 @@
 //! The check-ins of one queue in memory, and what they change for the others in line.
 
-use vestibule_domain::{id::EntryId, lane::LaneProgress, score::WaitScore};
+use vestibule_domain::{
+    id::EntryId,
+    lane::{Lane, LaneProgress, WINDOW_ENTRIES_MIN, lane_top},
+    score::WaitScore,
+};
 
 use super::{
     presence::{Presence, lane_bottom},
@@ -32,10 +36,21 @@ impl Queue {
         }
     }
 
-    /// Calls a visitor who has entered, if the window has room.
+    /// Calls a visitor who has entered, if the window has room. The last tick counted how many more are
+    /// called in the default lane. In any other lane it is those of the least window, while the whole lane
+    /// is called.
     pub(super) fn call_newcomer(&mut self, place: WaitScore, id: EntryId) {
-        if self.newcomers_called > 0 {
-            self.newcomers_called -= 1;
+        let progress = self.lane(place.lane());
+        let is_called = if place.lane() == Lane::DEFAULT.number() {
+            let is_called = self.newcomers_called > 0;
+            self.newcomers_called = self.newcomers_called.saturating_sub(1);
+            is_called
+        } else {
+            let top = lane_top(place.lane());
+            let in_window = self.waiting.count_between(progress.passed_through, top);
+            progress.check_in_through == top && in_window <= WINDOW_ENTRIES_MIN
+        };
+        if is_called {
             self.check_in_by_entering(place, id);
         }
     }

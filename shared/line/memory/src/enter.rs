@@ -7,6 +7,7 @@ use vestibule_domain::{
     entry_status::{EntryStatus, StoredEntry},
     fact::{Fact, Turn},
     id::EntryId,
+    lane::Lane,
     score::{Visit, WaitScore},
     settings::{Entrance, ReEntry},
     state::EntryState,
@@ -28,10 +29,25 @@ enum Way {
     Bypass,
 }
 
+/// How a new visit begins, and where.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    way: Way,
+    lane: Lane,
+    /// The order that a draw gives, before the opening.
+    drawn: Option<DrawnOrder>,
+}
+
 impl Queue {
     /// Gives the visitor a place. If the last tick found the journal without room for newcomers, a
     /// visitor without a place gets none.
-    pub(super) fn enter(&mut self, time: LineTime, id: EntryId, arrival: Arrival) -> EnterOutcome {
+    pub(super) fn enter(
+        &mut self,
+        time: LineTime,
+        id: EntryId,
+        arrival: Arrival,
+        lane: Lane,
+    ) -> EnterOutcome {
         let now_us = time.us;
         if time.clocks.apart {
             // This is the offset with which the server's clock would agree with this caller's. The
@@ -60,7 +76,7 @@ impl Queue {
         if let Some((fact, _)) = self.held.release(id)
             && fact.is_held_at(time.ms())
         {
-            return self.take_back(time, id, fact);
+            return self.take_back(time, id, fact, lane);
         }
         let way = if may_bypass && entrance != Entrance::Finished && self.has_free_slot(&account) {
             Way::Bypass
@@ -80,7 +96,8 @@ impl Queue {
             Arrival::Drawn(order) if self.configuration.draws_places(time.ms()) => Some(order),
             _ => None,
         };
-        self.begin_visit(time, id, account, way, drawn)
+        let origin = Origin { way, lane, drawn };
+        self.begin_visit(time, id, account, origin)
     }
 
     fn re_enter(&mut self, now_us: u64, id: EntryId, entry: &StoredEntry) -> EnterOutcome {
@@ -90,7 +107,9 @@ impl Queue {
             && !self.configuration.draws_places(self.now_ms(now_us));
         if is_requeued {
             self.remove_entry(id);
-            let place = self.next_place(now_us);
+            // The entry stays in its lane.
+            let old_lane = entry.place.and_then(|place| Lane::new(place.lane().into()));
+            let place = self.next_place(now_us).in_lane(old_lane.unwrap_or_default());
             // After a missed first turn, the place that is given up may be provisional. The visitor
             // may then come back to the place of that turn, so no visit is named.
             let is_after_missed_turn = self.ended.get(id).is_some_and(|end| end.fact().is_missed_turn());
@@ -135,30 +154,23 @@ impl Queue {
         }
     }
 
-    fn begin_visit(
-        &mut self,
-        time: LineTime,
-        id: EntryId,
-        account: Account,
-        way: Way,
-        drawn: Option<DrawnOrder>,
-    ) -> EnterOutcome {
+    fn begin_visit(&mut self, time: LineTime, id: EntryId, account: Account, origin: Origin) -> EnterOutcome {
         // A visitor who missed the first turn may come back to the old place, which only the backup
         // can tell. In a crowd no earlier visit is looked for: if the backup still shows one as live,
         // it refuses the place, and an adoption names the visit.
         let is_looked_for =
-            self.is_line_empty() || way != Way::Line || matches!(account, Account::TimedOut { .. });
+            self.is_line_empty() || origin.way != Way::Line || matches!(account, Account::TimedOut { .. });
         let over_for_good = account
             .fact()
             .filter(|fact| is_looked_for && !fact.is_missed_turn());
         let after = over_for_good.map(|fact| fact.visit);
         let Account::TimedOut { end, how } = account else {
-            return self.take_new_place(time, id, after, way, drawn);
+            return self.take_new_place(time, id, after, origin);
         };
         // The deadline has passed, and no promotion has dropped the entry yet.
         self.remove_entry(id);
         self.count_end(how);
-        let mut entered = self.take_new_place(time, id, after, way, drawn);
+        let mut entered = self.take_new_place(time, id, after, origin);
         if let EnterOutcome::Joined {
             change: Some(change), ..
         } = &mut entered
@@ -180,15 +192,15 @@ impl Queue {
         time: LineTime,
         id: EntryId,
         after: Option<Visit>,
-        way: Way,
-        drawn: Option<DrawnOrder>,
+        origin: Origin,
     ) -> EnterOutcome {
         let (now_us, now_ms) = (time.us, time.ms());
         self.totals.entered += 1;
-        let place = self.next_place(now_us);
-        match way {
+        let place = self.next_place(now_us).in_lane(origin.lane);
+        match origin.way {
             Way::Line => {
-                let place = drawn.map_or(place, |order| order.place(place.visit()));
+                let drawn = origin.drawn.map(|order| order.place(place.visit()));
+                let place = drawn.unwrap_or(place).in_lane(origin.lane);
                 return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
             }
             Way::FastTrack => {
@@ -203,43 +215,11 @@ impl Queue {
         self.admit(time, id, place, session_end_ms, after, JoinKind::NewVisit)
     }
 
-    /// Whether every visitor is let in at once: the mode is `passthrough`, the queue is open, and the journal has room.
-    fn lets_pass(&self, time: LineTime) -> bool {
-        let is_open = self.settings().entrance_at(time.ms()) == Entrance::Open;
-        let may_promote = !time.clocks.apart && self.configuration.can_promote(time.ms());
-        self.settings().is_passthrough() && is_open && may_promote && !self.is_journal_full
-    }
-
-    /// Whether a visitor need not wait: the setting allows it, no entry waits but absent ones, promotion is
-    /// allowed, a slot is free, and the pace bucket has a token.
-    fn is_fast_track_open(&self, time: LineTime, account: &Account) -> bool {
-        let pace = self.settings().pace();
-        let has_token = self.bucket.refill(pace, time.ms()).tokens(pace) > 0;
-        let may_promote =
-            self.settings().fast_track && !time.clocks.apart && self.configuration.can_promote(time.ms());
-        self.is_line_empty() && may_promote && self.has_free_slot(account) && has_token
-    }
-
-    /// Whether as many entries wait as the queue allows. Those that were absent at the last tick do not
-    /// count, so that a crowd of visitors who enter need not count them.
-    fn is_full(&self, arrival: Arrival) -> bool {
-        let in_line = self.waiting.len().saturating_sub(self.absent_at_tick);
-        let limit = self.settings().queue_limit();
-        arrival != Arrival::Returning && limit.is_some_and(|limit| in_line >= limit)
-    }
-
-    /// Whether a slot is free for this entry. The slot of its old visit is, if that visit timed out,
-    /// although no promotion has dropped it yet.
-    fn has_free_slot(&self, account: &Account) -> bool {
-        let own = u64::from(matches!(account, Account::TimedOut { .. }));
-        self.taken_slots() - own < u64::from(self.settings().capacity)
-    }
-
     /// Gives a visitor the own held slot back: a new visit until the same end, whatever the pace, the
     /// capacity and the entrance. So no visitor has two slots.
-    fn take_back(&mut self, time: LineTime, id: EntryId, held: Fact) -> EnterOutcome {
+    fn take_back(&mut self, time: LineTime, id: EntryId, held: Fact, lane: Lane) -> EnterOutcome {
         self.totals.entered += 1;
-        let place = self.next_place(time.us);
+        let place = self.next_place(time.us).in_lane(lane);
         self.admit(
             time,
             id,
@@ -290,22 +270,20 @@ impl Queue {
     ) -> EnterOutcome {
         self.put_waiting(id, place, place.visit(), Turn::First);
         let change = Some(self.new_change(now_us, id, Event::Entered { place, after }));
+        let position = if self.has_lanes {
+            self.position_in_lane(place)
+        } else {
+            // The entry is the last in line, so its position equals the length of the line.
+            self.waiting.len().saturating_sub(self.absent_at_tick).max(1)
+        };
         let status = EntryStatus::Waiting {
             score: place,
-            // The entry is the last in line, so its position equals the length of the line.
-            position: self.waiting.len().saturating_sub(self.absent_at_tick).max(1),
+            position,
         };
         if !self.configuration.is_scheduled(self.now_ms(now_us)) {
             self.call_newcomer(place, id);
         }
         EnterOutcome::Joined { kind, status, change }
-    }
-
-    /// Whether no entry waits but absent ones. Their number at the last tick decides too, so that a
-    /// crowd of visitors who enter need not count them.
-    fn is_line_empty(&self) -> bool {
-        let waiting = self.waiting.len();
-        waiting == self.absent() && waiting <= self.absent_at_tick
     }
 
     fn next_place(&mut self, now_us: u64) -> WaitScore {

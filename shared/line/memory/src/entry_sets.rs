@@ -3,6 +3,7 @@
 use vestibule_domain::{
     fact::{Fact, Step, Turn},
     id::EntryId,
+    lane::Lane,
     score::{Visit, WaitScore},
 };
 
@@ -12,6 +13,7 @@ impl Queue {
     /// Puts an entry in line. A plain waiting entry needs no visit of its own, because its place is
     /// its visit.
     pub(super) fn put_waiting(&mut self, id: EntryId, place: WaitScore, visit: Visit, turn: Turn) {
+        self.has_lanes |= place.lane() != Lane::DEFAULT.number();
         self.waiting.insert(place, id);
         if turn == Turn::Second {
             self.visits.insert(id, (visit, Step::waiting_for(turn)));

@@ -1,7 +1,7 @@
 //! How far the lanes of one queue in memory have moved.
 
 use vestibule_domain::{
-    lane::{LaneProgress, WINDOW_ENTRIES_MIN, lane_top, window_entries},
+    lane::{Lane, LaneProgress, WINDOW_ENTRIES_MIN, lane_top, window_entries},
     pace::{LimitedBy, Pace},
     score::WaitScore,
 };
@@ -9,22 +9,15 @@ use vestibule_domain::{
 use super::queue::Queue;
 
 impl Queue {
-    /// Counts an entry that went past the head of its lane.
-    pub(super) fn count_gone_ahead(&mut self, place: WaitScore) {
-        let lane = self.lane_mut(place.lane());
-        lane.gone_ahead += 1;
-        lane.passed_through = lane.passed_through.max(place.raw());
-    }
-
-    /// Adds the lanes of the entries in line that had no entry at a tick before, and the first one, in
-    /// which newcomers wait.
+    /// Adds the lanes of the entries in line that had no entry at a tick before, and the default one.
     pub(super) fn add_new_lanes(&mut self) {
-        self.lane_mut(0);
+        self.lane_mut(Lane::DEFAULT.number());
         if let Some((first, last)) = self.waiting.first().zip(self.waiting.last()) {
             for lane in first.lane()..=last.lane() {
                 self.lane_mut(lane);
             }
         }
+        self.has_lanes = self.lanes.len() > 1;
     }
 
     /// Measures how fast each lane moves, and calls visitors accordingly. `limited_by` is what limits
@@ -42,7 +35,7 @@ impl Queue {
             let window = self.call_lane(lane, now_ms, pace, room.max(WINDOW_ENTRIES_MIN));
             room = room.saturating_sub(window);
             let progress = self.lane(lane);
-            if lane == 0 && progress.check_in_through == lane_top(lane) {
+            if lane == Lane::DEFAULT.number() && progress.check_in_through == lane_top(lane) {
                 let in_window = self
                     .waiting
                     .count_between(progress.passed_through, lane_top(lane));
@@ -76,10 +69,11 @@ impl Queue {
         gone_ahead - self.totals.promoted.cast_signed()
     }
 
-    /// The lanes that visitors may be in: those that had an entry, and the first one.
+    /// The lanes that visitors may be in: those that had an entry, and the default one.
     pub(super) fn lanes(&self) -> Vec<(u8, LaneProgress)> {
         let mut lanes = self.lanes.clone();
-        lanes.entry(0).or_insert_with(|| LaneProgress::new(0));
+        let default = Lane::DEFAULT.number();
+        lanes.entry(default).or_insert_with(|| LaneProgress::new(default));
         lanes.into_iter().collect()
     }
 

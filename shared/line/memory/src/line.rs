@@ -5,7 +5,7 @@ use vestibule_domain::{
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
-    lane::LaneProgress,
+    lane::{Lane, LaneProgress},
     load::LoadReport,
     score::Visit,
     tombstone::Tombstone,
@@ -57,8 +57,14 @@ impl QueueLine for MemoryLine {
 
 #[async_trait]
 impl EntryLine for MemoryLine {
-    async fn enter(&self, queue: &QueueId, id: EntryId, arrival: Arrival) -> Result<EnterOutcome, LineError> {
-        self.with_queue(queue, |queue, time| queue.enter(time, id, arrival))
+    async fn enter_lane(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        arrival: Arrival,
+        lane: Lane,
+    ) -> Result<EnterOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.enter(time, id, arrival, lane))
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {

@@ -2,7 +2,6 @@
 
 use vestibule_domain::{
     clock::LineTime,
-    id::EntryId,
     lane::lane_top,
     presence::{ABSENCE_MARKS, CALLED_MARK_MS, PresenceTick},
     score::WaitScore,
@@ -12,9 +11,6 @@ use super::{
     presence::{Presence, lane_bottom},
     queue::Queue,
 };
-
-/// Entries with their places, in order.
-pub(super) type Places = Vec<(WaitScore, EntryId)>;
 
 impl Queue {
     /// Switches presence on or off if the setting has changed.
@@ -76,7 +72,7 @@ impl Queue {
 
     /// Up to which place of a lane silence counts as absence: every visitor up to there was called
     /// `call_seconds` ago.
-    fn judged(&self, lane: u8) -> u64 {
+    pub(super) fn judged(&self, lane: u8) -> u64 {
         let call_ms = self.settings().call_ms();
         let judged = self.presence.as_ref().and_then(|presence| {
             let calls = presence.calls.get(&lane)?;
@@ -85,73 +81,6 @@ impl Queue {
                 .lowest_since(presence.clock.ms.saturating_sub(call_ms))
         });
         judged.unwrap_or_else(|| lane_bottom(lane))
-    }
-
-    /// Takes at most `limit` present entries out of the line, lane by lane. If all lanes are
-    /// exhausted, goes past those who were called long enough ago and are absent.
-    pub(super) fn choose_present(&mut self, limit: u64) -> Places {
-        let lanes: Vec<u8> = self.lanes.keys().copied().collect();
-        let judged: Vec<_> = lanes.iter().map(|lane| (*lane, self.judged(*lane))).collect();
-        let mut chosen = Places::new();
-        for &(lane, judged) in &judged {
-            let left = limit - chosen.len() as u64;
-            let head = self.find_present(lane, judged, left);
-            if let Some((last, _)) = head.last() {
-                self.pass_through(lane, last.raw(), &head);
-            }
-            for (place, id) in &head {
-                self.waiting.remove(*id);
-                if let Some(presence) = &mut self.presence {
-                    presence.remove(*place, *id);
-                }
-            }
-            chosen.extend(head);
-        }
-        if (chosen.len() as u64) < limit {
-            for (lane, judged) in judged {
-                if judged > self.lane(lane).passed_through {
-                    self.pass_through(lane, judged, &[]);
-                }
-            }
-        }
-        chosen
-    }
-
-    /// Finds at most `limit` present entries at the head of a lane: none behind the first place
-    /// whose visitor was called lately and has not checked in.
-    fn find_present(&self, lane: u8, judged: u64, limit: u64) -> Places {
-        let Some(presence) = &self.presence else {
-            return Places::new();
-        };
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let own = presence
-            .present
-            .iter()
-            .filter(|(place, _)| place.lane() == lane)
-            .take(limit);
-        let mut head: Places = own.map(|(place, id)| (*place, *id)).collect();
-        let from = judged.max(self.lane(lane).passed_through);
-        let first = head.partition_point(|(place, _)| place.raw() <= from);
-        // From here on every waiting entry has to be present.
-        let in_turn = self.waiting.iter_above(from).zip(&head[first..]);
-        let in_turn = in_turn
-            .take_while(|(waiting, present)| waiting == *present)
-            .count();
-        head.truncate(first + in_turn);
-        head
-    }
-
-    /// Counts that the head of a lane goes to `through`, before the `promoted` entries are removed
-    /// from the line.
-    fn pass_through(&mut self, lane: u8, through: u64, promoted: &[(WaitScore, EntryId)]) {
-        let passed_through = self.lane(lane).passed_through;
-        let through = through.max(passed_through);
-        let behind = promoted.partition_point(|(place, _)| place.raw() <= passed_through) as u64;
-        let went_by = self.waiting.count_between(passed_through, through);
-        let progress = self.lane_mut(lane);
-        progress.gone_ahead += (went_by + behind).cast_signed();
-        progress.absent += went_by - (promoted.len() as u64 - behind);
-        progress.passed_through = through;
     }
 
     /// Decides whether the windows grow: one does if fewer than half of those judged since the last

@@ -11,7 +11,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{JournalLimits, PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
 
-use super::queue::Queue;
+use super::{chosen_entries::Places, queue::Queue};
 
 /// What a promotion does to its entries.
 pub(super) type Events = Vec<(EntryId, Event)>;
@@ -70,7 +70,11 @@ impl Queue {
         if !is_apart {
             self.proposed_offset_ms = None;
         }
-        let head = self.take_head(allowed);
+        let head = if allowed > 0 {
+            self.choose_entries(allowed)
+        } else {
+            Places::new()
+        };
         let promoted = head.len() as u64;
         if promoted < allowed {
             limited_by = if self.waiting.len() > self.absent() {
@@ -163,29 +167,8 @@ impl Queue {
         }
     }
 
-    /// Takes up to `allowed` entries out of the line: present ones, or the first ones while presence
-    /// is off.
-    fn take_head(&mut self, allowed: u64) -> Vec<(WaitScore, EntryId)> {
-        if allowed == 0 {
-            return Vec::new();
-        }
-        if self.presence.is_some() {
-            return self.choose_present(allowed);
-        }
-        let head: Vec<_> = (0..allowed).map_while(|_| self.waiting.pop_first()).collect();
-        for (place, _) in &head {
-            self.count_gone_ahead(*place);
-        }
-        head
-    }
-
     /// Makes entries ready that were taken out of the line. Returns the highest place among them.
-    fn make_ready(
-        &mut self,
-        now_ms: u64,
-        head: Vec<(WaitScore, EntryId)>,
-        events: &mut Events,
-    ) -> Option<WaitScore> {
+    fn make_ready(&mut self, now_ms: u64, head: Places, events: &mut Events) -> Option<WaitScore> {
         let (claim_ms, clock_ms) = (self.claim_ms(now_ms), self.claim_clock_ms(now_ms));
         let mut highest = None;
         for (place, id) in head {

@@ -10,6 +10,7 @@ use vestibule_domain::{
     fact::Step,
     id::EntryId,
     lane::{LaneProgress, WINDOW_ENTRIES_MIN},
+    lane_turns::LaneTurns,
     load::{LastLoadReport, LoadReport},
     pace::{LimitedBy, PaceBucket},
     score::Visit,
@@ -53,6 +54,10 @@ pub(super) struct Queue {
     pub(super) promoted_through: u64,
     /// How far the lanes have moved that had an entry since the queue was created or restored.
     pub(super) lanes: BTreeMap<u8, LaneProgress>,
+    /// Whether an entry had another lane than the default one since the queue was created or restored.
+    pub(super) has_lanes: bool,
+    /// How the lanes share the promotions.
+    pub(super) lane_turns: LaneTurns,
     /// Which visitors are present; `None` while presence is switched off.
     pub(super) presence: Option<Presence>,
     /// How many entries were absent after the last tick. Entering goes by it.
@@ -114,6 +119,8 @@ impl Queue {
             averages: MovingAverages::default(),
             promoted_through: 0,
             lanes: BTreeMap::new(),
+            has_lanes: false,
+            lane_turns: LaneTurns::default(),
             presence: configuration
                 .settings
                 .has_presence()

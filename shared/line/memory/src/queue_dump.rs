@@ -6,12 +6,16 @@ use vestibule_domain::{
     change::{Change, Event},
     estimate::CountWindow,
     id::{EntryId, QueueId},
-    lane::LaneProgress,
     pace::LimitedBy,
 };
 use vestibule_line::LineError;
 
-use super::{memory_line::MemoryLine, presence::Presence, queue::Queue};
+use super::{
+    lane_dump::{format_lane, format_lane_turns},
+    memory_line::MemoryLine,
+    presence::Presence,
+    queue::Queue,
+};
 
 /// The state of a queue under its Redis field names, without its configuration and its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +47,10 @@ pub struct QueueDump {
     pub presence: BTreeMap<String, String>,
     /// How far each lane has moved, as Redis stores it.
     pub lanes: Vec<(u8, String)>,
+    /// How the lanes share the promotions, as Redis stores it; empty while there is only the default lane.
+    pub lane_turns: String,
+    /// Whether an entry had another lane than the default one.
+    pub has_lanes: bool,
     /// Why the last tick promoted no entry although some wait; empty if there is no such reason.
     pub standstill: String,
     /// All numbers of the state.
@@ -67,18 +75,21 @@ impl Queue {
         let mut visits: Vec<_> = visits
             .map(|(id, (visit, step))| {
                 let how = if self.fast_tracked.contains(id) {
-                    " fast"
+                    " fast".to_owned()
                 } else {
-                    ""
+                    self.format_lane_move(*id)
                 };
                 (*id, format!("{} {}{how}", visit.number(), step.number()))
             })
             .collect();
-        let drawn = self
-            .waiting
-            .iter()
-            .filter(|(place, id)| !place.is_after_opening() && !self.visits.contains_key(id));
-        visits.extend(drawn.map(|(place, id)| (id, format!("{} 0", place.visit().number()))));
+        let named = self.waiting.iter().filter(|(place, id)| {
+            let is_told_by_place = place.is_after_opening() && self.waiting.moved_at_ms(*id) == 0;
+            !is_told_by_place && !self.visits.contains_key(id)
+        });
+        visits.extend(named.map(|(place, id)| {
+            let moved = self.format_lane_move(id);
+            (id, format!("{} 0{moved}", place.visit().number()))
+        }));
         visits.extend(self.held.iter().filter_map(|(_, id)| {
             let (fact, how) = self.held.find(id)?;
             let text = format!("{} {} {}", fact.visit.number(), fact.step.number(), how.name());
@@ -110,8 +121,18 @@ impl Queue {
                 .iter()
                 .map(|(lane, progress)| (*lane, format_lane(*progress)))
                 .collect(),
+            lane_turns: format_lane_turns(&self.lane_turns),
+            has_lanes: self.has_lanes,
             standstill: self.standstill.map_or("", LimitedBy::name).to_owned(),
             state: self.redis_fields(),
+        }
+    }
+
+    /// What follows the step in `visits`, if an operator moved the waiting entry to another lane.
+    fn format_lane_move(&self, id: EntryId) -> String {
+        match self.waiting.moved_at_ms(id) {
+            0 => String::new(),
+            moved_at_ms => format!(" {moved_at_ms}"),
         }
     }
 
@@ -229,20 +250,6 @@ impl Presence {
         }
         fields
     }
-}
-
-fn format_lane(lane: LaneProgress) -> String {
-    let LaneProgress {
-        check_in_through,
-        passed_through,
-        gone_ahead,
-        speed,
-        absent,
-    } = lane;
-    format!(
-        "{check_in_through} {passed_through} {gone_ahead} {} {} {} {absent}",
-        speed.per_1000_seconds, speed.at_ms, speed.gone_ahead
-    )
 }
 
 /// The numbers of an averaging window. A mark that has not been set has none.

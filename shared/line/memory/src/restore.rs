@@ -133,6 +133,12 @@ impl Queue {
         for (visit, id) in entries.waiting_again {
             self.visits.insert(id, (visit, Step::WaitingAgain));
         }
+        for (fact, id) in entries.moved {
+            self.waiting.set_moved_at_ms(id, fact.step_ms);
+            if fact.step == Step::WaitingAgain {
+                self.visits.insert(id, (fact.visit, fact.step));
+            }
+        }
         for (visit, turn, id) in entries.ready {
             self.put_ready(id, visit, turn, claim_by_ms);
         }

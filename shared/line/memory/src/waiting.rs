@@ -24,6 +24,8 @@ pub(super) struct WaitingEntries {
     /// The slot of the first entry. If no entry waits, the slot behind the last one.
     head: usize,
     entries: HashMap<EntryId, (WaitScore, usize)>,
+    /// When an operator moved an entry to another lane, in Unix milliseconds.
+    moved_at_ms: HashMap<EntryId, u64>,
 }
 
 impl WaitingEntries {
@@ -33,6 +35,18 @@ impl WaitingEntries {
 
     pub(super) fn score(&self, id: EntryId) -> Option<WaitScore> {
         self.entries.get(&id).map(|(score, _)| *score)
+    }
+
+    /// When an operator last moved an entry to another lane, in Unix milliseconds; 0 for never.
+    pub(super) fn moved_at_ms(&self, id: EntryId) -> u64 {
+        self.moved_at_ms.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Notes when an operator moved an entry to another lane; 0 for never.
+    pub(super) fn set_moved_at_ms(&mut self, id: EntryId, moved_at_ms: u64) {
+        if moved_at_ms > 0 {
+            self.moved_at_ms.insert(id, moved_at_ms);
+        }
     }
 
     /// The place and the position of an entry. The first entry has position 1.
@@ -123,6 +137,7 @@ impl WaitingEntries {
 
     pub(super) fn remove(&mut self, id: EntryId) -> Option<WaitScore> {
         let (score, slot) = self.entries.remove(&id)?;
+        self.moved_at_ms.remove(&id);
         self.taken_bits[slot / 64] &= !(1 << (slot % 64));
         for before in &mut self.count_before[slot / BLOCK_SLOTS + 1..] {
             *before -= 1;
@@ -140,7 +155,8 @@ impl WaitingEntries {
         Some(score)
     }
 
-    pub(super) fn pop_first(&mut self) -> Option<(WaitScore, EntryId)> {
+    #[cfg(test)]
+    fn pop_first(&mut self) -> Option<(WaitScore, EntryId)> {
         let first = self.iter().next()?;
         self.remove(first.1);
         Some(first)
@@ -148,7 +164,10 @@ impl WaitingEntries {
 
     /// Replaces the contents with these entries, in this order.
     fn rebuild(&mut self, all: Vec<(WaitScore, EntryId)>) {
-        *self = Self::default();
+        *self = Self {
+            moved_at_ms: std::mem::take(&mut self.moved_at_ms),
+            ..Self::default()
+        };
         for (score, id) in all {
             self.push(score, id);
         }

@@ -37,9 +37,10 @@
 --         {'rejected'}: the record is of another generation or of a later epoch, or the caller's knowledge is too old;
 --           nothing changed
 --         {'future'}: the visit of the record began more than a minute after the current time; nothing changed
---         {'live', epoch, v, adopted, state, place or visit, position or deadline_ms, now_ms, step, fast}: the entry is
+--         {'live', epoch, v, adopted, state, place or visit, position or deadline_ms, now_ms, step, fast, moved_at_ms}: the entry is
 --           live; v is 0 if the backup has this already; adopted is 1 if Redis took it over, else 0; fast is 1 if it
---           is only known to be admitted by the fast track, else 0
+--           is only known to be admitted by the fast track, else 0; moved_at_ms is when an operator moved the waiting entry
+--           to another lane, 0 for never
 --         {'ended', removed}: the entry ended, and the backup has that; removed is 1 if it was live until now, else 0
 --         {'end-to-write', removed, epoch, v, visit, step, step_ms, how, at_ms}: the backup lacks that the entry ended
 --         {'stands', after}: the provisional place stands; after is the latest visit that is over, 0 for none
@@ -124,6 +125,7 @@ local function build_live(version, adopted, live)
   local reply = { 'live', queue.epoch, version, adopted, unpack(build_status(queue, keys, id, live)) }
   reply[#reply + 1] = live.step
   reply[#reply + 1] = live.is_fast_tracked and 1 or 0
+  reply[#reply + 1] = live.state == 'waiting' and live.step_ms or 0
   return reply
 end
 
@@ -161,13 +163,12 @@ local function put_entry(fact, fact_place, is_new)
     local deadline_ms = put.step_ms - queue.now_ms + queue.claim_clock_ms
     redis.call('ZADD', ready, string.format('%.0f', deadline_ms), id)
   else
-    put.state, put.place = 'waiting', fact_place or PHASE_OPEN + fact.visit
+    put.state, put.place = 'waiting', fact_place or LANE_DEFAULT * LANE_PLACES + PHASE_OPEN + fact.visit
+    queue.line.has_lanes = queue.line.has_lanes or find_lane(put.place) ~= LANE_DEFAULT
     redis.call('ZADD', waiting, string.format('%.0f', put.place), id)
     put_back(keys, id, put.place, is_new)
   end
-  if put.step > 0 or is_drawn(put.place) then
-    redis.call('HSET', visits, id, string.format('%.0f %.0f', put.visit, put.step))
-  end
+  store_step(keys, id, put)
   local version = take_version(queue, state)
   return build_live(is_new and version or 0, 1, put)
 end

@@ -94,7 +94,8 @@ fn read_outcome(id: EntryId, mut reply: ScriptReply) -> Result<AdoptOutcome, Lin
 fn read_live(id: EntryId, mut reply: ScriptReply) -> Result<AdoptOutcome, LineError> {
     let (version, has_adopted) = (reply.read_version()?, reply.read_number()? == 1);
     let (status, at_ms) = reply.read_status_with_time()?;
-    let event = repeat_status(&status, reply.read_step()?, reply.read_number()? == 1);
+    let (step, is_fast_tracked) = (reply.read_step()?, reply.read_number()? == 1);
+    let event = repeat_status(&status, step, is_fast_tracked, reply.read_number()?);
     let change = version.zip(event).map(|(version, event)| Change {
         id,
         version,

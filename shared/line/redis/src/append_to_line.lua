@@ -19,7 +19,7 @@ local waiting, visits, state = KEYS[1], KEYS[2], KEYS[3]
 local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance,
-  queue_limit, entrance_changes_at_ms = unpack_line_fields(state)
+  queue_limit, entrance_changes_at_ms, has_lanes = unpack_line_fields(state)
 if not v then
   return { 'no-queue' }
 end
@@ -42,16 +42,24 @@ if queue_limit and in_line - absent >= queue_limit and not redis.call('ZSCORE', 
 end
 v = next_version(us, v)
 local order = next_order(now_ms, last_order)
-local place = PHASE_OPEN + order
+local place = LANE_DEFAULT * LANE_PLACES + PHASE_OPEN + order
 -- `%d` formats a 64-bit integer, and faster than Redis formats a number.
 if redis.call('ZADD', waiting, 'NX', string.format('%d', place), id) == 1 then
   pack_line_fields(state, v, order, entered + 1, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full,
-    entrance, queue_limit, entrance_changes_at_ms)
-  return { 'new', epoch, v, place, in_line + 1 - absent, now_ms }
+    entrance, queue_limit, entrance_changes_at_ms, has_lanes)
+  local position = in_line + 1 - absent
+  if has_lanes then
+    -- The entries of the own lane, less the absent ones, which are the last number that lanes.lua stores of it.
+    local progress = redis.call('HGET', state, 'lane_' .. LANE_DEFAULT)
+    local absent_in_lane = progress and tonumber(string.match(progress, '%d+$')) or 0
+    position = redis.call('ZCOUNT', waiting, string.format('%d', LANE_DEFAULT * LANE_PLACES),
+      string.format('%d', place)) - absent_in_lane
+  end
+  return { 'new', epoch, v, place, position, now_ms }
 end
-if newcomers_called >= 0 or redis.call('HGET', state, 're_entry') == 'requeue' then
+if newcomers_called >= 0 or has_lanes or redis.call('HGET', state, 're_entry') == 'requeue' then
   return { 'other' }
 end
 pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full,
-  entrance, queue_limit, entrance_changes_at_ms)
+  entrance, queue_limit, entrance_changes_at_ms, has_lanes)
 return { 'kept', epoch, v, tonumber(redis.call('ZSCORE', waiting, id)), redis.call('ZRANK', waiting, id) + 1, now_ms }

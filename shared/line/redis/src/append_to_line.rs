@@ -39,7 +39,7 @@ pub(super) async fn append_to_line(
     };
     let event = if kind == JoinKind::Kept {
         // The request that entered first may have died before it wrote to the backup.
-        repeat_status(&status, Step::Waiting, false)
+        repeat_status(&status, Step::Waiting, false, 0)
     } else {
         Some(Event::Entered { place, after: None })
     };

@@ -17,27 +17,29 @@
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
--- ARGV: given_us witness_ms id arrival drawn_order
+-- ARGV: given_us witness_ms id arrival drawn_order lane
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
 --   arrival: 'bypass' if the visitor is admitted past the line while a slot is free, 'returning' if the backup may have a
 --     place of the visitor, so that a full queue does not refuse, else 'ordinary'
 --   drawn_order: the order that a draw gives to the entry, which counts before the opening of a queue that draws; else empty
+--   lane: the lane of a new place, from 0 to 7. An entry in line keeps its own
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'refused', 'draining' | 'closed' | 'finished' | 'journal-full' | 'queue-full'}: the visitor got no place; the
 --           word is the reason. A finished queue also refuses a visitor whose entry still waits
 --         {'joined', 'new' | 'kept' | 'moved' | 'back', epoch, v, state, place or visit, position or deadline_ms,
---          now_ms, step, fast or after, place}:
+--          now_ms, step, fast or after, place or moved_at_ms}:
 --           the entry has a new place, keeps the one it had, moved to the back, or took back its slot, which was held;
 --           v is 0 if nothing changed; step is the step of its visit. For an entry that keeps its place, or is
 --           admitted from it, `fast` is 1 if it is only known to be admitted by the fast track or a bypass, else 0. Any
 --           other reply has `after`, its latest visit that is known to be over (0: none), and only if the entry is active
---           it ends with `place`.
+--           it ends with `place`. For a
+--           waiting entry that keeps its place it ends with when an operator moved it to another lane, 0 for never.
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id, arrival = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local drawn_order = tonumber(ARGV[5])
+local drawn_order, lane = tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local line = read_line_fields(state)
 if not line then
@@ -71,7 +73,7 @@ local function is_missed_first_turn(known_end)
 end
 
 -- A ready or active entry stays as it is until its deadline. If the deadline has passed, a new visit ends the old one.
-local visit, step, set, is_fast_tracked = parse_visit(redis.call('HGET', visits, id))
+local visit, step, set, is_fast_tracked, _, moved_at_ms = parse_visit(redis.call('HGET', visits, id))
 local timed_out, held_until_ms
 if set == 'held' then
   held_until_ms = tonumber(redis.call('ZSCORE', held, id))
@@ -97,8 +99,8 @@ end
 
 -- The place at the back of the line. A draw gives a waiting entry another one.
 local order = next_order(now_ms, line.last_order)
-local place = PHASE_OPEN + order
-local line_place = draws_places and drawn_order or place
+local place = lane * LANE_PLACES + PHASE_OPEN + order
+local line_place = draws_places and lane * LANE_PLACES + drawn_order or place
 local in_line = redis.call('ZCARD', waiting)
 local session_end_ms
 local keys = { waiting = waiting, ended = ended, settled = settled, visits = visits, present = present, seen = seen,
@@ -174,14 +176,34 @@ if old_place and session_end_ms then
   return admit_waiting(session_end_ms)
 end
 
--- A visitor who is called by entering checks in by it, but is present for a shorter time than by a poll. Before the queue
--- opens, none is called.
-local function call_newcomer()
-  if line.newcomers_called > 0 and not is_before_opening then
-    line.newcomers_called = line.newcomers_called - 1
-    local seen_ms = compute_entering_seen_ms(read_presence_ms(state), config, false)
-    mark_present(keys, id, place, parse_lane(find_lane(place), nil), seen_ms)
+-- Whether a visitor at the back of this lane is called by entering. The last tick counted how many more are in the default
+-- lane. In any other lane it is those of the least window, while the whole lane is called.
+local function is_called_by_entering(new_lane, progress)
+  if new_lane == LANE_DEFAULT then
+    return line.newcomers_called > 0
   end
+  local top = find_lane_top(new_lane)
+  return progress.check_in_through == top
+    and count_between(waiting, progress.passed_through, top) <= WINDOW_ENTRIES_MIN
+end
+
+-- Counts an entry that has joined the back of a lane, and returns its position. A visitor who is called by entering checks
+-- in by it, but is present for a shorter time than by a poll. Before the queue opens, none is called. The position is
+-- counted exactly only in a queue with several lanes.
+local function join_lane(new_place, absent_position)
+  local new_lane = find_lane(new_place)
+  line.has_lanes = line.has_lanes or new_lane ~= LANE_DEFAULT
+  local progress = line.has_lanes and read_lane(state, new_lane) or parse_lane(new_lane, nil)
+  if not is_before_opening and is_called_by_entering(new_lane, progress) then
+    if new_lane == LANE_DEFAULT then
+      line.newcomers_called = line.newcomers_called - 1
+    end
+    local clock_ms = read_presence_ms(state)
+    if clock_ms then
+      mark_present(keys, id, new_place, progress, compute_entering_seen_ms(clock_ms, config, false))
+    end
+  end
+  return line.has_lanes and find_position(keys, id, new_place, progress) or math.max(absent_position, 1)
 end
 
 -- The back of the line, for an entry that does not wait yet. Absent entries do not count for the limit, by their number
@@ -194,10 +216,12 @@ elseif not session_end_ms then
     return { 'refused', takes_newcomers and 'queue-full' or entrance == 'open' and 'journal-full' or entrance }
   end
   if re_entry == 'requeue' and entrance == 'open' and not draws_places then
+    -- The entry stays in its lane.
+    place = find_lane(old_place) * LANE_PLACES + PHASE_OPEN + order
     redis.call('ZADD', waiting, place, id)
     redis.call('HDEL', visits, id)
     forget_presence(keys, id, old_place)
-    call_newcomer()
+    local position = join_lane(place, in_line - line.absent)
     line.last_order = order
     write_line_fields(state, line)
     -- After a missed first turn, the place that is given up may be provisional. The visitor may then come back to the
@@ -205,8 +229,7 @@ elseif not session_end_ms then
     local known_end = read_end()
     local is_after_missed_turn = known_end and is_missed_first_turn(known_end)
     local given_up = is_after_missed_turn and 0 or visit or old_place % ORDER_RANGE
-    return { 'joined', 'moved', epoch, line.v, 'waiting', place, math.max(in_line - line.absent, 1), now_ms, 0,
-      given_up }
+    return { 'joined', 'moved', epoch, line.v, 'waiting', place, position, now_ms, 0, given_up }
   end
   write_line_fields(state, line)
   local progress, clock_ms = read_lane(state, find_lane(old_place)), read_presence_ms(state)
@@ -215,7 +238,7 @@ elseif not session_end_ms then
     mark_present(keys, id, old_place, progress, seen_ms)
   end
   return { 'joined', 'kept', epoch, line.v, 'waiting', describe_place(old_place, visit or 0),
-    find_position(keys, id, old_place, progress), now_ms, step, 0 }
+    find_position(keys, id, old_place, progress), now_ms, step, 0, moved_at_ms or 0 }
 end
 
 -- The visit before this one. The backup may still show it as live, so the caller names it to the backup. A visitor who
@@ -236,15 +259,13 @@ local names_visit = known_end and not is_missed_first_turn(known_end)
 local after = names_visit and known_end.visit or 0
 
 line.last_order, line.entered = order, line.entered + 1
-if not session_end_ms then
-  call_newcomer()
-end
 if session_end_ms then
   return admit('new', session_end_ms, after)
 end
+local position = join_lane(line_place, in_line + 1 - line.absent)
 write_line_fields(state, line)
 if is_drawn(line_place) then
   -- This comes after the end of an earlier visit, which removes what `visits` had of it.
   redis.call('HSET', visits, id, string.format('%.0f 0', order))
 end
-return { 'joined', 'new', epoch, line.v, 'waiting', describe_place(line_place, order), math.max(in_line + 1 - line.absent, 1), now_ms, 0, after }
+return { 'joined', 'new', epoch, line.v, 'waiting', describe_place(line_place, order), position, now_ms, 0, after }

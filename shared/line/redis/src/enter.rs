@@ -1,5 +1,6 @@
 //! Gives a visitor a place: sends `append_to_line.lua`, and then `enter.lua` if that script leaves
-//! the decision to it. A visitor who may pass the line needs `enter.lua` alone.
+//! the decision to it. A visitor who may pass the line, or has another lane than the default one, needs
+//! `enter.lua` alone.
 
 use std::sync::LazyLock;
 
@@ -8,6 +9,7 @@ use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
+    lane::Lane,
 };
 use vestibule_line::{Arrival, EnterOutcome, JoinKind, LineError};
 
@@ -26,8 +28,10 @@ pub(super) async fn enter(
     queue: &QueueId,
     id: EntryId,
     arrival: Arrival,
+    lane: Lane,
 ) -> Result<EnterOutcome, LineError> {
     if arrival == Arrival::Ordinary
+        && lane == Lane::DEFAULT
         && let Some(joined) = append_to_line(line, queue, id).await?
     {
         return Ok(joined);
@@ -45,7 +49,8 @@ pub(super) async fn enter(
         .begin_call(&ENTER, queue)
         .arg(id.to_member())
         .arg(arrival)
-        .arg(drawn_order);
+        .arg(drawn_order)
+        .arg(lane.number());
     let mut reply = call.send(line).await?;
     if reply.outcome() == "refused" {
         let refusal = serde_json::from_value(Value::String(reply.read_text()?))
@@ -82,7 +87,12 @@ fn read_event(
     let step = reply.read_step()?;
     if kind == JoinKind::Kept {
         // The request that entered or claimed first may have died before it wrote to the backup.
-        return Ok(repeat_status(&status, step, reply.read_number()? == 1));
+        let is_fast_tracked = reply.read_number()? == 1;
+        let moved_at_ms = match status {
+            EntryStatus::Waiting { .. } => reply.read_number()?,
+            _ => 0,
+        };
+        return Ok(repeat_status(&status, step, is_fast_tracked, moved_at_ms));
     }
     let after = reply.read_optional_visit()?;
     match status {

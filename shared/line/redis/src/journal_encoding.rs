@@ -48,6 +48,7 @@ pub(super) fn encode_change(change: &Change) -> Vec<String> {
         Event::Entered { .. } => "entered",
         Event::FastTracked { .. } => "fast-tracked",
         Event::CameBack { .. } => "came-back",
+        Event::LaneMoved { .. } => "lane-moved",
         Event::Promoted { .. } => "promoted",
         Event::StillReady { .. } => "still-ready",
         Event::Claimed { .. } => "claimed",
@@ -105,6 +106,15 @@ fn decode_change(fields: &Fields) -> Result<Change, LineError> {
             claimed_at_ms: None,
         },
         "came-back" => Event::CameBack { place: place()? },
+        "lane-moved" => Event::LaneMoved {
+            place: place()?,
+            turn: match Step::new(step) {
+                Some(Step::Waiting) => Turn::First,
+                Some(Step::WaitingAgain) => Turn::Second,
+                _ => return Err(protocol_error("the step of a waiting entry")),
+            },
+            moved_at_ms: step_ms,
+        },
         "promoted" => Event::Promoted {
             place: place()?,
             turn: turn()?,

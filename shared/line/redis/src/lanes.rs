@@ -3,7 +3,7 @@
 use redis::Cmd;
 use vestibule_domain::{
     id::QueueId,
-    lane::{LANES, LaneProgress, LaneSpeed},
+    lane::{LANES, Lane, LaneProgress, LaneSpeed},
 };
 use vestibule_line::LineError;
 
@@ -24,14 +24,14 @@ fn field_name(lane: u8) -> String {
     format!("lane_{lane}")
 }
 
-/// Reads how far the lanes have moved that had an entry, and the first one.
+/// Reads how far the lanes have moved that had an entry, and the default one.
 pub(super) fn read_lanes(state: &Fields) -> Result<Vec<(u8, LaneProgress)>, LineError> {
     let mut lanes = Vec::new();
     for lane in 0..LANES {
         let field = field_name(lane);
         if state.has(&field) {
             lanes.push((lane, parse_lane(state.text(&field)?)?));
-        } else if lane == 0 {
+        } else if lane == Lane::DEFAULT.number() {
             lanes.push((lane, LaneProgress::new(lane)));
         }
     }

@@ -9,7 +9,7 @@ use vestibule_domain::{
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
-    lane::LaneProgress,
+    lane::{Lane, LaneProgress},
     load::LoadReport,
     score::Visit,
     tombstone::Tombstone,
@@ -17,21 +17,12 @@ use vestibule_domain::{
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
     CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome,
-    FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome,
-    LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView,
-    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
-    SessionExtension, TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
-    WaitingPresence,
+    EnterOutcome, EntryLine, EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
 };
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, change_mark, changes, check_in, claim,
-    configure, connect::Request, dead_letter, delete_queue, drop_queue, enter, evict_waiting,
-    eviction_policy, hold, journal_records, lanes, leave, park_idle_promoter, presence_many, promote,
-    queue_trace, queue_view, raise_watermark, read_due_records, read_page, record_check_progress,
-    record_load, requeue_with_backoff, restore, status, status_many, take_call, take_check,
-    take_fallback_tick, take_report, unflushed, validate,
+    configure, connect::Request, dead_letter, delete_queue, drop_queue, enter, eviction_policy, hold, journal_records, lanes, leave, park_idle_promoter, promote, queue_trace, queue_view, raise_watermark, read_due_records, read_page, record_check_progress, record_load, requeue_with_backoff, restore, status, status_many, take_call, take_check, take_fallback_tick, take_report, unflushed, validate,
 };
 
 #[async_trait]
@@ -71,8 +62,14 @@ impl QueueLine for RedisLine {
 
 #[async_trait]
 impl EntryLine for RedisLine {
-    async fn enter(&self, queue: &QueueId, id: EntryId, arrival: Arrival) -> Result<EnterOutcome, LineError> {
-        enter::enter(self, queue, id, arrival).await
+    async fn enter_lane(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        arrival: Arrival,
+        lane: Lane,
+    ) -> Result<EnterOutcome, LineError> {
+        enter::enter(self, queue, id, arrival, lane).await
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
@@ -255,21 +252,6 @@ impl RecoveryLine for RedisLine {
 
     async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
         record_check_progress::record_check_progress(self, queue, shards).await
-    }
-}
-
-#[async_trait]
-impl EvictionLine for RedisLine {
-    async fn presence_many(
-        &self,
-        queue: &QueueId,
-        ids: &[EntryId],
-    ) -> Result<Vec<Option<WaitingPresence>>, LineError> {
-        presence_many::presence_many(self, queue, ids).await
-    }
-
-    async fn evict_waiting(&self, queue: &QueueId, order: &EvictOrder) -> Result<u64, LineError> {
-        evict_waiting::evict_waiting(self, queue, order).await
     }
 }
 

@@ -9,7 +9,7 @@
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits
+-- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits
 -- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -124,7 +124,7 @@ local is_switched_off = paused == '1' or tick.entrance == 'closed' or tick.entra
 -- Presence. A queue that an earlier build configured has no settings for it yet: then it is off.
 presence_ms, call_ms, absent_ms = tonumber(presence_ms or 0), tonumber(call_ms or 0), tonumber(absent_ms or 0)
 local lanes = read_lanes(state)
-add_new_lanes(waiting, lanes)
+line.has_lanes = add_new_lanes(waiting, lanes)
 local clock = switch_presence(keys, lanes, now_ms, presence_ms)
 local silent, is_clock_running, calls = 0, false, {}
 local is_door_down, door_down_ms = false, 0
@@ -185,17 +185,10 @@ elseif testified_ms then
 end
 
 -- Takes the entries to promote out of `waiting`.
-local head = {}
-if clock and promoted > 0 then
-  head = choose_present(keys, lanes, calls, promoted)
-  if #head / 2 < promoted then
-    promoted = #head / 2
-    limited_by = redis.call('ZCARD', waiting) > count_absent(lanes) and 'presence' or 'line'
-  end
-elseif promoted > 0 then
-  head = redis.call('ZRANGE', waiting, 0, promoted - 1, 'WITHSCORES')
-  count_gone_ahead(lanes, head)
-  redis.call('ZREMRANGEBYRANK', waiting, 0, promoted - 1)
+local head = promoted > 0 and choose_entries(keys, config, lanes, line.has_lanes, clock, calls, promoted) or {}
+if #head / 2 < promoted then
+  promoted = #head / 2
+  limited_by = redis.call('ZCARD', waiting) > count_absent(lanes) and 'presence' or 'line'
 end
 
 -- Makes them ready.

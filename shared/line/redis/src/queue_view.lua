@@ -46,7 +46,7 @@ local function list_line_fields(line)
   local list = {}
   for name, value in pairs(line) do
     list[#list + 1] = name
-    list[#list + 1] = type(value) == 'number' and string.format('%.0f', value) or value
+    list[#list + 1] = type(value) == 'number' and string.format('%.0f', value) or tostring(value)
   end
   return list
 end

@@ -75,9 +75,9 @@ fn find_next(set: usize, after: String) -> Option<Cursor> {
 /// Parses an entry of a sorted set from its score and from what `visits` has of it.
 fn parse_entry(set: &str, score: &str, visit: Option<&str>, claim_delay_ms: u64) -> Option<StoredEntry> {
     let score = parse_integer(score)?;
-    let (visit, step, is_fast_tracked) = match visit {
+    let (visit, step, mark) = match visit {
         Some(visit) => parse_visit(visit)?,
-        None if set == "waiting" => (WaitScore::from_raw(score)?.visit(), Step::Waiting, false),
+        None if set == "waiting" => (WaitScore::from_raw(score)?.visit(), Step::Waiting, None),
         None => return None,
     };
     let place = if set == "waiting" {
@@ -85,9 +85,10 @@ fn parse_entry(set: &str, score: &str, visit: Option<&str>, claim_delay_ms: u64)
     } else {
         None
     };
-    let place = place.or_else(|| is_fast_tracked.then(|| visit.place()));
+    let place = place.or_else(|| (mark == Some("fast")).then(|| visit.place()));
     let step_ms = match set {
-        "waiting" => 0,
+        // When an operator moved the entry to another lane.
+        "waiting" => mark.map_or(Some(0), parse_integer)?,
         "ready" => score + claim_delay_ms,
         _ => score,
     };
@@ -100,20 +101,19 @@ fn parse_entry(set: &str, score: &str, visit: Option<&str>, claim_delay_ms: u64)
     Some(StoredEntry { fact, place })
 }
 
-/// Parses what `visits` has of an entry: `visit step`, `visit step fast` if it is only known to be
-/// admitted by the fast track, or the place of an entry that has its first turn.
-fn parse_visit(text: &str) -> Option<(Visit, Step, bool)> {
+/// Parses what `include/visits.lua` stores of an entry: its visit, its step, and a third word if there
+/// is one.
+fn parse_visit(text: &str) -> Option<(Visit, Step, Option<&str>)> {
     let mut words = text.split(' ');
     let (first, step) = (words.next()?, words.next());
     let Some(step) = step else {
         let place = WaitScore::from_raw(parse_integer(first)?)?;
-        return Some((place.visit(), Step::Ready, false));
+        return Some((place.visit(), Step::Ready, None));
     };
-    let is_fast_tracked = words.next() == Some("fast");
     Some((
         Visit::new(first.parse().ok()?)?,
         Step::new(step.parse().ok()?)?,
-        is_fast_tracked,
+        words.next(),
     ))
 }
 

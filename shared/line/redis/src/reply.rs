@@ -231,11 +231,16 @@ fn redis_value_from_json(json: JsonValue) -> Option<Value> {
     }
 }
 
-/// The event that [repeats](Event::repeat) what is known of a live entry: its status and the step
-/// of its visit.
-pub(super) fn repeat_status(status: &EntryStatus, step: Step, is_fast_tracked: bool) -> Option<Event> {
+/// The event that [repeats](Event::repeat) what is known of a live entry: its status, the step of its
+/// visit, and if it waits when it was moved to another lane (0 for never), in Unix milliseconds.
+pub(super) fn repeat_status(
+    status: &EntryStatus,
+    step: Step,
+    is_fast_tracked: bool,
+    moved_at_ms: u64,
+) -> Option<Event> {
     let (place, step_ms) = match *status {
-        EntryStatus::Waiting { score, .. } => (Some(score), 0),
+        EntryStatus::Waiting { score, .. } => (Some(score), moved_at_ms),
         EntryStatus::Ready { claim_by_ms, .. } => (None, claim_by_ms),
         EntryStatus::Active {
             visit,

@@ -17,7 +17,7 @@ use super::{
     configure::config_fields,
     keys::Keys,
     script::LuaScript,
-    stage::{StagedVisit, stage_entries, stage_visits},
+    stage::{StagedMark, StagedVisit, stage_entries, stage_visits},
 };
 
 pub(super) static RESTORE: LazyLock<LuaScript> =
@@ -93,20 +93,24 @@ type ScoredEntries = Vec<(u64, EntryId)>;
 /// Splits the entries into what the sets `waiting`, `ready`, `active` and `held` and the hash `visits`
 /// are to hold.
 fn split_entries(places: RestoredEntries, claim_by_ms: u64) -> ([ScoredEntries; 4], Vec<StagedVisit>) {
-    let waiting_again: HashSet<_> = places.waiting_again.iter().map(|(_, id)| *id).collect();
+    let named = places.waiting_again.iter().map(|(_, id)| *id);
+    let named: HashSet<_> = named.chain(places.moved.iter().map(|(_, id)| *id)).collect();
     let drawn = places.waiting.iter();
-    let drawn = drawn.filter(|(place, id)| !place.is_after_opening() && !waiting_again.contains(id));
-    let drawn = drawn.map(|&(place, id)| (place.visit(), Step::Waiting, None, id));
+    let drawn = drawn.filter(|(place, id)| !place.is_after_opening() && !named.contains(id));
+    let drawn = drawn.map(|&(place, id)| (place.visit(), Step::Waiting, StagedMark::None, id));
     let again = places.waiting_again.iter();
-    let again = again.map(|&(visit, id)| (visit, Step::waiting_for(Turn::Second), None, id));
+    let again = again.map(|&(visit, id)| (visit, Step::waiting_for(Turn::Second), StagedMark::None, id));
+    let moved = places.moved.iter();
+    let moved = moved.map(|&(fact, id)| (fact.visit, fact.step, StagedMark::MovedAt(fact.step_ms), id));
     let ready = places.ready.iter();
-    let ready = ready.map(|&(visit, turn, id)| (visit, Step::ready_for(turn), None, id));
+    let ready = ready.map(|&(visit, turn, id)| (visit, Step::ready_for(turn), StagedMark::None, id));
     let active = places.active.iter();
-    let active = active.map(|&(_, visit, id)| (visit, Step::Active, None, id));
+    let active = active.map(|&(_, visit, id)| (visit, Step::Active, StagedMark::None, id));
     let held = places.held.iter();
-    let held = held.map(|&(fact, how, id)| (fact.visit, fact.step, Some(how), id));
+    let held = held.map(|&(fact, how, id)| (fact.visit, fact.step, StagedMark::Ended(how), id));
     let visits = drawn
         .chain(again)
+        .chain(moved)
         .chain(ready)
         .chain(active)
         .chain(held)

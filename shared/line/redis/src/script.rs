@@ -29,6 +29,7 @@ const INCLUDES: [(&str, &str); 32] = [
     ("line_table", include_str!("include/line_table.lua")),
     ("clock", include_str!("include/clock.lua")),
     ("scores", include_str!("include/scores.lua")),
+    ("chosen_entries", include_str!("include/chosen_entries.lua")),
     ("claim_clock", include_str!("include/claim_clock.lua")),
     ("end", include_str!("include/end.lua")),
     ("pace", include_str!("include/pace.lua")),

@@ -18,8 +18,19 @@ const MESSAGES_IN_FLIGHT: usize = 2;
 /// The time to live of a staged key. Redis deletes the key if its restore dies.
 const STAGED_TTL_SECONDS: u64 = 600;
 
-/// The visit of an entry, its step, and how it ended if its slot is held.
-pub(super) type StagedVisit = (Visit, Step, Option<EndReason>, EntryId);
+/// What the hash `visits` is to have of an entry behind the visit and the step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum StagedMark {
+    /// Nothing.
+    None,
+    /// How the visit ended, whose slot is held.
+    Ended(EndReason),
+    /// When an operator moved the waiting entry to another lane, in Unix milliseconds.
+    MovedAt(u64),
+}
+
+/// The visit of an entry, its step, and what follows.
+pub(super) type StagedVisit = (Visit, Step, StagedMark, EntryId);
 
 /// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted
 /// entries fastest.
@@ -41,9 +52,13 @@ pub(super) async fn stage_visits(
     staged: &str,
     visits: &[StagedVisit],
 ) -> Result<(), LineError> {
-    stage(line, "HSET", staged, visits, |set, (visit, step, how, id)| {
-        let how = how.map(|how| format!(" {}", how.name())).unwrap_or_default();
-        let text = format!("{} {}{how}", visit.number(), step.number());
+    stage(line, "HSET", staged, visits, |set, (visit, step, mark, id)| {
+        let mark = match mark {
+            StagedMark::None => String::new(),
+            StagedMark::Ended(how) => format!(" {}", how.name()),
+            StagedMark::MovedAt(ms) => format!(" {ms}"),
+        };
+        let text = format!("{} {}{mark}", visit.number(), step.number());
         set.arg(id.to_member()).arg(text);
     })
     .await

@@ -11,6 +11,7 @@ mod forecast;
 mod hold;
 mod journal;
 mod loss;
+mod operator;
 mod presence;
 mod promotion;
 mod queue;
@@ -19,5 +20,5 @@ mod report;
 
 pub use self::{
     adopt::*, call::*, change_mark::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*,
-    journal::*, loss::*, presence::*, promotion::*, queue::*, queue_trace::*, report::*,
+    journal::*, loss::*, presence::*, promotion::*, queue::*, queue_trace::*, report::*, operator::*,
 };

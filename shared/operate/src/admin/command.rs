@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use vestibule_domain::{
     id::{EntryId, QueueId, Source, Visitor},
+    lane::Lane,
     plan::Demand,
     record::EntryRecord,
 };
@@ -29,8 +30,8 @@ pub(super) enum Command {
     Finish(QueueId),
     /// The confirmation counts only if the queue has not been deleted yet.
     Delete(QueueId, Confirmation),
-    /// The number is the most entries to promote.
-    Promote(QueueId, u64),
+    Promote(QueueId, PromoteSelector),
+    Lane(QueueId, EntrySelector, Lane),
     Evict(QueueId, EvictSelector),
     /// The number is how many sources to show.
     Sources(QueueId, u32),
@@ -54,6 +55,15 @@ pub(super) enum EntrySelector {
     Token(EntryId),
     /// By the visitor, from whose id the entry's token is derived.
     Visitor(Visitor),
+}
+
+/// Selects the entries to promote.
+#[derive(Debug)]
+pub(super) enum PromoteSelector {
+    /// At most this many from the heads of the lanes.
+    Count(u64),
+    /// One entry, wherever in line it is, and whether to go beyond the pace.
+    One(EntrySelector, bool),
 }
 
 /// Selects the entries to evict.

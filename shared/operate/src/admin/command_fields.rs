@@ -3,7 +3,10 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
-use vestibule_domain::id::{QueueId, SHARD_COUNT};
+use vestibule_domain::{
+    id::{QueueId, SHARD_COUNT},
+    lane::Lane,
+};
 
 use super::{Problem, command::Confirmation};
 
@@ -166,6 +169,12 @@ impl CommandFields {
                 format!("must be a whole number from 1 to {PROMOTE_COUNT_MAX}"),
             )),
         }
+    }
+
+    /// Reads a lane.
+    pub(super) fn lane(&mut self) -> Result<Lane, Problem> {
+        let number = self.integer_in_range("lane", None, 0..=Lane::LAST.number().into())?;
+        Ok(Lane::new(number.into()).unwrap_or_default())
     }
 
     pub(super) fn take_from_shard(&mut self) -> Result<u8, Problem> {

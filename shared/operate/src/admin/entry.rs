@@ -86,7 +86,7 @@ fn place_to_json(status: &EntryStatus) -> Value {
     match status {
         EntryStatus::Waiting { score, position } => json!({
             "state": state, "visit": visit, "position": position, "score": score.raw(),
-            "joined_at_ms": score.joined_at_ms(),
+            "lane": score.lane(), "joined_at_ms": score.joined_at_ms(),
         }),
         EntryStatus::Ready { claim_by_ms, .. } => {
             json!({ "state": state, "visit": visit, "claim_by_ms": claim_by_ms })

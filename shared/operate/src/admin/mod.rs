@@ -17,6 +17,7 @@ mod delete;
 mod describe;
 mod entry;
 mod evict;
+mod lane;
 mod line_entries;
 mod operations;
 mod parsed_command;
@@ -53,7 +54,7 @@ pub use self::{
     signing_keys::SigningKeys,
 };
 use self::{
-    command::{Command, Confirmation, EvictSelector},
+    command::{Command, Confirmation, EvictSelector, PromoteSelector},
     parsed_command::ParsedCommand,
 };
 
@@ -134,7 +135,11 @@ impl Admin {
             Command::Close(queue) => self.switch(&queue, "entrance", json!(Entrance::Closed)).await,
             Command::Delete(queue, confirmation) => self.delete(&queue, &confirmation).await,
             Command::Finish(queue) => self.switch(&queue, "entrance", json!(Entrance::Finished)).await,
-            Command::Promote(queue, count) => self.promote(&queue, count).await,
+            Command::Promote(queue, PromoteSelector::Count(count)) => self.promote(&queue, count).await,
+            Command::Promote(queue, PromoteSelector::One(whom, over_pace)) => {
+                self.promote_one(&queue, &whom, over_pace).await
+            }
+            Command::Lane(queue, whom, lane) => self.move_to_lane(&queue, &whom, lane).await,
             Command::Evict(queue, EvictSelector::One(whom)) => self.evict_one(&queue, &whom).await,
             Command::Evict(queue, EvictSelector::Many(filter)) => self.evict_matching(&queue, &filter).await,
             Command::Sources(queue, limit) => self.sources(&queue, limit).await,

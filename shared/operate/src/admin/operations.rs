@@ -123,10 +123,21 @@ pub const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "promote",
-        arguments: &["queue", "count"],
+        arguments: &["queue", "count", "token", "visitor", "kind", "over_pace"],
         needs_confirmation: false,
-        meaning: "Promotes at most this many entries now.",
-        parse: |fields| Ok(Command::Promote(fields.queue()?, fields.count()?)),
+        meaning: "Promotes at most this many entries now, or one entry wherever in line it is; with over_pace, that one \
+                  beyond the pace, but never beyond the capacity.",
+        parse: |fields| Ok(Command::Promote(fields.queue()?, fields.promote_selector()?)),
+    },
+    Operation {
+        name: "lane",
+        arguments: &["queue", "token", "visitor", "kind", "lane"],
+        needs_confirmation: false,
+        meaning: "Moves a waiting entry to a lane, from 0 (served first) to 7. The order of joining stays within the lane.",
+        parse: |fields| {
+            let (queue, lane) = (fields.queue()?, fields.lane()?);
+            Ok(Command::Lane(queue, fields.entry_selector()?, lane))
+        },
     },
     Operation {
         name: "evict",

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 use vestibule_backup::BackupError;
 use vestibule_domain::{
-    id::IdError, key_ring::RotationUnderWay, problem_code::Code, queue_pattern::QueuePattern,
-    settings::SettingsError, tombstone::Tombstone,
+    id::IdError, key_ring::RotationUnderWay, pace::LimitedBy, problem_code::Code,
+    queue_pattern::QueuePattern, settings::SettingsError, state::EntryState, tombstone::Tombstone,
 };
 use vestibule_engine::{
     check::CheckError, deletion::DeletionError, key_store::KeyStoreError, restore::RestoreError,
@@ -118,6 +118,20 @@ impl Problem {
         let detail =
             "the queue has no entry with this token or visitor id; inspect shows what the backup has of it";
         Self::new(Code::UnknownEntry, detail)
+    }
+
+    /// The entry was promoted or let in, so it has no place in line.
+    pub(super) fn not_waiting(state: EntryState) -> Self {
+        let detail = format!(
+            "the entry is {}, so it has no place in line any more",
+            state.name()
+        );
+        Self::new(Code::NotWaiting, detail).with_member("state", state.name())
+    }
+
+    /// The line did not promote the entry.
+    pub(super) fn not_promoted(limit: LimitedBy) -> Self {
+        Self::new(Code::NotPromoted, explain_limit(limit)).with_member("limited_by", limit.name())
     }
 
     pub(super) fn rotated_by_another_command() -> Self {
@@ -277,5 +291,26 @@ impl From<RestoreError> for Problem {
 impl Problem {
     pub(super) fn invalid_id(field: &str, error: &IdError) -> Self {
         Self::invalid_field(field, error.to_string())
+    }
+}
+
+/// What an operator can do about a limit that kept one entry from being promoted.
+fn explain_limit(limit: LimitedBy) -> &'static str {
+    match limit {
+        LimitedBy::Switch => {
+            "the queue is paused, closed, finished or not open yet, so no entry is promoted; resume or open it first"
+        }
+        LimitedBy::Capacity => {
+            "every slot of the capacity is taken; wait until a session ends, or raise the capacity"
+        }
+        LimitedBy::Pace => {
+            "the pace allows no further promotion now; wait, or give the command with \"over_pace\": true"
+        }
+        LimitedBy::Clock => {
+            "the clocks of the line and of this function differ too much; try again in some seconds"
+        }
+        LimitedBy::Line | LimitedBy::Presence | LimitedBy::Requested | LimitedBy::Journal => {
+            "the line promotes no entry now; the command stats shows why"
+        }
     }
 }

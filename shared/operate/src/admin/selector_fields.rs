@@ -6,7 +6,7 @@ use vestibule_line::EVICT_CHUNK;
 
 use super::{
     Problem,
-    command::{BlockSelector, EntryFilter, EntrySelector, EvictSelector},
+    command::{BlockSelector, EntryFilter, EntrySelector, EvictSelector, PromoteSelector},
     command_fields::CommandFields,
 };
 
@@ -49,6 +49,23 @@ impl CommandFields {
             None | Some("known") => Ok(VisitorKind::Known),
             Some("anon") => Ok(VisitorKind::Anon),
             Some(_) => Err(Problem::invalid_field("kind", "must be known or anon")),
+        }
+    }
+
+    /// Reads which entries to promote: a number from the heads of the lanes, or one.
+    pub(super) fn promote_selector(&mut self) -> Result<PromoteSelector, Problem> {
+        let over_pace = self.flag("over_pace")?;
+        match self.optional_entry_selector()? {
+            None if over_pace => Err(Problem::invalid_field(
+                "over_pace",
+                "must be given together with a token or a visitor; only one entry is promoted beyond the pace",
+            )),
+            None => Ok(PromoteSelector::Count(self.count()?)),
+            Some(_) if self.number("count")?.is_some() => Err(Problem::invalid_field(
+                "count",
+                "must not be given together with one entry",
+            )),
+            Some(one) => Ok(PromoteSelector::One(one, over_pace)),
         }
     }
 

@@ -15,6 +15,7 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 /// - `VESTIBULE_HELD_BUDGET`: a number of polls, 500 by default
 /// - `VESTIBULE_DEPLOYMENT`: a name, `local` by default
 /// - `VESTIBULE_VISITOR_CLAIM`: a claim, `sub` by default
+/// - `VESTIBULE_LANE_CLAIM`: a claim that names the lane of a new place, none by default
 /// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `authorizer`, `iam` or `api-key`
 /// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
 /// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the
@@ -33,6 +34,7 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
         held_polls_max: read_held_polls_max("VESTIBULE_HELD_BUDGET", vars)?,
         deployment: vars("VESTIBULE_DEPLOYMENT").unwrap_or(default.deployment),
         visitor_claim: vars("VESTIBULE_VISITOR_CLAIM").unwrap_or(default.visitor_claim),
+        lane_claim: vars("VESTIBULE_LANE_CLAIM").filter(|name| !name.is_empty()),
         visitor_routes: read_visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
         service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
         service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),

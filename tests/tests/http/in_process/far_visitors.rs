@@ -61,7 +61,7 @@ async fn far_from_the_head_a_visitor_is_sent_to_the_document() {
 
     // A process renews what the document shows once a second.
     let is_far = |document: &ApiResponse| {
-        document.body["lanes"]["0"]["check_in_through"].as_u64() < answer.body["place"].as_u64()
+        document.body["lanes"]["4"]["check_in_through"].as_u64() < answer.body["place"].as_u64()
     };
     let request = || ApiRequest::get(format!("/queues/{QUEUE}"));
     let document = api.send_until(request, is_far).await.body;
@@ -77,7 +77,7 @@ async fn far_from_the_head_a_visitor_is_sent_to_the_document() {
     let later = api.send_until(|| status_request(&far), is_later).await;
     let document = || ApiRequest::get(format!("/queues/{QUEUE}"));
     api.send_until(document, |document| {
-        document.body["lanes"]["0"]["gone_ahead"] == gone_ahead + 1
+        document.body["lanes"]["4"]["gone_ahead"] == gone_ahead + 1
     })
     .await;
     assert_eq!(later.body["position"], position - 1);

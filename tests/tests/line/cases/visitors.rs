@@ -17,6 +17,26 @@ macro_rules! visitor_cases {
                 a_fast_line_calls_visitors_earlier
                 an_entry_that_comes_back_counts_for_those_behind
             }
+            lane_order {
+                earlier_lanes_are_served_first
+                a_position_is_that_in_the_lane
+                a_visitor_in_line_keeps_the_lane
+                a_flood_of_vips_leaves_the_share_of_the_others
+                the_share_is_exact_in_small_ticks
+                lower_lanes_have_their_turns_by_age
+                a_lane_behind_its_wall_gives_its_turns_away
+            }
+            lane_moves {
+                a_moved_entry_keeps_the_order_of_joining
+                a_move_changes_the_positions_of_both_lanes
+                a_move_is_repeated_and_can_be_taken_back
+                only_a_waiting_entry_is_moved
+                a_moved_visitor_who_is_present_is_promoted_next
+                an_absent_entry_can_be_moved
+                a_moved_entry_stays_moved_after_a_loss
+                one_entry_is_promoted_within_the_pace
+                no_entry_is_promoted_while_the_queue_stands
+            }
             presence {
                 a_visitor_who_polls_is_promoted_in_turn
                 silence_at_the_head_holds_the_line_for_the_call_time_only

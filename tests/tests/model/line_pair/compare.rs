@@ -151,10 +151,12 @@ impl LinePair {
             seen: read_seen(&seen),
             presence: presence_fields(&state),
             lanes: read_lanes(&state),
-            standstill: state
-                .get("standstill")
-                .map(|text| String::from_utf8_lossy(text).into_owned())
+            // The first tick that meets another lane stores them even if no lane had a turn yet.
+            lane_turns: Some(read_text(&state, "lane_turns"))
+                .filter(|text| text != "0 0")
                 .unwrap_or_default(),
+            has_lanes: state["line"][FLAGS_AT] >= 2,
+            standstill: read_text(&state, "standstill"),
             state: unpack_line(&state["line"])
                 .into_iter()
                 .chain(parse_numbers(&state))
@@ -185,6 +187,16 @@ fn presence_fields(state: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String
 fn is_about_presence(field: &str) -> bool {
     let prefixes = ["calls_", "called_", "passed_"];
     ["presence", "check_ins"].contains(&field) || prefixes.iter().any(|prefix| field.starts_with(prefix))
+}
+
+/// Where the field `line` of the hash `state` has the flags of `include/line.lua`: behind eight numbers.
+const FLAGS_AT: usize = 64;
+
+/// A text of the hash `state`; empty if it has none.
+fn read_text(state: &BTreeMap<String, Vec<u8>>, field: &str) -> String {
+    let text = state.get(field);
+    text.map(|text| String::from_utf8_lossy(text).into_owned())
+        .unwrap_or_default()
 }
 
 /// The texts of the lanes that the hash `state` has.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use vestibule_domain::id::EntryId;
+use vestibule_domain::{id::EntryId, lane::LANE_PLACES};
 use vestibule_line_memory::QueueDump;
 
-/// `visits` holds exactly the entries that are ready, active or waiting again and those whose slot is held, with a step
-/// that fits their sets.
+/// `visits` holds exactly the entries that are ready, active or waiting again, those whose slot is held, and those that wait
+/// at a drawn place or in a lane to which an operator moved them, with a step that fits their sets.
 pub(super) fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), String> {
     let ids = |set: &[(EntryId, u64)]| set.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>();
     let with_steps = |steps: &[&str]| {
@@ -15,7 +15,11 @@ pub(super) fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), Stri
         let fitting = visits.filter(|(_, text)| has_step(text));
         fitting.map(|(id, _)| *id).collect::<BTreeSet<_>>()
     };
-    let (ready, active, again) = (with_steps(&["1", "3"]), with_steps(&["4"]), with_steps(&["2"]));
+    let (ready, active, again) = (
+        with_steps(&["1", "3"]),
+        with_steps(&["4"]),
+        with_steps(&["0", "2"]),
+    );
     let held = with_steps(&["5"]);
     let is_consistent = ready == ids(&snapshot.ready)
         && active == ids(&snapshot.active)
@@ -29,7 +33,7 @@ pub(super) fn require_consistent_visits(snapshot: &QueueDump) -> Result<(), Stri
     }
 }
 
-/// While presence is on, the absent entries of the only lane are those that were passed over and are not present. Each
+/// While presence is on, the absent entries of each lane are those that were passed over and are not present. Each
 /// present entry waits.
 pub(super) fn require_counted_absent(snapshot: &QueueDump) -> Result<(), String> {
     let numbers = |text: &str| {
@@ -37,13 +41,14 @@ pub(super) fn require_counted_absent(snapshot: &QueueDump) -> Result<(), String>
             .filter_map(|n| n.parse().ok())
             .collect::<Vec<u64>>()
     };
-    let lane = snapshot.lanes.first().map(|(_, text)| numbers(text));
-    let (passed_through, absent) = lane.map_or((0, 0), |lane| (lane[1], lane[lane.len() - 1]));
+    let lanes: Vec<_> = snapshot.lanes.iter().map(|(_, text)| numbers(text)).collect();
+    let absent: u64 = lanes.iter().map(|lane| lane[lane.len() - 1]).sum();
     let present: BTreeSet<_> = snapshot.present.iter().collect();
     let waiting: BTreeSet<_> = snapshot.waiting.iter().collect();
-    let passed = waiting
-        .difference(&present)
-        .filter(|(_, place)| *place <= passed_through);
+    let passed = waiting.difference(&present).filter(|(_, place)| {
+        let own = |lane: &&Vec<u64>| lane[1] / LANE_PLACES == place / LANE_PLACES;
+        lanes.iter().find(own).is_some_and(|lane| *place <= lane[1])
+    });
     let is_on = snapshot.presence.contains_key("presence");
     let expected = if is_on { passed.count() as u64 } else { 0 };
     if absent == expected && present.is_subset(&waiting) {

@@ -3,6 +3,7 @@
 use vestibule_domain::{
     change::{Change, EndReason, Event, VisitEnd},
     fact::{Fact, Turn},
+    lane::Lane,
     score::{Visit, WaitScore},
 };
 use vestibule_line::{EntryLine, EntryLookup, NotFound, QueueLine};
@@ -12,7 +13,7 @@ use super::LinePair;
 use crate::operations::{EndOrder, Operation, VISITORS, VisitSelector};
 
 /// The number of kinds of changes.
-pub(crate) const CHANGE_KINDS: usize = 17;
+pub(crate) const CHANGE_KINDS: usize = 18;
 
 impl LinePair {
     pub(super) async fn record_known_visits(&mut self) {
@@ -26,7 +27,7 @@ impl LinePair {
     /// Records the place that the operation gave, and forgets a place that the operation replaced.
     pub(super) async fn record_provisional_places(&mut self, op: &Operation) {
         let number = match op {
-            Operation::Enter(number, _) => *number,
+            Operation::Enter(number, ..) => *number,
             Operation::Adopt(adoption) => adoption.visitor,
             _ => return,
         };
@@ -140,6 +141,11 @@ fn change_kinds(visit: Visit, now_ms: u64) -> [Event; CHANGE_KINDS] {
             claimed_at_ms: None,
         },
         Event::CameBack { place },
+        Event::LaneMoved {
+            place: place.in_lane(Lane::LAST),
+            turn: Turn::First,
+            moved_at_ms: now_ms,
+        },
         promoted(Turn::First),
         promoted(Turn::Second),
         Event::StillReady {

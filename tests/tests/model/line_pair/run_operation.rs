@@ -2,8 +2,8 @@
 
 use vestibule_domain::call_limit::CallLimit;
 use vestibule_line::{
-    EvictOrder, HoldOrder, Line, LineHistory, PromoteOrder, ReportOrder, SessionExtension, TickMark,
-    Validation,
+    EvictOrder, HoldOrder, Line, LineHistory, PromoteEntryOrder, PromoteOrder, ReportOrder, SessionExtension,
+    TickMark, Validation,
 };
 use vestibule_tests::lines::{configuration, visitor};
 
@@ -54,7 +54,19 @@ impl LinePair {
     ) -> String {
         let queue = &self.queue;
         match op {
-            Operation::Enter(number, arrival) => to_text(line.enter(queue, visitor(*number), *arrival).await),
+            Operation::Enter(number, arrival, lane) => {
+                to_text(line.enter_lane(queue, visitor(*number), *arrival, *lane).await)
+            }
+            Operation::MoveToLane(number, lane) => {
+                to_text(line.move_to_lane(queue, visitor(*number), *lane).await)
+            }
+            Operation::PromoteEntry(number, over_pace) => {
+                let order = PromoteEntryOrder {
+                    id: visitor(*number),
+                    over_pace: *over_pace,
+                };
+                to_text(line.promote_entry(queue, order).await)
+            }
             Operation::Status(number) => to_text(line.status(queue, visitor(*number)).await),
             Operation::CheckIn(number) => to_text(line.check_in(queue, visitor(*number)).await),
             Operation::Promote {

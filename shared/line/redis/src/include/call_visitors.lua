@@ -1,28 +1,6 @@
--- Counts the entries that go past the head of their lanes, and calls the visitors whose turns come soon. Include `lanes`
--- before this file.
+-- Calls the visitors whose turns come soon. Include `lanes` before this file.
 
 local POLL_INTERVAL_MS = 30000 -- how often a called visitor polls while presence is off
-
--- Counts the entries of `head`, a list of entries and places, that go past the heads of their lanes.
-local function count_gone_ahead(lanes, head)
-  local first_lane, last_lane = find_lane(head[2]), find_lane(head[#head])
-  local counts = {}
-  if first_lane == last_lane then
-    counts[first_lane] = { count = #head / 2, highest = tonumber(head[#head]) }
-  else
-    for i = 2, #head, 2 do
-      local lane = find_lane(head[i])
-      local counted = counts[lane] or { count = 0 }
-      counts[lane] = { count = counted.count + 1, highest = tonumber(head[i]) }
-    end
-  end
-  for lane, counted in pairs(counts) do
-    local progress = lanes[lane] or parse_lane(lane, nil)
-    progress.gone_ahead = progress.gone_ahead + counted.count
-    progress.passed_through = math.max(progress.passed_through, counted.highest)
-    lanes[lane] = progress
-  end
-end
 
 -- Adds what happened since the last measurement to the speed, in entries per 1,000 seconds, if that was long enough ago.
 local function measure_speed(progress, now_ms)
@@ -54,7 +32,7 @@ end
 -- Measures how fast each lane moves, and calls visitors accordingly. `calls` has by how much the window of a lane has
 -- grown. `pace` is the pace of the queue in entries per 1,000 seconds if nothing else limits the promotion, else 0. It
 -- counts for the first lane with an entry. `room` is how many entries may be called at once; the lanes share it. Returns
--- how many more visitors are called by entering.
+-- how many more visitors are called by entering the default lane.
 local function call_visitors(waiting, lanes, calls, now_ms, pace, check_in_ms, room)
   local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
   local first_lane = first[2] and find_lane(first[2])
@@ -72,7 +50,7 @@ local function call_visitors(waiting, lanes, calls, now_ms, pace, check_in_ms, r
       local before = redis.call('ZCOUNT', waiting, '-inf', string.format('%.0f', progress.passed_through))
       local last_called = redis.call('ZRANGE', waiting, before + window - 1, before + window - 1, 'WITHSCORES')
       progress.check_in_through = last_called[2] and math.min(tonumber(last_called[2]), top) or top
-      if lane == 0 and progress.check_in_through == top then
+      if lane == LANE_DEFAULT and progress.check_in_through == top then
         newcomers_called = math.max(window - count_between(waiting, progress.passed_through, top), 0)
       end
     end

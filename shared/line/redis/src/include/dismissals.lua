@@ -8,7 +8,11 @@ local function store_ended_waits(keys, tick, ids, places, how, total)
     visit_steps[i], deadlines[i] = string.format('%d 0', place % ORDER_RANGE), '0'
   end
   for i, visit_text in ipairs(redis.call('HMGET', keys.visits, unpack(ids))) do
-    visit_steps[i] = visit_text and string.match(visit_text, '^%d+ %d+') or visit_steps[i]
+    if visit_text then
+      local _, _, _, _, _, moved_at_ms = parse_visit(visit_text)
+      visit_steps[i] = string.match(visit_text, '^%d+ %d+')
+      deadlines[i] = moved_at_ms and string.format('%.0f', moved_at_ms) or '0'
+    end
   end
   return store_timeouts(keys, tick, ids, visit_steps, deadlines, how, total)
 end

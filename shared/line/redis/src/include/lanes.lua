@@ -3,7 +3,6 @@
 -- had no entry at a tick. Include `scores` before this file.
 
 local LANES = 8
-local LANE_PLACES = 1125899906842624 -- 2^50: the places of one lane
 local WINDOW_ENTRIES_MIN = 500
 
 local function find_lane(place)
@@ -63,9 +62,10 @@ local function read_lanes(state)
   return lanes
 end
 
--- Adds the lanes of the entries in line that had no entry at a tick before, and the first one, in which newcomers wait.
+-- Adds the lanes of the entries in line that had no entry at a tick before, and the default one. Returns whether there are
+-- others.
 local function add_new_lanes(waiting, lanes)
-  lanes[0] = lanes[0] or parse_lane(0, nil)
+  lanes[LANE_DEFAULT] = lanes[LANE_DEFAULT] or parse_lane(LANE_DEFAULT, nil)
   local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
   if #first > 0 then
     local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
@@ -73,6 +73,12 @@ local function add_new_lanes(waiting, lanes)
       lanes[lane] = lanes[lane] or parse_lane(lane, nil)
     end
   end
+  for lane in pairs(lanes) do
+    if lane ~= LANE_DEFAULT then
+      return true
+    end
+  end
+  return false
 end
 
 local function sum_lanes(lanes, field)

@@ -10,6 +10,8 @@
 --   absent: how many entries were absent after the last tick
 --   newcomers_called: how many more visitors are called by entering, so check in by it; -1 while presence is off
 --   journal_full: 1 if the journal had no room for newcomers at the last tick, else 0
+--   has_lanes: whether an entry had another lane than the default one since the queue was created or restored. It is
+--     packed with journal_full, as 2
 --   epoch, entrance: as in the hash `config`, so that entering does not read that one too
 --   queue_limit: as there; nil if the line has no limit. An earlier build reads the other fields, and drops this one and
 --     the next one when it writes them. The next tick of this build adds them again.
@@ -20,7 +22,7 @@ local function unpack_line_fields(state)
   if not packed then
     return nil
   end
-  local v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance, next_at =
+  local v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, flags, entrance, next_at =
     struct.unpack('<ddddddddBs', packed)
   local queue_limit, entrance_changes_at_ms
   if next_at <= #packed then
@@ -30,17 +32,17 @@ local function unpack_line_fields(state)
       queue_limit = queue_limit < math.huge and queue_limit or nil
     end
   end
-  return v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, journal_full, entrance,
-    queue_limit, entrance_changes_at_ms
+  return v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, flags % 2, entrance,
+    queue_limit, entrance_changes_at_ms, flags >= 2
 end
 
 local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
-    journal_full, entrance, queue_limit, entrance_changes_at_ms)
+    journal_full, entrance, queue_limit, entrance_changes_at_ms, has_lanes)
   local format = queue_limit and '<ddddddddBsd' or '<ddddddddBs'
   if entrance_changes_at_ms then
     format, queue_limit = '<ddddddddBsdd', queue_limit or math.huge
   end
   local packed = struct.pack(format, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
-    journal_full, entrance, queue_limit, entrance_changes_at_ms)
+    has_lanes and journal_full + 2 or journal_full, entrance, queue_limit, entrance_changes_at_ms)
   redis.call('HSET', state, 'line', packed)
 end

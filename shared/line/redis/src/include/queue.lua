@@ -17,13 +17,14 @@ local function read_queue(config, state, given_us, witness_ms)
     return nil
   end
   local paused_at_ms, paused_ms = unpack(redis.call('HMGET', state, 'paused_at_ms', 'paused_ms'))
-  local us, _, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
+  local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
   local now_ms = math.floor(us / 1000)
   return {
     epoch = tonumber(epoch),
     session_ms = tonumber(session_ms),
     us = us,
     now_ms = now_ms,
+    clocks_apart = clocks_apart,
     latest_ms = witness_ms + math.max(ahead_ms, 0),
     line = line,
     claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms)),
@@ -39,14 +40,14 @@ end
 
 -- Describes an entry from its score in `set`. Returns nil if the set does not hold it. The deadline of a ready entry is
 -- by the claim clock in the set, and by line time in the table that this returns.
-local function describe_entry(queue, visit, step, set, is_fast_tracked, score)
+local function describe_entry(queue, visit, step, set, is_fast_tracked, score, moved_at_ms)
   score = score and tonumber(score)
   if not score then
     return nil
   end
   if set == 'waiting' then
-    return { is_live = true, state = set, set = set, visit = visit or score % ORDER_RANGE, step = step, step_ms = 0,
-      is_over = false, place = score }
+    return { is_live = true, state = set, set = set, visit = visit or score % ORDER_RANGE, step = step,
+      step_ms = moved_at_ms or 0, is_over = false, place = score }
   end
   local clock_ms = set == 'ready' and queue.claim_clock_ms or queue.now_ms
   local entry = { is_live = score > clock_ms, state = set, set = set, visit = visit, step = step,
@@ -77,11 +78,11 @@ local function describe_held(queue, keys, id, visit, how, end_text)
 end
 
 local function find_entry(queue, keys, id)
-  local visit, step, set, is_fast_tracked, how = parse_visit(redis.call('HGET', keys.visits, id))
+  local visit, step, set, is_fast_tracked, how, moved_at_ms = parse_visit(redis.call('HGET', keys.visits, id))
   if set == 'held' then
     return describe_held(queue, keys, id, visit, how, redis.call('HGET', keys.ended, id))
   end
-  return describe_entry(queue, visit, step, set, is_fast_tracked, redis.call('ZSCORE', keys[set], id))
+  return describe_entry(queue, visit, step, set, is_fast_tracked, redis.call('ZSCORE', keys[set], id), moved_at_ms)
     or describe_missing(redis.call('HGET', keys.ended, id))
 end
 
@@ -113,6 +114,15 @@ local function put_active(keys, id, entry, end_ms)
   entry.is_live, entry.state, entry.set, entry.step, entry.step_ms = true, 'active', 'active', 4, end_ms
   redis.call('ZADD', keys.active, string.format('%.0f', end_ms), id)
   redis.call('HSET', keys.visits, id, string.format('%.0f 4', entry.visit))
+end
+
+-- Stores the visit and the step of an entry that waits or is ready, unless its place tells them.
+local function store_step(keys, id, entry)
+  if entry.state == 'waiting' and entry.step_ms > 0 then
+    redis.call('HSET', keys.visits, id, string.format('%.0f %.0f %.0f', entry.visit, entry.step, entry.step_ms))
+  elseif entry.step > 0 or is_drawn(entry.place) then
+    redis.call('HSET', keys.visits, id, string.format('%.0f %.0f', entry.visit, entry.step))
+  end
 end
 
 -- Holds the slot of a visit that ended, until `free_at_ms` by line time. The caller has stored the end.

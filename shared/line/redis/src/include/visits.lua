@@ -1,14 +1,15 @@
 -- Reads what the hash `visits` stores of an entry: `visit step`, or for an entry that has its first turn its place
 -- alone, because `promote` has that as text. An entry that the fast track admitted has `visit 4 fast` until its visitor
 -- claims or extends the session: the backup may lack that visit, and may have an earlier one that goes on. An entry whose
--- slot is held has `visit 5 left` or `visit 5 evicted`. A waiting entry whose place was drawn has `visit 0`.
+-- slot is held has `visit 5 left` or `visit 5 evicted`. A waiting entry whose place was drawn has `visit 0`, and one that an
+-- operator moved to another lane has `visit step moved_at_ms`, with the line time of the last move.
 
 local function is_place(text)
   return not string.find(text, ' ', 1, true)
 end
 
 -- Returns the visit, the step, the name of the sorted set that holds such an entry, whether it is only known to be
--- admitted by the fast track, and how its visit ended if its slot is held. A waiting entry whose place was not drawn is not in `visits`: then
+-- admitted by the fast track, how its visit ended if its slot is held, and when it was moved to another lane if it waits. A waiting entry whose place was not drawn is not in `visits`: then
 -- the visit is nil, because the place tells it. The steps are 0 waiting, 1 ready, 2 waiting again, 3 ready again,
 -- 4 active, 5 held: see domain/fact.rs.
 local function parse_visit(text)
@@ -18,8 +19,8 @@ local function parse_visit(text)
   if is_place(text) then
     return tonumber(text) % ORDER_RANGE, 1, 'ready', false
   end
-  local visit, step, how = string.match(text, '^(%d+) (%d+) ?(%a*)$')
+  local visit, step, how = string.match(text, '^(%d+) (%d+) ?(%w*)$')
   step = tonumber(step)
   local set = step == 4 and 'active' or (step == 0 or step == 2) and 'waiting' or step == 5 and 'held' or 'ready'
-  return tonumber(visit), step, set, how == 'fast', set == 'held' and how or nil
+  return tonumber(visit), step, set, how == 'fast', set == 'held' and how or nil, set == 'waiting' and tonumber(how) or nil
 end

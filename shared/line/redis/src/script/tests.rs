@@ -1,6 +1,6 @@
 use super::*;
 
-const SCRIPTS: [&str; 34] = [
+const SCRIPTS: [&str; 36] = [
     include_str!("../adjust_clock.lua"),
     include_str!("../adopt.lua"),
     include_str!("../check_in.lua"),
@@ -16,6 +16,8 @@ const SCRIPTS: [&str; 34] = [
     include_str!("../delete_queue.lua"),
     include_str!("../drop_queue.lua"),
     include_str!("../hold.lua"),
+    include_str!("../move_to_lane.lua"),
+    include_str!("../promote_entry.lua"),
     include_str!("../leave.lua"),
     include_str!("../record_load.lua"),
     include_str!("../status_many.lua"),

@@ -62,13 +62,14 @@ async fn every_test_event_succeeds() {
     let in_line = desk.enter("ada").await;
     let mut results = Vec::new();
     for op in [
-        "inspect", "resume", "promote", "update", "stats", "check", "drain", "open",
+        "inspect", "lane", "resume", "promote", "update", "stats", "check", "drain", "open",
     ] {
         results.push((op, desk.run(named(op)).await));
         sent.insert(op);
     }
     let result = |op: &str| &results.iter().find(|(of, _)| *of == op).expect("sent").1;
     assert_eq!(result("inspect")["token"], in_line.to_string());
+    assert_eq!(result("lane")["lane"], event("lane")["lane"]);
     assert_eq!(result("promote")["promoted"], 1);
     assert_eq!(result("stats")["ready"], 1);
     assert_eq!(

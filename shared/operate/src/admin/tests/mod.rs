@@ -10,6 +10,7 @@ mod endings;
 mod entries;
 mod events;
 mod evict;
+mod lanes;
 mod load;
 mod opening;
 mod plan;

@@ -3,6 +3,7 @@
 mod bypass;
 mod enter;
 mod keys;
+mod lanes;
 mod names;
 mod refusals;
 mod returning;
@@ -21,6 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         bypass::trials(),
         enter::trials(),
         keys::trials(),
+        lanes::trials(),
         names::trials(),
         refusals::trials(),
         returning::trials(),

@@ -1,0 +1,83 @@
+//! The commands `lane` and `promote` for one entry: change where a waiting entry stands.
+
+use serde_json::{Value, json};
+use vestibule_domain::{
+    change::Change,
+    entry_status::EntryStatus,
+    id::{EntryId, QueueId},
+    lane::Lane,
+};
+use vestibule_engine::write_through::write_through;
+use vestibule_line::{EntryPromotionOutcome, LaneMoveOutcome, PromoteEntryOrder};
+
+use super::{Admin, Problem, command::EntrySelector, entry_partition};
+
+impl Admin {
+    /// Moves a waiting entry to a lane.
+    pub(super) async fn move_to_lane(
+        &self,
+        queue: &QueueId,
+        whom: &EntrySelector,
+        lane: Lane,
+    ) -> Result<Value, Problem> {
+        let stored = self.read_stored_queue(queue).await?;
+        let id = self.entry_id(queue, &stored, whom);
+        let (from, status, durable) = match self.line.move_to_lane(queue, id, lane).await? {
+            LaneMoveOutcome::Moved { from, status, change } => {
+                let partition = entry_partition(queue, &stored);
+                let write = write_through(&*self.line, &*self.backup, &partition, &change).await?;
+                (from, status, write.durable)
+            }
+            LaneMoveOutcome::Unchanged(status) => (lane, status, true),
+            LaneMoveOutcome::NotWaiting(status) => return Err(Problem::not_waiting(status.state())),
+            LaneMoveOutcome::NotFound(_) => return Err(Problem::unknown_entry()),
+        };
+        let position = match status {
+            EntryStatus::Waiting { position, .. } => Some(position),
+            EntryStatus::Ready { .. } | EntryStatus::Active { .. } => None,
+        };
+        Ok(json!({
+            "queue": queue.as_str(),
+            "token": id.to_string(),
+            "lane": lane.number(),
+            "from_lane": from.number(),
+            "position": position,
+            "visit": status.visit().number(),
+            "durable": durable,
+        }))
+    }
+
+    /// Promotes one entry, wherever in line it is: within the pace, or beyond it.
+    pub(super) async fn promote_one(
+        &self,
+        queue: &QueueId,
+        whom: &EntrySelector,
+        over_pace: bool,
+    ) -> Result<Value, Problem> {
+        let stored = self.read_stored_queue(queue).await?;
+        let id = self.entry_id(queue, &stored, whom);
+        let order = PromoteEntryOrder { id, over_pace };
+        let change: Change = match self.line.promote_entry(queue, order).await? {
+            EntryPromotionOutcome::Promoted { change, .. } => change,
+            EntryPromotionOutcome::Limited(limit) => return Err(Problem::not_promoted(limit)),
+            EntryPromotionOutcome::NotWaiting(status) => return Err(Problem::not_waiting(status.state())),
+            EntryPromotionOutcome::NotFound(_) => return Err(Problem::unknown_entry()),
+        };
+        let partition = entry_partition(queue, &stored);
+        let write = write_through(&*self.line, &*self.backup, &partition, &change).await?;
+        Ok(promotion_to_json(queue, id, &change, over_pace, write.durable))
+    }
+}
+
+fn promotion_to_json(queue: &QueueId, id: EntryId, change: &Change, over_pace: bool, durable: bool) -> Value {
+    let fact = change.fact();
+    json!({
+        "queue": queue.as_str(),
+        "token": id.to_string(),
+        "promoted": 1,
+        "over_pace": over_pace,
+        "visit": fact.visit.number(),
+        "claim_by_ms": fact.deadline_ms(),
+        "durable": durable,
+    })
+}

@@ -1,0 +1,121 @@
+//! Who assigns a lane: a ticket or the authorizer, and never the visitor.
+
+use serde_json::{Value, json};
+use vestibule_api::config::ApiConfig;
+use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, event, with_claims, with_header};
+
+use super::{TicketScene, with_ticket};
+
+crate::in_process::cases![
+    a_ticket_names_the_lane_of_a_new_place,
+    a_later_ticket_leaves_the_lane_as_it_is,
+    the_authorizers_claim_names_the_lane,
+    a_claimed_lane_out_of_range_is_refused,
+    no_visitor_chooses_a_lane,
+];
+
+impl TicketScene {
+    async fn enter_lane(&self, visitor: &str, lane: u8) -> Value {
+        let claims = self.claims_with(&json!({ "sub": visitor, "lane": lane }));
+        let entered = self.api.send(with_ticket(&self.shop.sign(&claims))).await;
+        assert!(entered.status.is_success(), "{entered:?}");
+        entered.body
+    }
+}
+
+async fn a_ticket_names_the_lane_of_a_new_place() {
+    let scene = TicketScene::start_full().await;
+    let usual = scene.enter("bob").await;
+    assert_eq!(
+        (&usual.body["lane"], &usual.body["position"]),
+        (&json!(4), &json!(1))
+    );
+    for (visitor, lane, position) in [("vip-1", 0, 1), ("vip-2", 0, 2), ("late", 7, 1)] {
+        let entered = scene.enter_lane(visitor, lane).await;
+        assert_eq!(
+            (&entered["lane"], &entered["position"]),
+            (&json!(lane), &json!(position)),
+            "{entered}"
+        );
+    }
+    let second = scene.enter("carl").await;
+    assert_eq!(second.body["position"], 2, "the position is that in the lane");
+    let document = scene.api.send(ApiRequest::get(format!("/queues/{QUEUE}"))).await;
+    assert_eq!(document.body["waiting"], 5);
+}
+
+async fn a_later_ticket_leaves_the_lane_as_it_is() {
+    let scene = TicketScene::start_full().await;
+    let first = scene.enter("ada").await;
+    let again = scene.enter_lane("ada", 0).await;
+    assert_eq!(again["token"], first.body["token"]);
+    assert_eq!(
+        (&again["lane"], &again["place"]),
+        (&json!(4), &first.body["place"])
+    );
+}
+
+fn lane_config() -> ApiConfig {
+    ApiConfig {
+        lane_claim: Some("tier".to_owned()),
+        ..ApiConfig::default()
+    }
+}
+
+/// A queue with one slot, which another visitor has taken, in a deployment whose authorizer names lanes.
+async fn start_full_with_claims() -> InProcessApi {
+    let settings = json!({ "capacity": 1, "batch": 1, "presence_seconds": 0 });
+    let api = InProcessApi::start_with_config(lane_config(), settings).await;
+    api.send_event(&enter_as(&json!({ "sub": "first" })))
+        .await
+        .expect_status(201);
+    api
+}
+
+fn enter_as(claims: &Value) -> Value {
+    let enter = event("POST", "/queues/{queue}/entries", &json!({ "queue": QUEUE }));
+    with_claims(enter, claims)
+}
+
+async fn the_authorizers_claim_names_the_lane() {
+    let api = start_full_with_claims().await;
+    for (visitor, tier, lane) in [
+        ("text", json!("2"), 2),
+        ("number", json!(0), 0),
+        ("none", Value::Null, 4),
+    ] {
+        let entered = api
+            .send_event(&enter_as(&json!({ "sub": visitor, "tier": tier })))
+            .await;
+        assert_eq!(entered.expect_status(201).body["lane"], lane, "{visitor}");
+    }
+}
+
+async fn a_claimed_lane_out_of_range_is_refused() {
+    let api = start_full_with_claims().await;
+    for tier in [
+        json!("8"),
+        json!(-1),
+        json!("gold"),
+        json!(""),
+        json!(true),
+        json!(1.5),
+    ] {
+        let refused = api
+            .send_event(&enter_as(&json!({ "sub": "ada", "tier": tier })))
+            .await;
+        let detail = refused.expect_invalid_field("tier").text("detail");
+        assert!(detail.contains("from 0 to 7"), "{tier}: {detail}");
+    }
+}
+
+async fn no_visitor_chooses_a_lane() {
+    let api = start_full_with_claims().await;
+    let with_field = ApiRequest::enter().json(&json!({ "lane": 0 }));
+    api.send(with_field).await.expect_invalid_field("lane");
+    let enter = event("POST", "/queues/{queue}/entries", &json!({ "queue": QUEUE }));
+    for (name, value) in [("tier", "0"), ("X-Lane", "0"), ("lane", "0")] {
+        let entered = api.send_event(&with_header(enter.clone(), name, value)).await;
+        assert_eq!(entered.expect_status(201).body["lane"], 4, "{name}");
+    }
+}

@@ -1,0 +1,384 @@
+//! What an operator does with one waiting entry: to move it to another lane, and to promote it out of turn.
+
+use vestibule_domain::{
+    change::{Change, Event},
+    entry_status::EntryStatus,
+    fact::{Step, Turn},
+    lane::Lane,
+    pace::LimitedBy,
+    score::WaitScore,
+    settings::Settings,
+    state::EntryState,
+};
+use vestibule_line::{
+    AdoptBasis, AdoptOrder, AdoptOutcome, EntryPromotionOutcome, LaneMoveOutcome, LeaveReason, NotFound,
+    PromoteEntryOrder, RestoredEntries,
+};
+use vestibule_tests::lines::{Subject, fresh_queue, visitor};
+
+use crate::{
+    adopt::adopt_as_unknown,
+    presence::check_in,
+    restore::{configuration_of_epoch, restored_entries},
+    settings::{bounded, in_turn},
+};
+
+fn lane(number: u8) -> Lane {
+    Lane::new(number.into()).expect("a lane")
+}
+
+async fn move_to(subject: &Subject, number: u64, to: u8) -> LaneMoveOutcome {
+    let moved = subject
+        .line
+        .move_to_lane(&subject.queue, visitor(number), lane(to))
+        .await;
+    moved.expect("an answer")
+}
+
+async fn expect_move(subject: &Subject, number: u64, to: u8) -> (WaitScore, u64, Change) {
+    match move_to(subject, number, to).await {
+        LaneMoveOutcome::Moved {
+            status: EntryStatus::Waiting { score, position },
+            change,
+            ..
+        } => (score, position, change),
+        other => panic!("visitor {number} was not moved: {other:?}"),
+    }
+}
+
+async fn promote_one(subject: &Subject, number: u64, over_pace: bool) -> EntryPromotionOutcome {
+    let order = PromoteEntryOrder {
+        id: visitor(number),
+        over_pace,
+    };
+    let promoted = subject.line.promote_entry(&subject.queue, order).await;
+    promoted.expect("an answer")
+}
+
+async fn gone_ahead(subject: &Subject, lane: u8) -> i64 {
+    let progress = subject.line.lane_progress(&subject.queue, lane).await;
+    progress.expect("the progress of the lane").gone_ahead
+}
+
+fn strict(batch: u32) -> Settings {
+    Settings {
+        lane_share: 0,
+        ..in_turn(bounded(100, batch, 1))
+    }
+}
+
+pub(crate) async fn a_moved_entry_keeps_the_order_of_joining(mut subject: Subject) {
+    subject.open(strict(1)).await;
+    subject.line_up(1..=6).await;
+    let visit = subject.status(visitor(4)).await.visit();
+    for number in [2, 6] {
+        expect_move(&subject, number, 1).await;
+    }
+    let (place, position, change) = expect_move(&subject, 4, 1).await;
+    assert_eq!(
+        (place.lane(), place.visit(), position),
+        (1, visit, 2),
+        "between those who joined before and after"
+    );
+    let fact = change.fact();
+    assert_eq!(
+        (fact.visit, fact.step, fact.step_ms),
+        (visit, Step::Waiting, subject.clock.now_ms())
+    );
+    let mut order = Vec::new();
+    for _ in 0..6 {
+        subject.tick().await;
+        for number in 1..=6 {
+            if subject.state(visitor(number)).await != EntryState::Waiting && !order.contains(&number) {
+                order.push(number);
+            }
+        }
+        subject.advance_seconds(1);
+    }
+    assert_eq!(order, [2, 4, 6, 1, 3, 5]);
+}
+
+pub(crate) async fn a_move_changes_the_positions_of_both_lanes(mut subject: Subject) {
+    subject.open(strict(1)).await;
+    subject.line_up(1..=4).await;
+    subject.tick().await;
+    let before = (gone_ahead(&subject, 4).await, gone_ahead(&subject, 1).await);
+    expect_move(&subject, 2, 1).await;
+    let after = (gone_ahead(&subject, 4).await, gone_ahead(&subject, 1).await);
+    assert_eq!(before, (1, 0));
+    assert_eq!(
+        after,
+        (1, -1),
+        "the lane has one more ahead; the one that it left is shorter, as after a leave"
+    );
+    for (number, position) in [(2, 1), (3, 1), (4, 2)] {
+        let entered = subject.enter(visitor(number)).await;
+        let EntryStatus::Waiting { position: shown, .. } = entered.status else {
+            panic!("visitor {number} waits");
+        };
+        assert_eq!(shown, position, "visitor {number}");
+    }
+}
+
+pub(crate) async fn a_move_is_repeated_and_can_be_taken_back(mut subject: Subject) {
+    subject.open(strict(1)).await;
+    subject.line_up(1..=2).await;
+    let place = subject.place(visitor(2)).await;
+    let (moved, _, first) = expect_move(&subject, 2, 0).await;
+    assert!(matches!(
+        move_to(&subject, 2, 0).await,
+        LaneMoveOutcome::Unchanged(_)
+    ));
+    let again = subject.enter(visitor(2)).await;
+    assert_eq!(
+        again.change.expect("a repeated change").event,
+        first.event,
+        "the backup may lack it"
+    );
+    assert_eq!(
+        subject.place(visitor(2)).await,
+        moved,
+        "who enters again keeps the moved lane"
+    );
+    let (back, _, second) = expect_move(&subject, 2, 4).await;
+    assert_eq!(back, place);
+    assert!(
+        second.fact() > first.fact(),
+        "a later move is a greater fact, also in the same millisecond"
+    );
+}
+
+pub(crate) async fn only_a_waiting_entry_is_moved(mut subject: Subject) {
+    subject.open(strict(2)).await;
+    subject.line_up(1..=3).await;
+    subject.tick().await;
+    subject.claim(visitor(2)).await;
+    for number in 1..=2 {
+        assert!(matches!(
+            move_to(&subject, number, 1).await,
+            LaneMoveOutcome::NotWaiting(_)
+        ));
+        assert!(matches!(
+            promote_one(&subject, number, true).await,
+            EntryPromotionOutcome::NotWaiting(_)
+        ));
+    }
+    subject.leave(visitor(3), LeaveReason::Leave).await;
+    let ended = move_to(&subject, 3, 1).await;
+    assert!(
+        matches!(ended, LaneMoveOutcome::NotFound(NotFound::Ended(_))),
+        "{ended:?}"
+    );
+    let unknown = promote_one(&subject, 9, false).await;
+    assert!(
+        matches!(unknown, EntryPromotionOutcome::NotFound(NotFound::Unknown { .. })),
+        "{unknown:?}"
+    );
+}
+
+pub(crate) async fn a_moved_visitor_who_is_present_is_promoted_next(mut subject: Subject) {
+    subject
+        .open(Settings {
+            lane_share: 0,
+            ..bounded(100, 1, 1)
+        })
+        .await;
+    subject.line_up(1..=4).await;
+    subject.advance_seconds(31);
+    for number in 1..=4 {
+        check_in(&subject, number).await;
+    }
+    expect_move(&subject, 4, 1).await;
+    subject.tick().await;
+    assert_eq!(subject.state(visitor(4)).await, EntryState::Ready);
+    let view = subject.view().await;
+    assert_eq!((view.absent, view.present), (0, 3));
+}
+
+pub(crate) async fn an_absent_entry_can_be_moved(mut subject: Subject) {
+    let settings = Settings {
+        presence_seconds: 40,
+        call_seconds: 10,
+        lane_share: 0,
+        ..bounded(1, 5, 1)
+    };
+    subject.open(settings).await;
+    subject.enter(visitor(99)).await;
+    subject.line_up(1..=3).await;
+    for _ in 0..5 {
+        subject.advance_seconds(5);
+        check_in(&subject, 3).await;
+        subject.tick().await;
+    }
+    subject.change_settings(|settings| settings.capacity = 100).await;
+    assert_eq!(subject.tick().await.promoted, 1, "two are passed over");
+    assert_eq!(subject.view().await.absent, 2);
+    for number in 1..=2 {
+        expect_move(&subject, number, 6).await;
+    }
+    assert_eq!(
+        subject.view().await.absent,
+        0,
+        "in the new lane nobody is passed over yet"
+    );
+    check_in(&subject, 2).await;
+    check_in(&subject, 1).await;
+    subject.advance_seconds(1);
+    assert_eq!(subject.tick().await.promoted, 2);
+}
+
+/// A line that lost the move, as after a failover, and a line that lost everything.
+pub(crate) async fn a_moved_entry_stays_moved_after_a_loss(mut subject: Subject) {
+    subject.open(strict(1)).await;
+    subject.change_settings(|settings| settings.paused = true).await;
+    let mut changes = Vec::new();
+    for number in 1..=4 {
+        changes.extend(subject.enter(visitor(number)).await.change);
+    }
+    let unmoved = restored_entries(&changes);
+    let (place, _, change) = expect_move(&subject, 3, 0).await;
+    changes.push(change);
+    subject.change_settings(|settings| settings.paused = false).await;
+
+    // The new primary lacks the move. The next request about the entry brings it back.
+    let stale = restore_as_sibling(&subject, unmoved).await;
+    assert_eq!(stale.place(visitor(3)).await.lane(), 4);
+    let record = restored_record(&changes, 3);
+    let order = AdoptOrder {
+        id: visitor(3),
+        generation: 1,
+        record: Some(record),
+        basis: AdoptBasis::Known,
+    };
+    let adopted = stale.line.adopt(&stale.queue, &order).await.expect("adopted");
+    assert!(
+        matches!(
+            adopted,
+            AdoptOutcome::Live {
+                has_adopted: true,
+                ..
+            }
+        ),
+        "{adopted:?}"
+    );
+    assert_eq!(stale.place(visitor(3)).await, place);
+
+    // Everything is lost and restored from the backup.
+    let restored = restore_as_sibling(&subject, restored_entries(&changes)).await;
+    assert_eq!(restored.place(visitor(3)).await, place);
+    let again = restored
+        .enter(visitor(3))
+        .await
+        .change
+        .expect("a repeated change");
+    assert_eq!(again.event, change.event);
+    restored.advance_seconds(1);
+    restored.tick().await;
+    assert_eq!(
+        restored.state(visitor(3)).await,
+        EntryState::Ready,
+        "before those who joined before"
+    );
+
+    // One entry is lost, and the visitor's next request brings it back.
+    let empty = restore_as_sibling(&subject, RestoredEntries::default()).await;
+    adopt_as_unknown(&empty, 3, restored_record(&changes, 3)).await;
+    assert_eq!(empty.place(visitor(3)).await, place);
+}
+
+async fn restore_as_sibling(subject: &Subject, entries: RestoredEntries) -> Subject {
+    let mut other = subject.sibling();
+    other.queue = fresh_queue();
+    other.settings = subject.settings.clone();
+    let epoch_2 = configuration_of_epoch(subject, 2);
+    other
+        .line
+        .restore(&other.queue, &epoch_2, 0, entries)
+        .await
+        .expect("restored");
+    other
+}
+
+fn restored_record(changes: &[Change], number: u64) -> vestibule_domain::record::EntryRecord {
+    let own = changes.iter().filter(|change| change.id == visitor(number));
+    let mut record = None;
+    for change in own {
+        use vestibule_domain::record::{EntryRecord, PutDecision};
+        if let PutDecision::Store(after) | PutDecision::FillGaps(after) =
+            EntryRecord::decide_put(record.as_ref(), change, crate::restore::PUT_RULES)
+        {
+            record = Some(after);
+        }
+    }
+    record.expect("the entry has a record")
+}
+
+pub(crate) async fn one_entry_is_promoted_within_the_pace(mut subject: Subject) {
+    subject.open(in_turn(bounded(3, 1, 10))).await;
+    subject.line_up(1..=5).await;
+    let before = gone_ahead(&subject, 4).await;
+    let EntryPromotionOutcome::Promoted { change, status } = promote_one(&subject, 4, false).await else {
+        panic!("visitor 4 was not promoted");
+    };
+    assert!(matches!(
+        change.event,
+        Event::Promoted {
+            turn: Turn::First,
+            ..
+        }
+    ));
+    assert_eq!(status, subject.status(visitor(4)).await);
+    assert_eq!(
+        gone_ahead(&subject, 4).await,
+        before,
+        "no entry went past the head"
+    );
+    assert_eq!(subject.view().await.totals.promoted, 1);
+    assert_eq!(
+        promote_one(&subject, 5, false).await,
+        EntryPromotionOutcome::Limited(LimitedBy::Pace)
+    );
+    assert_eq!(
+        subject.tick().await.promoted,
+        0,
+        "it took the token of the interval"
+    );
+
+    assert!(matches!(
+        promote_one(&subject, 5, true).await,
+        EntryPromotionOutcome::Promoted { .. }
+    ));
+    subject.advance_seconds(10);
+    assert_eq!(
+        subject.tick().await.promoted,
+        1,
+        "beyond the pace it takes no token"
+    );
+    let full = promote_one(&subject, 2, true).await;
+    assert_eq!(
+        full,
+        EntryPromotionOutcome::Limited(LimitedBy::Capacity),
+        "never beyond the capacity"
+    );
+    subject.claim(visitor(4)).await;
+    assert_eq!(
+        promote_one(&subject, 2, true).await,
+        EntryPromotionOutcome::Limited(LimitedBy::Capacity)
+    );
+}
+
+pub(crate) async fn no_entry_is_promoted_while_the_queue_stands(mut subject: Subject) {
+    subject.open(strict(1)).await;
+    subject.line_up(1..=2).await;
+    subject.change_settings(|settings| settings.paused = true).await;
+    assert_eq!(
+        promote_one(&subject, 1, true).await,
+        EntryPromotionOutcome::Limited(LimitedBy::Switch)
+    );
+    subject.change_settings(|settings| settings.paused = false).await;
+    assert!(matches!(
+        promote_one(&subject, 2, true).await,
+        EntryPromotionOutcome::Promoted { .. }
+    ));
+    assert_eq!(subject.claim(visitor(2)).await.0.state(), EntryState::Active);
+}
