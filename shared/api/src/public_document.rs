@@ -51,8 +51,8 @@ struct PublicDocument<'a> {
     /// enter.
     #[serde(flatten)]
     opening: Option<OpeningDocument>,
-    /// The seed of the draw in hexadecimal digits, once the queue has opened. The place of an entry that came before is
-    /// `HMAC-SHA256(seed, token)`, cut to 49 bits.
+    /// The seed of the draw in hexadecimal digits, once the queue has opened. The lowest 49 bits of the place of an entry
+    /// that came before are the first 49 bits of `HMAC-SHA256(seed, token)`.
     #[serde(skip_serializing_if = "Option::is_none")]
     draw_seed: Option<String>,
     /// From when on no new visitor enters, and when the queue is finished, in Unix milliseconds.

@@ -21,6 +21,7 @@ use crate::{
     presence::check_in,
     restore::{configuration_of_epoch, restored_entries},
     settings::{bounded, in_turn},
+    subscription::next_tick,
 };
 
 fn lane(number: u8) -> Lane {
@@ -381,4 +382,23 @@ pub(crate) async fn no_entry_is_promoted_while_the_queue_stands(mut subject: Sub
         EntryPromotionOutcome::Promoted { .. }
     ));
     assert_eq!(subject.claim(visitor(2)).await.0.state(), EntryState::Active);
+}
+
+pub(crate) async fn a_held_poll_wakes_for_a_move_and_a_promotion(mut subject: Subject) {
+    subject.open(strict(1)).await;
+    subject.line_up(1..=3).await;
+    let mut ticks = subject.line.subscribe(&subject.queue).await.expect("subscribe");
+    let held_at = subject.place(visitor(3)).await;
+    let (moved_to, _, _) = expect_move(&subject, 3, 0).await;
+    assert_eq!(
+        next_tick(&mut ticks).await.through,
+        held_at,
+        "the poll is held at the old place"
+    );
+    let EntryPromotionOutcome::Promoted { change, .. } = promote_one(&subject, 3, true).await else {
+        panic!("visitor 3 was not promoted");
+    };
+    let tick = next_tick(&mut ticks).await;
+    assert_eq!(tick.through, moved_to);
+    assert_eq!(tick.change_for_entry(visitor(3), moved_to), Some(change));
 }

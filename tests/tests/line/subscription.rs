@@ -15,7 +15,7 @@ pub(crate) fn two_a_second() -> Settings {
     bounded(5, 2, 1)
 }
 
-async fn next_tick(ticks: &mut TickSubscription) -> Tick {
+pub(crate) async fn next_tick(ticks: &mut TickSubscription) -> Tick {
     let tick = timeout(BOUND, ticks.next())
         .await
         .expect("the tick arrives in time");

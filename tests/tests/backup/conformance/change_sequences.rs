@@ -11,6 +11,7 @@ use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
     fact::{Fact, Turn},
     id::EntryId,
+    lane::Lane,
     record::EntryRecord,
     score::WaitScore,
 };
@@ -25,7 +26,7 @@ use super::{decided_outcome, hour_ago_ms, no_show};
 const ENTERED_MS: [u64; 4] = [0, 1, 1_000, 650_000];
 /// The deadlines, in milliseconds after the beginning of the first visit.
 const DEADLINES_MS: [u64; 3] = [30_000, 60_000, 660_000];
-const KIND_COUNT: u8 = 14;
+const KIND_COUNT: u8 = 15;
 
 /// A change, before the times and the entry of its test are known.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +105,11 @@ impl DrawnChange {
             10 => ended(Fact::active(visit, until_ms).timed_out(), EndReason::Expired),
             11 => ended(Fact::ended(visit), EndReason::Completed),
             12 => ended(Fact::held(visit, until_ms), EndReason::Left),
+            13 => Event::LaneMoved {
+                place: place.in_lane(Lane::LAST),
+                turn,
+                moved_at_ms: until_ms,
+            },
             _ => ended(Fact::ended(visit), EndReason::Evicted),
         };
         Change {

@@ -6,6 +6,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
     fact::{Fact, Turn},
+    lane::Lane,
     score::WaitScore,
 };
 use vestibule_tests::{
@@ -41,8 +42,15 @@ fn events_in_order(place: WaitScore) -> Vec<Event> {
         fact: Fact::active(visit, session_end_ms).timed_out(),
         how: EndReason::Expired,
     };
+    let moved = |turn, lane, moved_at_ms| Event::LaneMoved {
+        place: place.in_lane(Lane::new(lane).expect("a lane")),
+        turn,
+        moved_at_ms,
+    };
     vec![
         Event::Entered { place, after: None },
+        moved(Turn::First, 7, earlier_ms),
+        moved(Turn::First, 0, later_ms),
         Event::Promoted {
             place,
             turn: Turn::First,
@@ -52,6 +60,7 @@ fn events_in_order(place: WaitScore) -> Vec<Event> {
         still_ready(Turn::First, later_ms),
         no_show(Fact::ready(visit, Turn::First, later_ms)),
         Event::CameBack { place },
+        moved(Turn::Second, 1, earlier_ms),
         still_ready(Turn::Second, earlier_ms),
         no_show(Fact::ready(visit, Turn::Second, earlier_ms)),
         active(earlier_ms),

@@ -24,7 +24,7 @@ async fn far_from_the_head_a_visitor_is_sent_to_the_document() {
     let api = start_full_queue(json!({ "session_seconds": 10, "message": "soon" })).await;
     let (near, entered) = enter_and_expect_created(&api).await;
     assert!(
-        entered.body["place"].is_u64() && entered.body["lane"] == 0,
+        entered.body["place"].is_u64() && entered.body["lane"] == 4,
         "{entered:?}"
     );
     assert!(

@@ -36,6 +36,7 @@ macro_rules! visitor_cases {
                 a_moved_entry_stays_moved_after_a_loss
                 one_entry_is_promoted_within_the_pace
                 no_entry_is_promoted_while_the_queue_stands
+                a_held_poll_wakes_for_a_move_and_a_promotion
             }
             presence {
                 a_visitor_who_polls_is_promoted_in_turn

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use vestibule_domain::{change::Version, consumption::Consumption, fact::Fact};
+use vestibule_domain::{change::Version, consumption::Consumption, fact::Fact, lane::Lane};
 
 use super::*;
 
@@ -44,6 +44,11 @@ fn every_change_decodes_as_it_was_encoded() {
     }
     for turn in [Turn::First, Turn::Second] {
         let claim_by_ms = deadline_ms;
+        events.push(Event::LaneMoved {
+            place: place.in_lane(Lane::LAST),
+            turn,
+            moved_at_ms: deadline_ms,
+        });
         events.push(Event::Promoted {
             place,
             turn,

@@ -102,6 +102,7 @@ async fn operations_on_an_unknown_queue_are_refused() {
         match op {
             "update" => order["settings"] = json!({ "batch": 1 }),
             "promote" => order["count"] = json!(1),
+            "lane" => (order["visitor"], order["lane"]) = (json!("ada"), json!(1)),
             "evict" | "inspect" | "block" | "unblock" => order["visitor"] = json!("ada"),
             _ => {}
         }
@@ -162,7 +163,7 @@ async fn every_declared_argument_is_read() {
                     "prefix" => json!("q*"),
                     "queues" => json!(["p"]),
                     "settings" => json!({ "batch": 1 }),
-                    "help" | "all" => json!(true),
+                    "help" | "all" | "over_pace" => json!(true),
                     "from_shard" => json!(0),
                     "token" | "source" | "tokens" => continue,
                     "visitor" => json!("ada"),

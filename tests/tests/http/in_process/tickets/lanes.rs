@@ -40,8 +40,12 @@ async fn a_ticket_names_the_lane_of_a_new_place() {
     }
     let second = scene.enter("carl").await;
     assert_eq!(second.body["position"], 2, "the position is that in the lane");
-    let document = scene.api.send(ApiRequest::get(format!("/queues/{QUEUE}"))).await;
-    assert_eq!(document.body["waiting"], 5);
+    let document = || ApiRequest::get(format!("/queues/{QUEUE}"));
+    let document = scene
+        .api
+        .send_until(document, |document| document.body["waiting"] == 5)
+        .await;
+    assert!(document.body["lanes"]["4"].is_object(), "{document:?}");
 }
 
 async fn a_later_ticket_leaves_the_lane_as_it_is() {
