@@ -16,7 +16,12 @@ use vestibule_domain::{
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
     CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation, WaitingPresence, EntryPromotionOutcome, LaneMoveOutcome, OperatorLine, PromoteEntryOrder,
+    EnterOutcome, EntryLine, EntryLookup, EntryPromotionOutcome, EvictOrder, EvictionLine, EvictionPolicy,
+    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
+    LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, OperatorLine, Page, PromoteEntryOrder,
+    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome,
+    RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension,
+    TickSubscription, UnflushedChanges, ValidateOutcome, Validation, WaitingPresence,
 };
 
 use crate::{Fault, Faults};

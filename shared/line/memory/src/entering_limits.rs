@@ -1,6 +1,6 @@
 //! What a visitor who enters one queue in memory has to wait for.
 
-use vestibule_domain::clock::LineTime;
+use vestibule_domain::{clock::LineTime, settings::Entrance};
 use vestibule_line::Arrival;
 
 use super::{account::Account, queue::Queue};

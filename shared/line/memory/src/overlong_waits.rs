@@ -8,7 +8,7 @@ use vestibule_domain::{
     score::WaitScore,
 };
 
-use super::{presence::lane_bottom, presence_tick::Places, promote::Events, queue::Queue};
+use super::{chosen_entries::Places, presence::lane_bottom, promote::Events, queue::Queue};
 
 impl Queue {
     /// Ends at most `limit` waits that have lasted `waiting_seconds_max`, the oldest first. Returns how many ended. If

@@ -17,12 +17,19 @@ use vestibule_domain::{
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
     CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
+    EnterOutcome, EntryLine, EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget,
+    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page,
+    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome,
+    RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension,
+    TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
 };
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, change_mark, changes, check_in, claim,
-    configure, connect::Request, dead_letter, delete_queue, drop_queue, enter, eviction_policy, hold, journal_records, lanes, leave, park_idle_promoter, promote, queue_trace, queue_view, raise_watermark, read_due_records, read_page, record_check_progress, record_load, requeue_with_backoff, restore, status, status_many, take_call, take_check, take_fallback_tick, take_report, unflushed, validate,
+    configure, connect::Request, dead_letter, delete_queue, drop_queue, enter, eviction_policy, hold,
+    journal_records, lanes, leave, park_idle_promoter, promote, queue_trace, queue_view, raise_watermark,
+    read_due_records, read_page, record_check_progress, record_load, requeue_with_backoff, restore, status,
+    status_many, take_call, take_check, take_fallback_tick, take_report, unflushed, validate,
 };
 
 #[async_trait]

@@ -16,7 +16,7 @@ use vestibule_line::LineError;
 
 use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply, server_time::with_time};
 
-const INCLUDES: [(&str, &str); 32] = [
+const INCLUDES: &[(&str, &str)] = &[
     ("absences", include_str!("include/absences.lua")),
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),

@@ -20,5 +20,5 @@ mod report;
 
 pub use self::{
     adopt::*, call::*, change_mark::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*,
-    journal::*, loss::*, presence::*, promotion::*, queue::*, queue_trace::*, report::*, operator::*,
+    journal::*, loss::*, operator::*, presence::*, promotion::*, queue::*, queue_trace::*, report::*,
 };

@@ -1,6 +1,6 @@
 use super::*;
 
-const SCRIPTS: [&str; 36] = [
+const SCRIPTS: &[&str] = &[
     include_str!("../adjust_clock.lua"),
     include_str!("../adopt.lua"),
     include_str!("../check_in.lua"),
