@@ -2,14 +2,14 @@
 //! they are in force.
 
 use tracing::warn;
-use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
+use vestibule_backup::{Backup, EntryPartition, StoredQueue};
 use vestibule_domain::{configuration::Configuration, id::QueueId, settings::SettingsError};
 use vestibule_line::{
     ConfigureOutcome, JournalLine, LineError, MinWatermark, RaiseWatermarkOutcome, RecoveryLine,
 };
 
-pub use crate::settings_policy::SettingsPolicy;
-use crate::{opening::record_opening, restore};
+use crate::{opening::record_opening, restore, switches::save_switches};
+pub use crate::{settings_policy::SettingsPolicy, sync_error::SyncError};
 
 /// Builds the configuration to apply from a stored queue.
 ///
@@ -51,6 +51,18 @@ pub enum SyncOutcome {
     QueueRemoved,
 }
 
+impl SyncOutcome {
+    /// Whether the line refused the stored settings, because it has switches that the backup may not have.
+    fn has_unsaved_switches(&self) -> bool {
+        match self {
+            Self::InForce { put, .. } | Self::Refused { put, .. } => {
+                put.outcome == ConfigureOutcome::SwitchesUnsaved
+            }
+            Self::QueueRemoved => false,
+        }
+    }
+}
+
 /// A configuration that the line has in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppliedConfig {
@@ -60,45 +72,33 @@ pub struct AppliedConfig {
     pub fence: MinWatermark,
 }
 
-/// Why a sync failed.
-#[derive(Debug, thiserror::Error)]
-pub enum SyncError {
-    /// The line gave no usable answer.
-    #[error(transparent)]
-    Line(#[from] LineError),
-    /// The backup gave no usable answer.
-    #[error(transparent)]
-    Backup(#[from] BackupError),
-    /// The line has lost the queue, and the restore failed.
-    #[error("the queue could not be restored from the backup: {0}")]
-    Restore(#[from] restore::RestoreError),
-    /// The stored queue has an earlier epoch than the line, because an old item was written back to
-    /// the table.
-    #[error(
-        "the stored queue has epoch {stored}, but the line has epoch {line}: an old item was written back to the \
-         table; set its epoch to {line} if its entries are those of the line"
-    )]
-    EpochBehind {
-        /// The epoch of the line.
-        line: u32,
-        /// The epoch of the stored queue.
-        stored: u32,
-    },
-    /// The line has lost the queue, and the stored settings are invalid, so there are no settings
-    /// to restore it with.
-    #[error(
-        "the line has lost the queue, and it cannot be restored until the stored settings are corrected: {0}"
-    )]
-    NotRestorable(SettingsError),
-}
+/// How often a sync reads the stored settings again after it has saved switches of the line.
+const SAVES_MAX: u32 = 3;
 
 /// Reads the stored settings of one queue and applies them to the line. Restores the queue if the
-/// line does not have it.
+/// line does not have it. Switches that the line took while the backup was away are saved in the backup first.
 ///
 /// # Errors
 /// [`SyncError`]. Invalid settings are an error only if the line has lost the queue. Otherwise they are
 /// [`SyncOutcome::Refused`].
 pub async fn sync_settings(
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    backup: &dyn Backup,
+    queue: &QueueId,
+    policy: SettingsPolicy,
+) -> Result<SyncOutcome, SyncError> {
+    let mut outcome = apply_stored_settings(line, backup, queue, policy).await?;
+    for _ in 0..SAVES_MAX {
+        if !outcome.has_unsaved_switches() {
+            break;
+        }
+        save_switches(line, backup, queue).await?;
+        outcome = apply_stored_settings(line, backup, queue, policy).await?;
+    }
+    Ok(outcome)
+}
+
+async fn apply_stored_settings(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,

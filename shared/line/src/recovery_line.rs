@@ -5,7 +5,7 @@ use vestibule_domain::{configuration::Configuration, id::QueueId, tombstone::Tom
 
 use super::{
     AdoptOrder, AdoptOutcome, CheckAssignment, CheckOrder, ConfigureOutcome, Cursor, LineError, Page,
-    QueueLine, RaiseWatermarkOutcome, RestoredEntries, UnflushedChanges,
+    QueueLine, RaiseWatermarkOutcome, RestoredEntries, SwitchOrder, UnflushedChanges, UnsavedSwitches,
 };
 
 /// Configuration, restore, watermark, repair and the consistency check: what brings the line into
@@ -24,12 +24,28 @@ pub trait RecoveryLine: QueueLine {
     ///   the order.
     /// - [`ConfigureOutcome::NeedsRestore`]: the given epoch is later. The caller has to restore
     ///   the queue first.
+    /// - [`ConfigureOutcome::SwitchesUnsaved`]: a [`switch`](Self::switch) is in force that the backup may not have. The
+    ///   caller has to save it there first, and then [settles](Self::settle_switches) it.
     async fn configure(
         &self,
         queue: &QueueId,
         configuration: &Configuration,
         create: bool,
     ) -> Result<ConfigureOutcome, LineError>;
+
+    /// Puts a switch in force that the backup does not have, because it is away. Until the switch is
+    /// [settled](Self::settle_switches), no configuration from the backup replaces it.
+    ///
+    /// Changes nothing if another configuration is in force than the one that the caller has changed
+    /// ([`ConfigureOutcome::Superseded`]), or if the switch has this value ([`ConfigureOutcome::Unchanged`]).
+    async fn switch(&self, queue: &QueueId, order: &SwitchOrder) -> Result<ConfigureOutcome, LineError>;
+
+    /// Returns the switches that the backup may not have; `None` if there are none.
+    async fn unsaved_switches(&self, queue: &QueueId) -> Result<Option<UnsavedSwitches>, LineError>;
+
+    /// Notes that the backup has the switches up to this serial. Returns `false`, and changes nothing, if there is a later
+    /// one.
+    async fn settle_switches(&self, queue: &QueueId, serial: u64) -> Result<bool, LineError>;
 
     /// Restores a queue that the line does not have, or that it has with an earlier epoch.
     ///

@@ -20,8 +20,8 @@ use vestibule_line::{
     ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
     LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, OperatorLine, Page, PromoteEntryOrder,
     PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome,
-    RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension,
-    TickSubscription, UnflushedChanges, ValidateOutcome, Validation, WaitingPresence,
+    RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, SwitchOrder,
+    TickSubscription, UnflushedChanges, UnsavedSwitches, ValidateOutcome, Validation, WaitingPresence,
 };
 
 use crate::{Fault, Faults};
@@ -216,6 +216,9 @@ decorate! { JournalLine {
 
 decorate! { RecoveryLine {
     fn configure(configuration: &Configuration, create: bool) -> ConfigureOutcome;
+    fn switch(order: &SwitchOrder) -> ConfigureOutcome;
+    fn unsaved_switches() -> Option<UnsavedSwitches>;
+    fn settle_switches(serial: u64) -> bool;
     fn restore(configuration: &Configuration, fence: u64, entries: RestoredEntries) -> ConfigureOutcome;
     fn delete_queue(tombstone: &Tombstone) -> bool;
     fn drop_queue(epoch: u32) -> bool;

@@ -7,7 +7,7 @@ use vestibule_line::{Arrival, CheckOrder, FallbackTickOrder, LeaveReason};
 use crate::{
     adopt_operations::{Adoption, adoption},
     line_pair::CHANGE_KINDS,
-    settings_operations::{Setting, setting},
+    settings_operations::{Setting, setting, switch},
     silent_visitors,
 };
 
@@ -106,6 +106,10 @@ pub(crate) enum Operation {
         error_ms: i64,
     },
     ChangeSetting(Setting),
+    /// An operator gives a switch while the backup is away.
+    Switch(Setting),
+    /// The backup has all switches.
+    SettleSwitches,
     /// The time between two reports, and the same for an idle queue.
     TakeReport {
         every_ms: u64,
@@ -178,6 +182,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => prop_oneof![4 => Just(0_i64), 1 => -2_000_i64..2_000]
             .prop_map(|error_ms| Operation::AdjustClock { error_ms }),
         2 => setting().prop_map(Operation::ChangeSetting),
+        1 => switch().prop_map(Operation::Switch),
+        2 => Just(Operation::SettleSwitches),
         2 => (1_u64..40_000, 1_u64..200_000)
             .prop_map(|(every_ms, idle_ms)| Operation::TakeReport { every_ms, idle_ms }),
     ]

@@ -1,7 +1,13 @@
 //! The changes of settings.
 
 use proptest::{prelude::*, strategy::Union};
-use vestibule_domain::settings::{BeforeOpening, Entrance, Mode, Passes, ReEntry, Settings};
+use vestibule_domain::{
+    configuration::Configuration,
+    id::QueueId,
+    settings::{BeforeOpening, Entrance, Mode, Passes, ReEntry, Settings},
+};
+use vestibule_line::{Line, SwitchOrder};
+use vestibule_tests::lines::configuration;
 
 /// A change of settings.
 #[derive(Debug, Clone)]
@@ -95,13 +101,7 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::PassSeconds),
         1 => Union::new([Passes::Offline, Passes::Offline, Passes::Online].map(Just)).prop_map(Setting::Passes),
         1 => Union::new([ReEntry::Keep, ReEntry::Requeue].map(Just)).prop_map(Setting::ReEntry),
-        2 => Union::new_weighted(vec![
-            (5, Just(Entrance::Open)),
-            (2, Just(Entrance::Draining)),
-            (2, Just(Entrance::Closed)),
-            (1, Just(Entrance::Finished)),
-        ])
-        .prop_map(Setting::Entrance),
+        2 => entrance(),
         2 => prop_oneof![1 => Just(None), 2 => (0_u64..60).prop_map(Some)].prop_map(Setting::OpensIn),
         1 => Union::new([BeforeOpening::Fifo, BeforeOpening::Draw].map(Just)).prop_map(Setting::BeforeOpening),
         1 => prop_oneof![2 => Just(None), 1 => (0_u64..60).prop_map(Some)].prop_map(Setting::ClosesIn),
@@ -114,6 +114,54 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::WaitingSecondsMax),
         1 => (0_u32..=50).prop_map(Setting::LaneShare),
         // Pauses end more often than they start, so that most operations find the queue moving.
-        4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
+        4 => paused(),
     ]
+}
+
+/// A setting that an operator may change while the backup is away.
+pub(crate) fn switch() -> impl Strategy<Value = Setting> {
+    prop_oneof![1 => entrance(), 2 => paused()]
+}
+
+fn entrance() -> impl Strategy<Value = Setting> {
+    let entrances = vec![
+        (5, Just(Entrance::Open)),
+        (2, Just(Entrance::Draining)),
+        (2, Just(Entrance::Closed)),
+        (1, Just(Entrance::Finished)),
+    ];
+    Union::new_weighted(entrances).prop_map(Setting::Entrance)
+}
+
+fn paused() -> impl Strategy<Value = Setting> {
+    prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused)
+}
+
+/// Gives the switch to the line alone. Returns its answer.
+pub(crate) async fn switch_line(line: &dyn Line, queue: &QueueId, setting: &Setting, now_ms: u64) -> String {
+    let in_force = line.queue_view(queue).await.expect("a view").configuration;
+    let mut settings = in_force.settings.clone();
+    setting.apply(&mut settings, now_ms);
+    let order = SwitchOrder {
+        name: if matches!(setting, Setting::Paused(_)) {
+            "paused"
+        } else {
+            "entrance"
+        },
+        revision_before: in_force.revision.clone(),
+        configuration: Configuration {
+            revision: configuration(&settings).revision,
+            settings,
+            ..in_force
+        },
+    };
+    format!("{:?}", line.switch(queue, &order).await)
+}
+
+/// The backup has the switches of the line. Returns which these are, and the answer.
+pub(crate) async fn settle_switches(line: &dyn Line, queue: &QueueId) -> String {
+    let unsaved = line.unsaved_switches(queue).await.expect("an answer");
+    let serial = unsaved.as_ref().map_or(0, |switches| switches.serial);
+    let settled = line.settle_switches(queue, serial).await;
+    format!("{unsaved:?} {settled:?}")
 }

@@ -30,6 +30,8 @@ pub(crate) const BOUND: Duration = Duration::from_secs(40);
 pub(crate) struct Deployment {
     pub(crate) queue: QueueId,
     pub(crate) written: CapturedOutput,
+    /// Where the functions find DynamoDB. An operator's edits go to the emulator itself.
+    pub(crate) dynamodb_url: String,
     tables: TableNames,
     table: Client,
 }
@@ -49,6 +51,7 @@ impl Deployment {
         let deployment = Self {
             queue,
             written: CapturedOutput::default(),
+            dynamodb_url: servers::dynamodb_url(),
             tables,
             table: Client::new(&config),
         };
@@ -59,7 +62,7 @@ impl Deployment {
 
     pub(crate) async fn backup(&self) -> DynamoDbBackup {
         DynamoDbBackup::connect(Connection {
-            endpoint_url: Some(servers::dynamodb_url()),
+            endpoint_url: Some(self.dynamodb_url.clone()),
             tables: self.tables.clone(),
         })
         .await

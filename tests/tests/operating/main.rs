@@ -1,5 +1,6 @@
 //! What an operator does and sees, with Redis and DynamoDB: edits in the AWS console, commands, and metrics.
 
+mod brake;
 mod check;
 mod concurrent_edits;
 mod console;

@@ -16,6 +16,7 @@ mod check_progress;
 mod checkpoint;
 mod chosen_entries;
 mod clock;
+mod configure;
 mod deadline_set;
 mod deletion;
 mod departures;

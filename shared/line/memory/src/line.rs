@@ -16,7 +16,8 @@ use vestibule_line::{
     EvictionPolicy, ExtendOutcome, FallbackTickOrder, JournalLine, JournalRecord, LeaveOutcome, LeaveReason,
     LineError, MinWatermark, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView,
     RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
-    SessionExtension, TickSubscription, UnflushedChanges, ValidateOutcome, Validation,
+    SessionExtension, SwitchOrder, TickSubscription, UnflushedChanges, UnsavedSwitches, ValidateOutcome,
+    Validation,
 };
 
 use super::{
@@ -233,6 +234,18 @@ impl RecoveryLine for MemoryLine {
             return Ok(ConfigureOutcome::Created);
         }
         self.with_queue(queue, |queue, time| queue.configure(time.us, configuration))
+    }
+
+    async fn switch(&self, queue: &QueueId, order: &SwitchOrder) -> Result<ConfigureOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.switch(time.us, order))
+    }
+
+    async fn unsaved_switches(&self, queue: &QueueId) -> Result<Option<UnsavedSwitches>, LineError> {
+        self.with_queue(queue, |queue, _| queue.list_unsaved_switches())
+    }
+
+    async fn settle_switches(&self, queue: &QueueId, serial: u64) -> Result<bool, LineError> {
+        self.with_queue(queue, |queue, _| queue.settle_switches(serial))
     }
 
     async fn restore(

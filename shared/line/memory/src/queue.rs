@@ -1,6 +1,6 @@
 //! One queue in memory: its state, its configuration and its snapshots.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use vestibule_domain::{
     change::{Change, Event, Version},
@@ -16,7 +16,7 @@ use vestibule_domain::{
     score::Visit,
     settings::Settings,
 };
-use vestibule_line::{ChangeMark, ConfigureOutcome, QueueTotals, QueueView, RaiseWatermarkOutcome};
+use vestibule_line::{ChangeMark, QueueTotals, QueueView, RaiseWatermarkOutcome};
 
 use super::{
     check_progress::CheckProgress, deadline_set::DeadlineSet, ended_entries::EndedEntries,
@@ -28,6 +28,10 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) configuration: Configuration,
+    /// The names of the switches that the backup may not have.
+    pub(super) unsaved_switches: BTreeSet<&'static str>,
+    /// Rises with each switch that came into force before the backup had it.
+    pub(super) switch_serial: u64,
     pub(super) waiting: WaitingEntries,
     /// The deadlines are on the claim clock, which stands still while the queue is paused and while
     /// the front door is down.
@@ -104,6 +108,8 @@ impl Queue {
     pub(super) fn new(now_us: u64, configuration: Configuration) -> Self {
         let now_ms = now_us / 1_000;
         Self {
+            unsaved_switches: BTreeSet::new(),
+            switch_serial: 0,
             waiting: WaitingEntries::default(),
             ready: DeadlineSet::default(),
             active: DeadlineSet::default(),
@@ -179,54 +185,6 @@ impl Queue {
             },
             watermark: self.watermark,
         }
-    }
-
-    /// Puts a configuration in force. The doc of
-    /// [`Line::configure`](crate::RecoveryLine::configure) has the rules.
-    pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> ConfigureOutcome {
-        let old = &mut self.configuration;
-        if new.epoch > old.epoch {
-            return ConfigureOutcome::NeedsRestore;
-        }
-        if new.epoch < old.epoch || new.settings_order < old.settings_order {
-            return ConfigureOutcome::Superseded;
-        }
-        if old.revision == new.revision && old.settings == new.settings {
-            old.settings_order = new.settings_order;
-            old.opened_at_ms = new.opened_at_ms.or(old.opened_at_ms);
-            return ConfigureOutcome::Unchanged;
-        }
-        let now_ms = self.now_ms(now_us);
-        // A pause, the bucket level and a claim floor begin now. The new version keeps line time
-        // from going back behind them.
-        self.take_next_version(now_us);
-        let (from, to) = (self.settings().pace(), new.settings.pace());
-        self.bucket = self.bucket.refill(from, now_ms).convert_to_pace(from, to);
-        let changes_mode = self.settings().mode != new.settings.mode;
-        if from != to || self.settings().capacity != new.settings.capacity || changes_mode {
-            self.averages = self.averages.restart_rate(now_ms);
-        }
-        match (self.settings().paused, new.settings.paused) {
-            (false, true) => self.paused_at_ms = now_ms,
-            (true, false) => {
-                self.paused_ms += now_ms - self.paused_at_ms;
-                self.paused_at_ms = 0;
-            }
-            _ => {}
-        }
-        let old_claim_ms = self.claim_ms(now_ms);
-        if new.settings.claim_ms() < old_claim_ms {
-            self.claim_floor_ms = old_claim_ms;
-            self.claim_floor_until_ms = now_ms + old_claim_ms;
-        }
-        self.passes_until_ms = self.passes_until_after(&new.settings, now_ms);
-        let is_scheduled_late = self.last_order > 0 && new.settings.opens_at_ms.is_some();
-        let opened_at_ms = self.configuration.find_opening(now_ms, is_scheduled_late);
-        self.configuration = Configuration {
-            opened_at_ms: opened_at_ms.or(new.opened_at_ms),
-            ..new.clone()
-        };
-        ConfigureOutcome::Changed
     }
 
     pub(super) fn queue_view(&self, time: LineTime) -> QueueView {

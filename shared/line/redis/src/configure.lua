@@ -1,5 +1,6 @@
 #!lua
--- Puts a configuration into force. It creates an empty queue if Redis has none and `create` is set.
+-- Puts a configuration into force. It creates an empty queue if Redis has none and `create` is set. A switch comes into
+-- force before the backup has it, and then no configuration of the backup replaces it until settle_switches.lua.
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
 -- include: line line_table clock pace scores lanes entrance opening new_state fields
@@ -10,27 +11,32 @@
 --   lost: hash, epoch and generation of a restore of the queue that has begun
 --   view: string, a stored snapshot of the queue; a new configuration removes it
 --   tombstone: hash, epoch and generation of the queue before it was deleted; a queue of a later epoch removes it
--- ARGV: given_us witness_ms create ...
+-- ARGV: given_us witness_ms create switched revision_before ...
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   create: 1 to create the queue if Redis does not have it, else 0
+--   switched: the name of a switch that the backup does not have; else empty
+--   revision_before: with a switch, the revision of the configuration that the caller has changed; else empty
 --   ...: the whole configuration, as field value field value …
 -- Output: {'no-queue'}: Redis does not have the queue, and `create` is 0, a restore is under way, or the queue was
 --           deleted after the caller read it
 --         {'created'}: the queue was created
 --         {'changed'}: the configuration is in force now
 --         {'same'}: the configuration was in force already
---         {'older'}: a later configuration is in force
+--         {'older'}: a later configuration is in force, or with a switch another one than the caller has changed
+--         {'unsaved'}: nothing changed: a switch is in force that the backup may not have
 --         {'behind'}: the queue is of an earlier epoch than the configuration
 local active, config, state, lost, view, tombstone = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local given_us, witness_ms, create = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local switched, revision_before = ARGV[4], ARGV[5]
 
 local SETTINGS_SPREAD_MS = 2000 -- in line/memory departures.rs, too: how long a process may go on with earlier settings
 
-local new, new_fields = read_configuration(4)
+local new, new_fields = read_configuration(6)
 local old_epoch, old_revision, old_settings, old_paused, old_batch, old_interval_ms, old_claim_ms, old_settings_order,
-  old_capacity, old_pass_ms, old_session_ms, old_mode = unpack(redis.call('HMGET', config, 'epoch', 'revision', 'settings',
-    'paused', 'batch', 'interval_ms', 'claim_ms', 'settings_order', 'capacity', 'pass_ms', 'session_ms', 'mode'))
+  old_capacity, old_pass_ms, old_session_ms, old_mode, unsaved, switch_serial = unpack(redis.call('HMGET', config, 'epoch',
+    'revision', 'settings', 'paused', 'batch', 'interval_ms', 'claim_ms', 'settings_order', 'capacity', 'pass_ms',
+    'session_ms', 'mode', 'unsaved_switches', 'switch_serial'))
 
 if not old_epoch then
   -- The caller may have been suspended while another one began to restore the queue, which `lost` shows, or deleted it.
@@ -52,6 +58,12 @@ if new_epoch > old_epoch then
   return { 'behind' }
 end
 if new_epoch < old_epoch or tonumber(new.settings_order) < tonumber(old_settings_order or 0) then
+  return { 'older' }
+end
+if switched == '' and unsaved then
+  return { 'unsaved' }
+end
+if switched ~= '' and old_revision ~= revision_before then
   return { 'older' }
 end
 if old_revision == new.revision and old_settings == new.settings then
@@ -132,6 +144,14 @@ write_entrance_fields(state, line, new)
 redis.call('HSET', config, unpack(new_fields))
 if opened_at_ms > 0 then
   redis.call('HSET', config, 'opened_at_ms', string.format('%.0f', opened_at_ms))
+end
+if switched ~= '' then
+  local names = unsaved and ' ' .. unsaved .. ' ' or ' '
+  if not string.find(names, ' ' .. switched .. ' ', 1, true) then
+    names = names .. switched .. ' '
+  end
+  redis.call('HSET', config, 'unsaved_switches', string.match(names, '^ (.*) $'),
+    'switch_serial', tonumber(switch_serial or 0) + 1)
 end
 redis.call('DEL', view)
 return { 'changed' }

@@ -8,7 +8,7 @@ use vestibule_domain::{
     id::QueueId,
     settings::FIELDS,
 };
-use vestibule_line::{ConfigureOutcome, LineError};
+use vestibule_line::{ConfigureOutcome, LineError, SwitchOrder};
 
 use super::{RedisLine, script::LuaScript};
 
@@ -21,9 +21,30 @@ pub(super) async fn configure(
     configuration: &Configuration,
     create: bool,
 ) -> Result<ConfigureOutcome, LineError> {
+    send_configuration(line, queue, configuration, create, ["", ""]).await
+}
+
+/// Puts a switch in force that the backup does not have.
+pub(super) async fn switch(
+    line: &RedisLine,
+    queue: &QueueId,
+    order: &SwitchOrder,
+) -> Result<ConfigureOutcome, LineError> {
+    let switch = [order.name, &order.revision_before];
+    send_configuration(line, queue, &order.configuration, false, switch).await
+}
+
+async fn send_configuration(
+    line: &RedisLine,
+    queue: &QueueId,
+    configuration: &Configuration,
+    create: bool,
+    switch: [&str; 2],
+) -> Result<ConfigureOutcome, LineError> {
     let call = line
         .begin_call(&CONFIGURE, queue)
         .arg(u8::from(create))
+        .args(switch)
         .args(config_fields(configuration));
     let reply = call.send(line).await?;
     match reply.outcome() {
@@ -31,6 +52,7 @@ pub(super) async fn configure(
         "changed" => Ok(ConfigureOutcome::Changed),
         "same" => Ok(ConfigureOutcome::Unchanged),
         "older" => Ok(ConfigureOutcome::Superseded),
+        "unsaved" => Ok(ConfigureOutcome::SwitchesUnsaved),
         "behind" => Ok(ConfigureOutcome::NeedsRestore),
         _ => Err(reply.protocol_error("a known outcome")),
     }

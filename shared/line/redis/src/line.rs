@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use vestibule_domain::{
-    call_limit::CallLimit,
     change::{Change, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
@@ -15,21 +14,21 @@ use vestibule_domain::{
     tombstone::Tombstone,
 };
 use vestibule_line::{
-    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
-    CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget,
-    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page,
-    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome,
-    RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension,
-    TickSubscription, UnflushedChanges, VIEW_AGE_MAX, ValidateOutcome, Validation,
+    AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, ChangeMark, CheckAssignment, CheckIn, CheckOrder,
+    ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup,
+    EvictionPolicy, ExtendOutcome, FallbackTickOrder, JournalLine, JournalRecord, LeaveOutcome, LeaveReason,
+    LineError, Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView,
+    RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries,
+    SessionExtension, SwitchOrder, TickSubscription, UnflushedChanges, UnsavedSwitches, VIEW_AGE_MAX,
+    ValidateOutcome, Validation,
 };
 
 use super::{
     RedisLine, acknowledge, adjust_clock, adopt, append_to_journal, change_mark, changes, check_in, claim,
-    configure, connect::Request, dead_letter, delete_queue, drop_queue, enter, eviction_policy, hold,
+    configure, connect::Request, dead_letter, delete_queue, drop_queue, enter, eviction_policy,
     journal_records, lanes, leave, park_idle_promoter, promote, queue_trace, queue_view, raise_watermark,
-    read_due_records, read_page, record_check_progress, record_load, requeue_with_backoff, restore, status,
-    status_many, take_call, take_check, take_fallback_tick, take_report, unflushed, validate,
+    read_due_records, read_page, record_check_progress, record_load, requeue_with_backoff, restore,
+    settle_switches, status, status_many, take_check, take_fallback_tick, take_report, unflushed, validate,
 };
 
 #[async_trait]
@@ -214,6 +213,18 @@ impl RecoveryLine for RedisLine {
         configure::configure(self, queue, configuration, create).await
     }
 
+    async fn switch(&self, queue: &QueueId, order: &SwitchOrder) -> Result<ConfigureOutcome, LineError> {
+        configure::switch(self, queue, order).await
+    }
+
+    async fn unsaved_switches(&self, queue: &QueueId) -> Result<Option<UnsavedSwitches>, LineError> {
+        settle_switches::unsaved_switches(self, queue).await
+    }
+
+    async fn settle_switches(&self, queue: &QueueId, serial: u64) -> Result<bool, LineError> {
+        settle_switches::settle_switches(self, queue, serial).await
+    }
+
     async fn restore(
         &self,
         queue: &QueueId,
@@ -259,28 +270,5 @@ impl RecoveryLine for RedisLine {
 
     async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
         record_check_progress::record_check_progress(self, queue, shards).await
-    }
-}
-
-#[async_trait]
-impl HoldBudget for RedisLine {
-    async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
-        hold::take_hold(self, order).await
-    }
-
-    async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
-        hold::release_holds(self, deployment, ids).await
-    }
-}
-
-#[async_trait]
-impl CallBudget for RedisLine {
-    async fn take_call(
-        &self,
-        queue: &QueueId,
-        id: EntryId,
-        limit: CallLimit,
-    ) -> Result<CallOutcome, LineError> {
-        take_call::take_call(self, queue, id, limit).await
     }
 }

@@ -17,8 +17,10 @@ mod promotion;
 mod queue;
 mod queue_trace;
 mod report;
+mod switches;
 
 pub use self::{
     adopt::*, call::*, change_mark::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*,
     journal::*, loss::*, operator::*, presence::*, promotion::*, queue::*, queue_trace::*, report::*,
+    switches::*,
 };

@@ -40,6 +40,8 @@ pub enum ConfigureOutcome {
     Unchanged,
     /// A newer configuration is in force and stays in force.
     Superseded,
+    /// The line has switches that the backup may not have. Nothing changed: the caller saves them in the backup first.
+    SwitchesUnsaved,
     /// The line has the queue with an earlier epoch. A restore is under way or has to follow.
     /// Nothing changed.
     NeedsRestore,

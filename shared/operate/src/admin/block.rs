@@ -64,9 +64,12 @@ impl Admin {
     }
 
     async fn block_target(&self, queue: &QueueId, whom: &BlockSelector) -> Result<BlockTarget, Problem> {
-        let stored = self.read_stored_queue(queue).await?;
         Ok(match whom {
-            BlockSelector::Entry(whom) => BlockTarget::Entry(self.entry_id(queue, &stored, whom)),
+            BlockSelector::Entry(whom) => {
+                let stored = self.read_stored_queue(queue).await?;
+                BlockTarget::Entry(self.entry_id(queue, &stored, whom))
+            }
+            // It needs no salt, so it can be blocked while the backup is away.
             BlockSelector::Source(source) => BlockTarget::Source(*source),
         })
     }

@@ -6,6 +6,7 @@
 //! force that are stored nowhere.
 
 mod block;
+mod brake;
 mod check;
 mod command;
 mod command_fields;
@@ -167,7 +168,14 @@ impl Admin {
 
     /// Refuses a command that does not repeat the queue's id and its current epoch.
     async fn require_confirmation(&self, operation: &Operation, given: &Confirmation) -> Result<(), Problem> {
-        let epoch = self.read_stored_queue(&given.queue).await?.metadata.epoch;
+        let epoch = match self.read_stored_queue(&given.queue).await {
+            // The brake works while the backup is away. The line's epoch is that of the backup, or an earlier one.
+            Err(problem) if problem.is_of_absent_backup() => {
+                let view = self.line.queue_view(&given.queue).await;
+                view.map_err(|_| problem)?.configuration.epoch
+            }
+            stored => stored?.metadata.epoch,
+        };
         given.verify(operation.name, epoch)
     }
 

@@ -103,6 +103,16 @@ impl Problem {
         self.code == Code::ConfirmationNeeded
     }
 
+    /// Whether the backup did not answer, or throttles.
+    pub(super) fn is_of_absent_backup(&self) -> bool {
+        self.code == Code::BackupUnavailable
+    }
+
+    /// Whether the command itself is at fault.
+    pub(super) fn is_of_command(&self) -> bool {
+        self.code.status() < 500
+    }
+
     /// The problem with the number of entries that the command would change.
     pub(super) fn with_matching(self, matching: Value) -> Self {
         self.with_member("matching", matching)

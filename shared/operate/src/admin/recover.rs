@@ -17,6 +17,7 @@ impl Admin {
     /// Restores a queue from the backup, whatever the line has. No visitor loses their place or
     /// moves back.
     pub(super) async fn restore(&self, queue: &QueueId) -> Result<Value, Problem> {
+        self.save_switches(queue).await?;
         let stored = self.read_stored_queue(queue).await?;
         let settings = self.settings_for_restore(queue, &stored).await?;
         let restored = restore_queue(&*self.line, &*self.backup, queue, &stored, &settings).await?;
@@ -26,6 +27,7 @@ impl Admin {
     /// Starts a new generation, which is empty and in which all earlier tokens and passes are void.
     /// The records of the previous generation stay in the backup until their time to live ends.
     pub(super) async fn reset(&self, queue: &QueueId) -> Result<Value, Problem> {
+        self.save_switches(queue).await?;
         let stored = self.read_stored_queue(queue).await?;
         stored.require_no_later_layout()?;
         let settings = self.settings_for_restore(queue, &stored).await?;

@@ -83,11 +83,11 @@ impl Admin {
     }
 
     /// Changes the one setting of a switch to what `change` returns, which gets all stored settings.
-    pub(super) async fn change_switch(
+    pub(super) async fn change_stored_switch(
         &self,
         queue: &QueueId,
         name: &str,
-        change: impl Fn(&Map<String, Value>) -> Result<Value, Problem> + Send + Sync,
+        change: &(impl Fn(&Map<String, Value>) -> Result<Value, Problem> + Send + Sync),
     ) -> Result<Value, Problem> {
         let change = |stored: &Map<String, Value>| {
             let mut changed = stored.clone();
@@ -122,6 +122,7 @@ impl Admin {
         queue: &QueueId,
         change: impl Fn(&Map<String, Value>) -> Result<Map<String, Value>, Problem> + Send + Sync,
     ) -> Result<StoredQueue, Problem> {
+        self.save_switches(queue).await?;
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.read_stored_queue(queue).await?;
             let settings = match stored.settings.as_map() {
@@ -180,7 +181,8 @@ impl Admin {
             "queue": queue.as_str(),
             "changed": matches!(how, ConfigureOutcome::Created | ConfigureOutcome::Changed),
             // The settings were stored, but a later change replaced them before they came into force.
-            "superseded": how == ConfigureOutcome::Superseded,
+            "superseded": matches!(how, ConfigureOutcome::Superseded | ConfigureOutcome::SwitchesUnsaved),
+            "stored": true,
             "settings": configuration.settings,
             "revision": configuration.revision,
         }))

@@ -46,8 +46,15 @@ impl Admin {
 
     /// Shows all numbers that the line keeps about one queue.
     pub(super) async fn stats(&self, queue: &QueueId) -> Result<Value, Problem> {
-        self.read_stored_queue(queue).await?;
-        Ok(stats_to_json(queue, &self.line.queue_view(queue).await?))
+        match self.read_stored_queue(queue).await {
+            // The line has all the numbers.
+            Err(problem) if problem.is_of_absent_backup() => {}
+            stored => drop(stored?),
+        }
+        let mut stats = stats_to_json(queue, &self.line.queue_view(queue).await?);
+        let unsaved = self.line.unsaved_switches(queue).await?;
+        stats["unsaved_switches"] = json!(unsaved.map(|switches| switches.names).unwrap_or_default());
+        Ok(stats)
     }
 }
 

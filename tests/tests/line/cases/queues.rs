@@ -52,6 +52,12 @@ macro_rules! queue_cases {
                 lower_claim_seconds_apply_after_the_old_deadlines
                 the_end_of_a_session_frees_the_slot
             }
+            unsaved_switches {
+                a_switch_acts_and_stays_until_it_is_settled
+                a_later_switch_is_not_settled_by_an_earlier_save
+                an_outdated_switch_changes_nothing
+                a_restored_queue_has_no_unsaved_switch
+            }
             modes {
                 without_the_fast_track_every_visitor_waits_for_a_tick
                 passthrough_lets_every_visitor_in_at_once

@@ -124,7 +124,10 @@ impl LinePair {
             Operation::AdvanceClockMicros(_)
             | Operation::SetClockBackMicros(_)
             | Operation::SetServerOffsetMs(_) => self.compare_views().await,
-            Operation::ChangeSetting(_) | Operation::RecordLoad(_) | Operation::AdjustClock { .. } => {
+            Operation::ChangeSetting(_)
+            | Operation::Switch(_)
+            | Operation::RecordLoad(_)
+            | Operation::AdjustClock { .. } => {
                 self.compare_views().await?;
                 self.compare_states().await
             }

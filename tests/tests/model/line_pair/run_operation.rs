@@ -11,6 +11,7 @@ use super::{LinePair, OperationInput, to_text};
 use crate::{
     journal_operations,
     operations::{Operation, VISITORS, use_id},
+    settings_operations::{settle_switches, switch_line},
 };
 
 /// Few calls, so that sequences reach the limit. Redis forgets them by its own clock, so the period is longer than a run.
@@ -183,6 +184,8 @@ impl LinePair {
                 };
                 to_text(line.take_report(queue, order).await)
             }
+            Operation::Switch(setting) => switch_line(line, queue, setting, self.clock.now_ms()).await,
+            Operation::SettleSwitches => settle_switches(line, queue).await,
             Operation::ChangeSetting(_) => {
                 to_text(line.configure(queue, &configuration(&self.settings), false).await)
             }

@@ -28,6 +28,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../append_to_journal.lua"),
     include_str!("../append_to_line.lua"),
     include_str!("../release.lua"),
+    include_str!("../settle_switches.lua"),
     include_str!("../take_report.lua"),
     include_str!("../park_idle_promoter.lua"),
     include_str!("../restore.lua"),

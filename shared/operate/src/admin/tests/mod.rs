@@ -1,6 +1,7 @@
 //! Every operation and every refusal, with the line in memory and the backup in a file.
 
 mod blocks;
+mod brake;
 mod clock;
 mod commands;
 mod create_many;
