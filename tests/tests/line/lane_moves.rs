@@ -220,7 +220,7 @@ pub(crate) async fn an_absent_entry_can_be_moved(mut subject: Subject) {
     assert_eq!(
         subject.view().await.absent,
         0,
-        "in the new lane nobody is passed over yet"
+        "in the new lane no entry is passed over yet"
     );
     check_in(&subject, 2).await;
     check_in(&subject, 1).await;

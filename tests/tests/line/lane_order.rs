@@ -7,7 +7,7 @@ use vestibule_domain::{
     settings::{ReEntry, Settings},
     state::EntryState,
 };
-use vestibule_line::{EntryLookup, JoinKind};
+use vestibule_line::{EntryLookup, JoinKind, PROMOTE_CHUNK};
 use vestibule_tests::lines::{Subject, tick_order, visitor};
 
 use crate::{
@@ -177,6 +177,25 @@ pub(crate) async fn the_share_is_exact_in_small_ticks(mut subject: Subject) {
     assert_eq!(promoted, 120);
 }
 
+pub(crate) async fn the_share_is_exact_over_full_chunks(mut subject: Subject) {
+    let settings = in_turn(bounded(1_000_000, 5_000, 1));
+    subject
+        .open(Settings {
+            lane_share: 15,
+            ..settings
+        })
+        .await;
+    line_up_in(&mut subject, 4, 1..401).await;
+    line_up_in(&mut subject, 0, 10_000..11_900).await;
+    for chunks in 1..=2 {
+        assert_eq!(subject.tick().await.promoted, PROMOTE_CHUNK);
+        assert_eq!(promoted_of(&subject, 1..401).await.len(), 150 * chunks);
+    }
+    // The first lane runs out, and the other one has the rest.
+    assert_eq!(subject.tick().await.promoted, 300);
+    assert_eq!(promoted_of(&subject, 1..401).await.len(), 400);
+}
+
 pub(crate) async fn lower_lanes_have_their_turns_by_age(mut subject: Subject) {
     subject
         .open(Settings {
@@ -224,7 +243,7 @@ pub(crate) async fn a_lane_behind_its_wall_gives_its_turns_away(mut subject: Sub
     open_full(&mut subject, settings).await;
     line_up_in(&mut subject, 0, 1..11).await;
     line_up_in(&mut subject, 4, 21..31).await;
-    // Nobody of the lower lane polls, and entering counts for 30 s only.
+    // No visitor of the lower lane polls, and entering counts for 30 s only.
     for _ in 0..8 {
         subject.advance_seconds(5);
         for number in 1..11 {

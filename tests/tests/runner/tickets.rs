@@ -62,7 +62,7 @@ fn a_ticket_needs_a_visitor() {
         &[][..],
         &["--sub", " alice"],
         &["--sub", "alice", "--queue", "a b"],
-        &["--sub", "alice", "--lane", "4"],
+        &["--sub", "alice", "--lane", "8"],
     ] {
         let output = run_ticket_command(dir.path(), wrong);
         assert!(!output.status.success() && output.stdout.is_empty(), "{wrong:?}");

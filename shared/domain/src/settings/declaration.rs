@@ -105,7 +105,7 @@ declare_settings! {
     mode: Mode = Mode::Queue, "word", FieldType::Word(Mode::WORDS), read by scripts;
 
     /// How many percent of the promotions for which several lanes compete go to the lower lanes, so that no entry waits
-    /// forever; 0: a lane has its turns only when every lane before it has nobody to promote.
+    /// forever; 0: a lane has turns only while no lane before it has an entry to promote.
     lane_share: u32 = 10, "percent", number(0, LANE_SHARE_PERCENT_MAX), read by scripts;
 
     /// How long a promoted visitor has to claim. A lower value takes effect after the old one has

@@ -23,6 +23,7 @@ macro_rules! visitor_cases {
                 a_visitor_in_line_keeps_the_lane
                 a_flood_of_vips_leaves_the_share_of_the_others
                 the_share_is_exact_in_small_ticks
+                the_share_is_exact_over_full_chunks
                 lower_lanes_have_their_turns_by_age
                 a_lane_behind_its_wall_gives_its_turns_away
             }
