@@ -36,7 +36,8 @@ impl Stores {
             (file.clone(), Some(file))
         };
         let (line, memory): (Arc<dyn Line>, _) = if let Some(url) = &cli.redis {
-            (Arc::new(connect_to_redis(url).await?), None)
+            let line = connect_to_redis(url).await?.with_backup_name(&backup_name(cli));
+            (Arc::new(line), None)
         } else {
             let memory = MemoryLine::new();
             (Arc::new(memory.clone()), Some(memory))
@@ -64,6 +65,14 @@ impl Stores {
         if let (Some(memory), Some(file)) = (&self.memory, &self.file) {
             checkpoints::stop_queues(memory, file).await;
         }
+    }
+}
+
+/// The name of the table of the queues, or of the folder with the file. Other runners may use the same Redis.
+fn backup_name(cli: &Cli) -> String {
+    match &cli.dynamodb {
+        Some(_) => table_names(cli).queues,
+        None => cli.dir.display().to_string(),
     }
 }
 

@@ -62,22 +62,58 @@ pub async fn complete_deletion(
             let tombstone = match line.find_trace(queue).await? {
                 QueueTrace::None => return Ok(None),
                 QueueTrace::Deleted(tombstone) => tombstone,
-                QueueTrace::Queue { epoch, generation } => {
-                    Tombstone::of_items_deleted_by_hand(epoch, generation, now_ms())
-                }
+                QueueTrace::Queue {
+                    epoch, generation, ..
+                } => Tombstone::of_items_deleted_by_hand(epoch, generation, now_ms()),
             };
             // Another process has created the queue in between, or deleted it.
             if !backup.add_tombstone(queue, &tombstone).await? {
                 return Ok(None);
             }
-            warn!(
-                event = "queue.deleted_by_hand", %queue, epoch = tombstone.epoch, generation = tombstone.generation,
-                "the items of the queue were deleted from the table by hand; the queue is deleted, and its tokens and \
-                 passes are void"
-            );
+            log_deletion_by_hand(queue, &tombstone);
             tombstone
         }
     };
     line.delete_queue(queue, &tombstone).await?;
     Ok(Some(tombstone))
+}
+
+/// Removes from the line a queue whose items were deleted by hand, for a process that may not write the table. The
+/// tombstone of the line says so to every process, until a command or the promoter writes that of the backup. Does nothing
+/// if the queue belongs to another backup: a process that is connected to a wrong Redis, or to a wrong table, must not
+/// destroy queues that are in use.
+///
+/// # Errors
+/// [`DeletionError`] if the backup or the line did not answer.
+pub(crate) async fn delete_unstored_queue(
+    line: &(impl RecoveryLine + ?Sized),
+    backup: &dyn Backup,
+    queue: &QueueId,
+) -> Result<(), DeletionError> {
+    let trace = line.find_trace(queue).await?;
+    let QueueTrace::Queue {
+        epoch,
+        generation,
+        is_own: true,
+    } = trace
+    else {
+        return Ok(());
+    };
+    // A queue that is created from now on has an epoch above this tombstone. One that was created meanwhile is there.
+    if backup.look_up_queue(queue).await? != QueueLookup::Absent {
+        return Ok(());
+    }
+    let tombstone = Tombstone::of_items_deleted_by_hand(epoch, generation, now_ms());
+    if line.delete_queue(queue, &tombstone).await? {
+        log_deletion_by_hand(queue, &tombstone);
+    }
+    Ok(())
+}
+
+fn log_deletion_by_hand(queue: &QueueId, tombstone: &Tombstone) {
+    warn!(
+        event = "queue.deleted_by_hand", %queue, epoch = tombstone.epoch, generation = tombstone.generation,
+        "the items of the queue were deleted from the table by hand; the queue is deleted, and its tokens and passes are \
+         void"
+    );
 }

@@ -15,6 +15,7 @@ use super::{
     tick_history::TickHistory,
 };
 use crate::{
+    deletion::{DeletionError, delete_unstored_queue},
     flush::{FlushError, flush_journal_until},
     opening::record_opening,
 };
@@ -46,6 +47,9 @@ pub enum FallbackTickError {
     /// The backup did not return the fence. Without it the line may be stale, so no entry is promoted.
     #[error("the fallback tick promoted no entry, because it could not read the fence from the backup: {0}")]
     FenceUnavailable(BackupError),
+    /// A queue whose items were deleted by hand could not be removed from the line.
+    #[error(transparent)]
+    Deletion(#[from] DeletionError),
     /// The journal could not be flushed.
     #[error(transparent)]
     Flush(#[from] FlushError),
@@ -118,7 +122,10 @@ async fn fallback_tick_in_turn(
             line.delete_queue(queue, &tombstone).await?;
             return Ok(FallbackTickOutcome::LineNotCurrent);
         }
-        QueueLookup::Absent => return Ok(FallbackTickOutcome::LineNotCurrent),
+        QueueLookup::Absent => {
+            delete_unstored_queue(line, backup, queue).await?;
+            return Ok(FallbackTickOutcome::LineNotCurrent);
+        }
     };
     stored
         .require_own_layout()

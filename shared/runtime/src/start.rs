@@ -114,14 +114,16 @@ impl ServersConfig {
     }
 
     async fn connect_line(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
-        Ok(match self.iam_login(aws)? {
+        let line = match self.iam_login(aws)? {
             Some(login) => RedisLine::connect_with_login(&self.redis.url, login).await?,
             None => RedisLine::connect(&self.redis.url).await?,
-        })
+        };
+        Ok(line.with_backup_name(&self.dynamodb.tables.queues))
     }
 
     fn connect_line_later(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
-        Ok(RedisLine::connect_lazily(&self.redis.url, self.iam_login(aws)?)?)
+        let line = RedisLine::connect_lazily(&self.redis.url, self.iam_login(aws)?)?;
+        Ok(line.with_backup_name(&self.dynamodb.tables.queues))
     }
 
     fn iam_login(&self, aws: &aws_config::SdkConfig) -> Result<Option<IamLogin>, ConfigError> {

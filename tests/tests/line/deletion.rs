@@ -52,6 +52,7 @@ pub(crate) async fn nothing_is_left_of_a_deleted_queue_but_its_tombstone(mut sub
     let live = QueueTrace::Queue {
         epoch: 1,
         generation: 1,
+        is_own: true,
     };
     assert_eq!(find_trace(&subject).await, live);
     let tombstone = tombstone(&subject);
@@ -81,6 +82,7 @@ pub(crate) async fn an_older_process_cannot_bring_a_deleted_queue_back(mut subje
     let begun = QueueTrace::Queue {
         epoch: 2,
         generation: 1,
+        is_own: false,
     };
     assert_eq!(find_trace(&subject).await, begun);
     let tombstone = Tombstone::new(2, 1, subject.clock.now_ms());

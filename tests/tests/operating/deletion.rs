@@ -3,10 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use vestibule_backup::{Backup, EntryPartition, QueueLookup};
 use vestibule_domain::{id::EntryId, tombstone::Tombstone};
-use vestibule_engine::write_through::write_through;
+use vestibule_engine::{
+    fallback_tick::{FallbackTickOutcome, fallback_tick},
+    tick_history::TickHistory,
+    write_through::write_through,
+};
 use vestibule_line::{
     Arrival, EnterOutcome, EntryLine, EntryLookup, LineError, QueueLine, QueueTrace, RecoveryLine,
 };
@@ -240,9 +244,12 @@ async fn concurrent_creates_and_deletes_agree_in_the_end() {
         wait_until(BOUND, "table and Redis agree", async || {
             let stored = deployment.backup().await.look_up_queue(&deployment.queue).await;
             match (stored.expect("an answer"), find_trace(&deployment, &line).await) {
-                (QueueLookup::Present(stored), QueueTrace::Queue { epoch, generation }) => {
-                    (stored.metadata.epoch, stored.metadata.generation) == (epoch, generation)
-                }
+                (
+                    QueueLookup::Present(stored),
+                    QueueTrace::Queue {
+                        epoch, generation, ..
+                    },
+                ) => (stored.metadata.epoch, stored.metadata.generation) == (epoch, generation),
                 (QueueLookup::Deleted(tombstone), QueueTrace::Deleted(known)) => tombstone == known,
                 _ => false,
             }
@@ -286,4 +293,30 @@ async fn a_frozen_process_changes_nothing_of_the_new_queue() {
     let _ = line.delete_queue(&deployment.queue, &old_tombstone).await;
     let view = line.queue_view(&deployment.queue).await.expect("seen");
     assert_eq!((view.configuration, view.waiting), (fresh, 0));
+}
+
+/// No promoter has served the queue in its process. The request of a visitor finds that the table has nothing of it, and
+/// every process learns it from Redis. A deployment with another table on the same Redis destroys nothing.
+#[tokio::test]
+async fn a_request_notices_a_deletion_by_hand() {
+    let deployment = create_queue(json!({ "paused": true })).await;
+    let line = deployment.line().await;
+    let old = [enter(&deployment, &line).await];
+    let queue = &deployment.queue;
+    let view = line.queue_view(queue).await.expect("seen");
+    let partition = EntryPartition::from_configuration(queue, &view.configuration);
+    let (backup, pace) = (deployment.backup().await, view.configuration.settings.pace());
+    deployment.delete_part("settings").await;
+    deployment.delete_part("line").await;
+    for (name, is_deleted) in [("another-table", false), ("", true)] {
+        let process = line.clone().with_backup_name(name);
+        let until = Instant::now() + Duration::from_secs(1);
+        sleep(Duration::from_secs(1)).await;
+        let history = TickHistory::default();
+        let ticked = fallback_tick(&process, &backup, &partition, pace, &history, until).await;
+        assert_eq!(ticked.expect("answered"), FallbackTickOutcome::LineNotCurrent);
+        let trace = find_trace(&deployment, &line).await;
+        assert_eq!(matches!(trace, QueueTrace::Deleted(_)), is_deleted, "{trace:?}");
+    }
+    expect_created_anew(&deployment, &line, &old).await;
 }

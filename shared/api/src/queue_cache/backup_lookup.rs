@@ -8,6 +8,7 @@ use std::{
 use tokio::time::{Instant, timeout};
 use vestibule_backup::{QueueLookup, StoredQueue};
 use vestibule_domain::id::QueueId;
+use vestibule_line::QueueTrace;
 
 use super::{
     QueueCache,
@@ -53,7 +54,7 @@ impl QueueCache {
             return degraded_queue.clone();
         }
         let at = Instant::now();
-        let degraded_queue = match self.look_up_in_backup(slot, queue).await? {
+        let degraded_queue = match self.look_up_in_backup(slot, queue, false).await? {
             QueueLookup::Present(stored) => Ok(self.describe_stored_queue(slot, queue, &stored)),
             QueueLookup::Deleted(tombstone) => Err(QueueLookupError::QueueDeleted(tombstone)),
             QueueLookup::Absent => Err(QueueLookupError::QueueNotFound),
@@ -87,7 +88,7 @@ impl QueueCache {
             return QueueLookupError::Recovering;
         }
         let at = Instant::now();
-        match self.look_up_in_backup(&slot, queue).await {
+        match self.look_up_in_backup(&slot, queue, true).await {
             Ok(QueueLookup::Present(stored)) => {
                 slot.fallback.set_recovering();
                 let degraded_queue = self.describe_stored_queue(&slot, queue, &stored);
@@ -107,22 +108,39 @@ impl QueueCache {
         &self,
         slot: &CacheSlot,
         queue: &QueueId,
+        is_line_up: bool,
     ) -> Result<QueueLookup, QueueLookupError> {
         if slot.fallback.last_snapshot().is_some() {
-            return self.backup.look_up_queue(queue).await.map_err(Into::into);
+            return self.look_up_tombstones(queue, is_line_up).await;
         }
         let Some(lookup) = self.absent_queues.begin_lookup() else {
             self.drop_slot(queue);
             return Err(QueueLookupError::TooManyLookups);
         };
-        let stored = self.backup.look_up_queue(queue).await;
+        let stored = self.look_up_tombstones(queue, is_line_up).await;
         if let Ok(QueueLookup::Absent) = stored {
             self.absent_queues.record_absence(queue.clone(), &lookup);
             self.drop_slot(queue);
         } else {
             self.absent_queues.release(lookup);
         }
-        stored.map_err(Into::into)
+        stored
+    }
+
+    /// Reads a queue from the backup. If its items were deleted by hand, the tombstone may be in the line alone.
+    async fn look_up_tombstones(
+        &self,
+        queue: &QueueId,
+        is_line_up: bool,
+    ) -> Result<QueueLookup, QueueLookupError> {
+        let stored = self.backup.look_up_queue(queue).await?;
+        if stored == QueueLookup::Absent
+            && is_line_up
+            && let Ok(QueueTrace::Deleted(tombstone)) = self.line.find_trace(queue).await
+        {
+            return Ok(QueueLookup::Deleted(tombstone));
+        }
+        Ok(stored)
     }
 
     fn drop_slot(&self, queue: &QueueId) {

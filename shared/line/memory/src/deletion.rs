@@ -27,7 +27,11 @@ impl MemoryLine {
         let dropped = queues.dropped.get(queue);
         let dropped = dropped.map(|dropped| (dropped.epoch, dropped.generation));
         match live.or(dropped) {
-            Some((epoch, Some(generation))) => QueueTrace::Queue { epoch, generation },
+            Some((epoch, Some(generation))) => QueueTrace::Queue {
+                epoch,
+                generation,
+                is_own: live.is_some(),
+            },
             // The queue was lost before a restore began, so its generation is not known.
             _ => queues
                 .tombstones

@@ -45,7 +45,7 @@ async fn send_configuration(
         .begin_call(&CONFIGURE, queue)
         .arg(u8::from(create))
         .args(switch)
-        .args(config_fields(configuration));
+        .args(config_fields(line, configuration));
     let reply = call.send(line).await?;
     match reply.outcome() {
         "created" => Ok(ConfigureOutcome::Created),
@@ -60,7 +60,7 @@ async fn send_configuration(
 
 /// The fields of the hash `config`. One field has all settings as JSON. The settings that scripts
 /// read have fields of their own as well.
-pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
+pub(super) fn config_fields(line: &RedisLine, configuration: &Configuration) -> Vec<String> {
     let settings = configuration.settings.to_map();
     let for_scripts = FIELDS
         .iter()
@@ -68,6 +68,7 @@ pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
         .map(|field| script_field(field.name, &settings[field.name]));
     let fields = [
         ("layout", LAYOUT.to_string()),
+        ("backup", line.backup_name.to_string()),
         ("epoch", configuration.epoch.to_string()),
         ("generation", configuration.generation.to_string()),
         ("min_epoch", configuration.min_epoch.to_string()),

@@ -29,6 +29,8 @@ pub struct RedisLine {
     /// refuses the first.
     pub(super) ranks_with_score: Arc<AtomicBool>,
     pub(super) time_sources: Arc<TimeSources>,
+    /// The name of the backup, which tells the queues of this deployment from those of another one on the same Redis.
+    pub(super) backup_name: Arc<str>,
 }
 
 impl RedisLine {
@@ -116,7 +118,17 @@ impl RedisLine {
             witness: system_clock(),
             ranks_with_score: Arc::new(AtomicBool::new(true)),
             time_sources: Arc::default(),
+            backup_name: Arc::default(),
             round_trips: Arc::new(DurationSamples::new(REDIS_ROUND_TRIP, Metrics::for_process())),
+        }
+    }
+
+    /// Names the backup to which the queues of this line belong: the table of the queues.
+    #[must_use]
+    pub fn with_backup_name(self, name: &str) -> Self {
+        Self {
+            backup_name: name.into(),
+            ..self
         }
     }
 

@@ -74,7 +74,7 @@ pub(super) async fn restore(
         .arg(last_order)
         .arg(fence)
         .arg(staged_count);
-    let reply = call.args(config_fields(configuration)).send(line).await?;
+    let reply = call.args(config_fields(line, configuration)).send(line).await?;
     match reply.outcome() {
         "created" => Ok(ConfigureOutcome::Created),
         "same" => Ok(ConfigureOutcome::Unchanged),

@@ -13,6 +13,9 @@ pub enum QueueTrace {
         epoch: u32,
         /// The generation.
         generation: u32,
+        /// Whether a process with the backup of this one configured the queue, which the line then serves. Several
+        /// deployments may have one Redis.
+        is_own: bool,
     },
     /// The queue was deleted.
     Deleted(Tombstone),

@@ -1,7 +1,11 @@
 //! A deleted queue, as visitors and services learn of it, and a queue of the same name that is created later.
 
+use std::sync::Arc;
+
 use serde_json::json;
+use tokio::sync::watch;
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
+use vestibule_backup_file::FileBackup;
 use vestibule_domain::{id::Salt, settings::Settings, tombstone::Tombstone};
 use vestibule_engine::{
     deletion::delete_queue,
@@ -9,7 +13,13 @@ use vestibule_engine::{
 };
 use vestibule_faults::Fault;
 use vestibule_line::RecoveryLine;
-use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id};
+use vestibule_tests::{
+    in_process::{
+        ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, build_router, entry_path, local_config,
+        queue_id, send_to,
+    },
+    waiting::poll_until,
+};
 
 use super::{
     Guest,
@@ -25,6 +35,7 @@ super::cases![
     without_the_line_the_table_tells_of_the_deletion,
     the_authorizer_denies_passes_of_a_deleted_queue,
     in_a_queue_created_again_nothing_old_counts,
+    a_request_finds_that_the_items_were_deleted_by_hand,
 ];
 
 /// One visitor is active and one waits.
@@ -192,4 +203,27 @@ async fn in_a_queue_created_again_nothing_old_counts() {
         .expect_problem(403, "token-owner-mismatch");
     let entered = api.send(ApiRequest::enter().visitor(&visitors.waiting.id)).await;
     assert_ne!(entered.expect_status(201).text("token"), visitors.waiting.token);
+}
+
+/// Both items are gone, and no promoter runs. The tombstone is in the line alone.
+async fn a_request_finds_that_the_items_were_deleted_by_hand() {
+    let (api, visitors) = start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let emptied = FileBackup::open(folder.path().join("store")).expect("a new store");
+    let (_, shutdown) = watch::channel(false);
+    let line = Arc::new(api.line.clone());
+    let process = build_router(line, Arc::new(emptied), local_config(), &shutdown);
+    let answer = poll_until(
+        BOUND,
+        async || send_to(&process, ApiRequest::enter()).await,
+        |answer| answer.status == 410,
+    )
+    .await;
+    answer.expect_problem(410, "queue-deleted");
+    assert!(
+        answer.number("min_epoch") > 1_000,
+        "above each epoch that the item may have had"
+    );
+    let status = send_to(&process, status_request(&visitors.waiting)).await;
+    status.expect_problem(410, "queue-deleted");
 }
