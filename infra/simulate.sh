@@ -12,7 +12,9 @@
 #   WAIT_MINUTES=30 infra/simulate.sh                             visitors wait so long on average, or longer if the slot is too
 #                                                                 slow. 0, the default up to CEILING=2900, is the highest pace
 #                                                                 that the slot carries; else the default is 30
-#   SCENARIO=all infra/simulate.sh                                each scenario of infra/simulate/src/crowd_scenarios.rs
+#   SCENARIO=adaptive infra/simulate.sh                           a service that slows and recovers, and the pace that follows
+#                                                                 its load reports; SEED alone counts
+#   SCENARIO=all infra/simulate.sh                                each other scenario of infra/simulate/src/crowd_scenarios.rs
 #   CEILING=none SCENARIO=flash infra/simulate.sh                 without ceilings: a scenario of
 #                                                                 infra/simulate/src/scenario.rs, or all. Once with clients
 #                                                                 that follow retry_after_ms, and once with clients that poll

@@ -55,7 +55,7 @@ assert.equal(early.error?.code, "not-your-turn");
 const view = await client.GET("/queues/{queue}", { params: { path: { queue: QUEUE } } });
 assert.deepEqual([view.data?.queue, view.data?.state], [QUEUE, "open"]);
 const report = { params: { path: { queue: QUEUE } }, body: { tps: 3, healthy: true } };
-assert.equal((await client.POST("/queues/{queue}/load", report)).response.status, 204);
+assert.equal((await client.POST("/queues/{queue}/load", report)).response.status, 200);
 const completedFirst = await client.POST("/queues/{queue}/entries/{token}/complete", {
   params: { path: pathOf(active.token) },
   body: { visitor: first },

@@ -1,18 +1,26 @@
-//! `POST /queues/{queue}/load`: the protected service reports its load every few seconds. Operators
-//! see the last report in the statistics. Vestibule does not act on it yet; the adaptive pace will
-//! read it.
+//! `POST /queues/{queue}/load`: the protected service reports its load every few seconds. Operators see the last report in
+//! the statistics, and an adaptive pace follows it.
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::StatusCode};
+use axum::{extract::State, http::StatusCode, response::Response};
+use serde::Serialize;
 use vestibule_domain::load::{LATENCY_MAX_MS, LoadReport, TPS_MAX};
 
 use super::{
     ApiState,
+    entry::json,
     gateway::Gateway,
     problem::Problem,
     request::{Body, Fields, QueuePath},
 };
+
+/// What a report did.
+#[derive(Serialize)]
+struct LoadAnswer {
+    /// Whether the report moves the pace. Otherwise only the statistics show it.
+    acts: bool,
+}
 
 impl TryFrom<Fields> for LoadReport {
     type Error = Problem;
@@ -34,10 +42,17 @@ pub(super) async fn handle(
     QueuePath(queue): QueuePath,
     gateway: Gateway,
     Body(report): Body<LoadReport>,
-) -> Result<StatusCode, Problem> {
+) -> Result<Response, Problem> {
     state.require_service(&gateway)?;
+    let snapshot = state.snapshot(&queue).await?;
+    let settings = snapshot.settings();
+    let acts = settings.follows_load();
+    if acts && report.measured(settings.load_measure).is_none() {
+        let reason = "must be given, because the pace of the queue follows it (load_measure)";
+        return Err(Problem::invalid_field("latency_ms", reason));
+    }
     match state.line.record_load(&queue, &report).await {
-        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Ok(()) => Ok(json(StatusCode::OK, &LoadAnswer { acts })),
         Err(error) => Err(state.line_problem(&queue, error).await),
     }
 }

@@ -170,15 +170,7 @@ pub(super) async fn handle(
             .map(|seed| seed.reveal()),
         closes_at_ms: settings.closes_at_ms,
         ends_at_ms: settings.ends_at_ms,
-        limited_by: if snapshot.view.clocks.apart {
-            Some(LimitedBy::Clock)
-        } else {
-            // The clocks have agreed again since the last tick.
-            snapshot
-                .view
-                .standstill
-                .filter(|limit| *limit != LimitedBy::Clock)
-        },
+        limited_by: snapshot.view.limited_by(),
         min_epoch: snapshot.view.configuration.min_epoch,
         message: MessageFields::of(settings),
     };

@@ -169,16 +169,16 @@ impl Settings {
         }
     }
 
-    /// The pace by which visitors are called if nothing else limits the promotion: that of the settings, or in the mode
+    /// The pace by which visitors are called if nothing else limits the promotion: the one in force, or in the mode
     /// `passthrough` as many a second as may be called at once.
-    pub fn calling_pace(&self) -> Pace {
+    pub fn calling_pace(&self, in_force: Pace) -> Pace {
         if self.is_passthrough() {
             Pace {
                 batch: self.window_entries_max(),
                 interval_ms: 1_000,
             }
         } else {
-            self.pace()
+            in_force
         }
     }
 

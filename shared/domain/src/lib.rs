@@ -1,6 +1,7 @@
 //! The rules of Vestibule, as pure functions and types. They do no I/O, read no clock and draw no random
 //! numbers. Time and random bytes are arguments, so that a test can check every rule at any time.
 
+pub mod adaptive_pace;
 pub mod call_limit;
 pub mod change;
 pub mod clock;

@@ -1,10 +1,8 @@
-//! The load that the protected service reports about itself. The statistics show it to operators.
-//! No rule uses it yet; the adaptive pace will.
+//! The load that the protected service reports about itself. The statistics show it to operators, and an
+//! [adaptive pace](super::adaptive_pace) follows it.
 
 use serde::Serialize;
 
-/// How long a report is valid, in seconds. A service that sends no report for longer may be down.
-pub const LOAD_TTL_SECONDS: u32 = 60;
 /// The most requests per second that a report may contain.
 pub const TPS_MAX: u32 = 10_000_000;
 /// The highest latency that a report may contain, in milliseconds: one hour.
@@ -31,9 +29,9 @@ pub struct LastLoadReport {
 }
 
 impl LastLoadReport {
-    /// Whether the report is still valid.
-    pub fn is_valid(&self, now_ms: u64) -> bool {
-        self.age_ms(now_ms) < u64::from(LOAD_TTL_SECONDS) * 1_000
+    /// Whether the report still counts, if one counts for `ttl_ms` milliseconds.
+    pub fn is_valid(&self, now_ms: u64, ttl_ms: u64) -> bool {
+        self.age_ms(now_ms) < ttl_ms
     }
 
     /// The age of the report, in milliseconds.

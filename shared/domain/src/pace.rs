@@ -52,6 +52,12 @@ impl PaceBucket {
         }
     }
 
+    /// The bucket at a later moment. It refilled at the pace `from`, and now the pace `to` is in force.
+    #[must_use]
+    pub fn refill_to_pace(self, from: Pace, to: Pace, now_ms: u64) -> Self {
+        self.refill(from, now_ms).convert_to_pace(from, to)
+    }
+
     /// The number of entries that may be promoted.
     pub fn tokens(self, pace: Pace) -> u64 {
         self.credit / pace.interval_ms
@@ -66,7 +72,7 @@ impl PaceBucket {
         }
     }
 
-    /// The bucket after an operator changed the pace. Whole tokens are kept, up to the new batch. If the
+    /// The bucket after the pace changed. Whole tokens are kept, up to the new batch. If the
     /// interval changes, a partial token is dropped, because its unit changes.
     #[must_use]
     pub fn convert_to_pace(self, from: Pace, to: Pace) -> Self {
@@ -95,6 +101,8 @@ pub enum LimitedBy {
     Pace,
     /// The caller asked for no more entries, or one call does not move more.
     Requested,
+    /// The protected service is not healthy, or has not reported its load for too long.
+    Service,
     /// The queue is paused or closed.
     Switch,
     /// The journal is full because the backup is far behind.
@@ -104,12 +112,13 @@ pub enum LimitedBy {
 }
 
 impl LimitedBy {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Line,
         Self::Presence,
         Self::Capacity,
         Self::Pace,
         Self::Requested,
+        Self::Service,
         Self::Switch,
         Self::Journal,
         Self::Clock,
@@ -123,6 +132,7 @@ impl LimitedBy {
             Self::Capacity => "capacity",
             Self::Pace => "pace",
             Self::Requested => "requested",
+            Self::Service => "service",
             Self::Switch => "switch",
             Self::Journal => "journal",
             Self::Clock => "clock",

@@ -94,6 +94,9 @@ pub const SETTINGS_REFUSED: Metric = count_metric("SettingsRefused");
 pub const REPAIRED: Metric = count_metric("Repaired");
 /// The time since the last consistency check of the whole queue finished.
 pub const CHECK_AGE: Metric = milliseconds_metric("CheckAgeMs");
+/// The age of the last load report of the protected service. It is absent if no report came since the queue was created or
+/// restored.
+pub const LOAD_REPORT_AGE: Metric = milliseconds_metric("LoadReportAgeMs");
 /// 1 while the clocks of the server and of a promoter differ too much, so that the queue does not
 /// promote; 0 otherwise.
 pub const CLOCKS_APART: Metric = count_metric("ClocksApart");
@@ -103,7 +106,7 @@ pub const IDENTITIES_FOUND: Metric = count_metric("IdentitiesFound");
 pub const IDENTITIES_MISSING: Metric = count_metric("IdentitiesMissing");
 
 /// All metrics.
-pub const ALL: [Metric; 29] = [
+pub const ALL: [Metric; 30] = [
     WAITING,
     CALLED,
     PRESENT,
@@ -130,6 +133,7 @@ pub const ALL: [Metric; 29] = [
     SETTINGS_REFUSED,
     REPAIRED,
     CHECK_AGE,
+    LOAD_REPORT_AGE,
     CLOCKS_APART,
     IDENTITIES_FOUND,
     IDENTITIES_MISSING,

@@ -7,6 +7,7 @@ crate::cases![
     a_report_is_kept_for_operators,
     an_invalid_report_is_refused_by_field,
     only_the_protected_service_reports,
+    a_report_moves_an_adaptive_pace,
 ];
 
 async fn report(queue: &Queue<'_>, report: &Value) -> ApiResponse {
@@ -20,7 +21,8 @@ async fn a_report_is_kept_for_operators(backend: &Backend) {
         (json!({ "tps": 812, "latency_ms": 40, "healthy": false }), false),
         (json!({ "tps": 0 }), true),
     ] {
-        assert!(report(&queue, &sent).await.expect_status(204).body.is_null());
+        let answer = report(&queue, &sent).await;
+        assert_eq!(answer.expect_status(200).body, json!({ "acts": false }));
         let kept = &queue.run_command(json!({ "op": "stats" })).await["load"];
         assert_eq!(
             (&kept["tps"], &kept["latency_ms"], &kept["healthy"]),
@@ -67,6 +69,24 @@ async fn only_the_protected_service_reports(backend: &Backend) {
     if backend.guards_service_routes() {
         backend.kind.expect_gateway_refusal(&response, "api-key-refused");
     } else {
-        response.expect_status(204);
+        response.expect_status(200);
     }
+}
+
+async fn a_report_moves_an_adaptive_pace(backend: &Backend) {
+    let settings = json!({
+        "adaptive": true, "load_measure": "latency_ms", "load_low": 100, "load_high": 500, "batch_min": 2, "batch_max": 10,
+    });
+    let queue = backend.create_queue(settings).await;
+    let stats = async || queue.run_command(json!({ "op": "stats" })).await;
+    assert_eq!(stats().await["service_down"], true, "there is no report yet");
+    let without = report(&queue, &json!({ "tps": 1 })).await;
+    without.expect_invalid_field("latency_ms");
+    let sent = report(&queue, &json!({ "tps": 1, "latency_ms": 300 })).await;
+    assert_eq!(sent.expect_status(200).body, json!({ "acts": true }));
+    let stats = stats().await;
+    assert_eq!(
+        (&stats["batch"], &stats["service_down"]),
+        (&json!(6), &json!(false))
+    );
 }

@@ -8,7 +8,7 @@ use vestibule_tests::lines::Subject;
 
 pub(crate) async fn a_load_report_expires_after_a_minute(mut subject: Subject) {
     subject.open(Settings::default()).await;
-    assert_eq!(subject.view().await.load, None);
+    assert_eq!(subject.view().await.valid_load(), None);
     let whole = LoadReport {
         tps: 1_200,
         latency_ms: Some(35),
@@ -22,11 +22,15 @@ pub(crate) async fn a_load_report_expires_after_a_minute(mut subject: Subject) {
     let at_ms = subject.clock.now_ms();
     subject.advance_ms(59_999);
     assert_eq!(
-        subject.view().await.load,
+        subject.view().await.valid_load(),
         Some(LastLoadReport { report: whole, at_ms })
     );
     subject.advance_ms(1);
-    assert_eq!(subject.view().await.load, None, "a report expires after a minute");
+    assert_eq!(
+        subject.view().await.valid_load(),
+        None,
+        "a report expires after a minute"
+    );
 }
 
 pub(crate) async fn a_new_load_report_replaces_the_last_one(mut subject: Subject) {
@@ -49,10 +53,13 @@ pub(crate) async fn a_new_load_report_replaces_the_last_one(mut subject: Subject
             .expect("record_load");
         subject.advance_ms(1);
     }
-    assert_eq!(subject.view().await.load.map(|load| load.report), Some(bare));
+    assert_eq!(
+        subject.view().await.valid_load().map(|load| load.report),
+        Some(bare)
+    );
     let other = subject.open_sibling(Settings::default()).await;
     assert_eq!(
-        other.view().await.load,
+        other.view().await.valid_load(),
         None,
         "a report belongs to one queue only"
     );

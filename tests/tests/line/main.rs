@@ -4,6 +4,7 @@
 
 mod absences;
 mod absent_limit;
+mod adaptive_pace;
 mod adopt;
 mod bypass;
 mod calls;

@@ -4,7 +4,7 @@ use proptest::{prelude::*, strategy::Union};
 use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
-    settings::{BeforeOpening, Entrance, Mode, Passes, ReEntry, Settings},
+    settings::{BeforeOpening, Entrance, LoadMeasure, Mode, Passes, ReEntry, Settings},
 };
 use vestibule_line::{Line, SwitchOrder};
 use vestibule_tests::lines::configuration;
@@ -17,6 +17,10 @@ pub(crate) enum Setting {
     IntervalSeconds(u32),
     FastTrack(bool),
     Mode(Mode),
+    /// The fewest and the most entries per interval, and the loads at which they are promoted; `None` for a fixed pace.
+    Adaptive(Option<([u32; 2], [u32; 2])>),
+    LoadMeasure(LoadMeasure),
+    LoadTtlSeconds(u32),
     ClaimSeconds(u32),
     SessionSeconds(u32),
     PassSeconds(u32),
@@ -48,6 +52,15 @@ impl Setting {
             Self::IntervalSeconds(seconds) => settings.interval_seconds = *seconds,
             Self::FastTrack(fast_track) => settings.fast_track = *fast_track,
             Self::Mode(mode) => settings.mode = *mode,
+            Self::Adaptive(bounds) => {
+                settings.adaptive = bounds.is_some();
+                if let Some(([batch_min, batch_max], [load_low, load_high])) = *bounds {
+                    (settings.batch_min, settings.batch_max) = (batch_min, batch_max);
+                    (settings.load_low, settings.load_high) = (load_low, load_high);
+                }
+            }
+            Self::LoadMeasure(measure) => settings.load_measure = *measure,
+            Self::LoadTtlSeconds(seconds) => settings.load_ttl_seconds = *seconds,
             Self::ClaimSeconds(seconds) => settings.claim_seconds = *seconds,
             Self::SessionSeconds(seconds) => settings.session_seconds = *seconds,
             Self::PassSeconds(seconds) => settings.pass_seconds = *seconds,
@@ -96,6 +109,9 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => (1_u32..30).prop_map(Setting::IntervalSeconds),
         1 => prop_oneof![2 => Just(true), 1 => Just(false)].prop_map(Setting::FastTrack),
         1 => Union::new([Mode::Queue, Mode::Queue, Mode::Passthrough].map(Just)).prop_map(Setting::Mode),
+        2 => adaptive_bounds().prop_map(Setting::Adaptive),
+        1 => Union::new([LoadMeasure::Tps, LoadMeasure::LatencyMs].map(Just)).prop_map(Setting::LoadMeasure),
+        1 => (1_u32..60).prop_map(Setting::LoadTtlSeconds),
         1 => (10_u32..60).prop_map(Setting::ClaimSeconds),
         1 => (1_u32..120).prop_map(Setting::SessionSeconds),
         1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::PassSeconds),
@@ -164,4 +180,10 @@ pub(crate) async fn settle_switches(line: &dyn Line, queue: &QueueId) -> String 
     let serial = unsaved.as_ref().map_or(0, |switches| switches.serial);
     let settled = line.settle_switches(queue, serial).await;
     format!("{unsaved:?} {settled:?}")
+}
+
+fn adaptive_bounds() -> impl Strategy<Value = Option<([u32; 2], [u32; 2])>> {
+    let batches = (1_u32..4, 0_u32..6).prop_map(|(least, more)| [least, least + more]);
+    let loads = (0_u32..4, 1_u32..60).prop_map(|(low, more)| [low, low + more]);
+    prop_oneof![1 => Just(None), 2 => (batches, loads).prop_map(Some)]
 }

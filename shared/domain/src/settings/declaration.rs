@@ -15,7 +15,7 @@ use super::{
     message::Message,
     ticket_keys::TicketKeys,
     values::SettingValue,
-    words::{BeforeOpening, Entrance, Mode, OnOutage, Passes, ReEntry, Visitors},
+    words::{BeforeOpening, Entrance, LoadMeasure, Mode, OnOutage, Passes, ReEntry, Visitors},
 };
 
 /// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose
@@ -95,6 +95,29 @@ declare_settings! {
 
     /// The length of a promotion interval.
     interval_seconds: u32 = 10, "seconds", number(1, HOUR_SECONDS), read by scripts;
+
+    /// Whether the load reports of the protected service move the pace: batch_max entries per interval up to load_low,
+    /// batch_min from load_high on, and in proportion between. Then batch has no effect.
+    adaptive: bool = false, "flag", FieldType::Flag, read by scripts;
+
+    /// With adaptive: the fewest entries that are promoted per interval.
+    batch_min: u32 = 1, "entries", number(1, 1_000_000), read by scripts;
+
+    /// With adaptive: the most entries that are promoted per interval.
+    batch_max: u32 = 10, "entries", number(1, 1_000_000), read by scripts;
+
+    /// With adaptive: the highest load at which batch_max entries are promoted, in the unit of load_measure.
+    load_low: u32 = 0, "load", number(0, 10_000_000), read by scripts;
+
+    /// With adaptive: the lowest load at which batch_min entries are promoted, in the unit of load_measure.
+    load_high: u32 = 0, "load", number(0, 10_000_000), read by scripts;
+
+    /// With adaptive: the figure of a load report that moves the pace. tps: requests per second. latency_ms: the
+    /// time for one request, in milliseconds.
+    load_measure: LoadMeasure = LoadMeasure::Tps, "word", FieldType::Word(LoadMeasure::WORDS), read by scripts;
+
+    /// How long a load report counts. With adaptive, no entry is promoted without one.
+    load_ttl_seconds: u32 = 60, "seconds", number(1, HOUR_SECONDS), read by scripts;
 
     /// Whether a visitor who enters while no entry waits is let in at once, within the pace and the capacity. false:
     /// every visitor waits in line for a tick.

@@ -45,6 +45,7 @@ impl Settings {
         }
         self.check_order_of_times(given)?;
         self.check_chances(given)?;
+        self.check_adaptive_bounds(given)?;
         Ok(self)
     }
 
@@ -73,6 +74,43 @@ impl Settings {
                 setting_error(later, format!("{after} {earlier} ({earlier_ms})"))
             } else {
                 setting_error(earlier, format!("{before} {later} ({later_ms})"))
+            });
+        }
+        Ok(())
+    }
+
+    /// Refuses an adaptive pace whose bounds contradict each other. The error names both.
+    fn check_adaptive_bounds(&self, given: &Map<String, Value>) -> Result<(), SettingsError> {
+        let bounds = [
+            (
+                "load_low",
+                self.load_low,
+                "load_high",
+                self.load_high,
+                self.load_low < self.load_high,
+            ),
+            (
+                "batch_min",
+                self.batch_min,
+                "batch_max",
+                self.batch_max,
+                self.batch_min <= self.batch_max,
+            ),
+        ];
+        for (lower, least, upper, most, fits) in bounds {
+            if !self.adaptive || fits {
+                continue;
+            }
+            return Err(if given.contains_key(lower) && !given.contains_key(upper) {
+                setting_error(
+                    lower,
+                    format!("must be below {upper} ({most}) while adaptive is true"),
+                )
+            } else {
+                setting_error(
+                    upper,
+                    format!("must be above {lower} ({least}) while adaptive is true"),
+                )
             });
         }
         Ok(())

@@ -20,5 +20,5 @@ pub use self::{
     field::{Field, FieldType},
     message::{MESSAGE_LANGUAGES_MAX, Message},
     ticket_keys::{TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX, TicketAlgorithm, TicketKey, TicketKeys},
-    words::{BeforeOpening, Entrance, Mode, OnOutage, Passes, ReEntry, Visitors},
+    words::{BeforeOpening, Entrance, LoadMeasure, Mode, OnOutage, Passes, ReEntry, Visitors},
 };

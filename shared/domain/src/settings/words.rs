@@ -56,6 +56,16 @@ declare_words! {
 }
 
 declare_words! {
+    /// Which figure of a load report moves an adaptive pace.
+    pub enum LoadMeasure {
+        /// The requests per second that the protected service serves.
+        Tps = "tps",
+        /// The time that it takes for one request, in milliseconds.
+        LatencyMs = "latency_ms",
+    }
+}
+
+declare_words! {
     /// Who may enter.
     pub enum Entrance {
         /// All visitors may enter.

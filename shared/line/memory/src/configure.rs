@@ -73,10 +73,10 @@ impl Queue {
         // A pause, the bucket level and a claim floor begin now. The new version keeps line time
         // from going back behind them.
         self.take_next_version(now_us);
-        let (from, to) = (self.settings().pace(), new.settings.pace());
-        self.bucket = self.bucket.refill(from, now_ms).convert_to_pace(from, to);
-        let changes_mode = self.settings().mode != new.settings.mode;
-        if from != to || self.settings().capacity != new.settings.capacity || changes_mode {
+        let to = new.settings.pace_in_force(self.load, now_ms).pace;
+        self.bucket = self.bucket.refill_to_pace(self.bucket_pace, to, now_ms);
+        self.bucket_pace = to;
+        if changes_rate(self.settings(), &new.settings) {
             self.averages = self.averages.restart_rate(now_ms);
         }
         match (self.settings().paused, new.settings.paused) {

@@ -204,8 +204,7 @@ impl Queue {
                 return self.join_line(now_us, id, place, after, JoinKind::NewVisit);
             }
             Way::FastTrack => {
-                let pace = self.settings().pace();
-                self.bucket = self.bucket.refill(pace, now_ms).spend(pace, 1);
+                self.spend(self.refilled_bucket(now_ms), 1);
                 self.totals.fast_tracked += 1;
             }
             Way::Passthrough => self.totals.fast_tracked += 1,

@@ -14,10 +14,10 @@ impl Queue {
     }
 
     /// Whether a visitor need not wait: the setting allows it, no entry waits but absent ones, promotion is
-    /// allowed, a slot is free, and the pace bucket has a token.
+    /// allowed, the protected service is not down, a slot is free, and the pace bucket has a token.
     pub(super) fn is_fast_track_open(&self, time: LineTime, account: &Account) -> bool {
-        let pace = self.settings().pace();
-        let has_token = self.bucket.refill(pace, time.ms()).tokens(pace) > 0;
+        let (in_force, bucket) = self.refilled_bucket(time.ms());
+        let has_token = !in_force.is_service_down && bucket.tokens(in_force.pace) > 0;
         let may_promote =
             self.settings().fast_track && !time.clocks.apart && self.configuration.can_promote(time.ms());
         self.is_line_empty() && may_promote && self.has_free_slot(account) && has_token

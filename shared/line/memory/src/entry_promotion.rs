@@ -33,10 +33,8 @@ impl Queue {
         let claim_by_ms = now_ms + claim_ms;
         self.remove_entry(id);
         self.put_ready(id, entry.fact.visit, turn, self.claim_clock_ms(now_ms) + claim_ms);
-        if !order.over_pace {
-            let pace = self.settings().pace();
-            self.bucket = self.bucket.refill(pace, now_ms).spend(pace, 1);
-        }
+        let spent = u64::from(!order.over_pace);
+        self.spend_promoted(self.refilled_bucket(now_ms), spent);
         let waiting_since_ms = self.configuration.waiting_since_ms(place, now_ms);
         self.unreported
             .record_wait(now_ms.saturating_sub(waiting_since_ms));
@@ -63,14 +61,19 @@ impl Queue {
 
     /// What keeps an entry from being promoted by an operator; `None` if nothing does.
     fn find_limit(&self, time: LineTime, over_pace: bool) -> Option<LimitedBy> {
-        let pace = self.settings().pace();
+        let (in_force, bucket) = self.refilled_bucket(time.ms());
+        let is_passthrough = self.settings().is_passthrough();
         if time.clocks.apart {
             Some(LimitedBy::Clock)
         } else if !self.configuration.can_promote(time.ms()) {
             Some(LimitedBy::Switch)
+        } else if in_force.is_service_down {
+            Some(LimitedBy::Service)
+        } else if is_passthrough {
+            None
         } else if self.taken_slots() >= u64::from(self.settings().capacity) {
             Some(LimitedBy::Capacity)
-        } else if !over_pace && self.bucket.refill(pace, time.ms()).tokens(pace) == 0 {
+        } else if !over_pace && bucket.tokens(in_force.pace) == 0 {
             Some(LimitedBy::Pace)
         } else {
             None

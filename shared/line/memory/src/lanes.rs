@@ -21,8 +21,8 @@ impl Queue {
     }
 
     /// Measures how fast each lane moves, and calls visitors accordingly. `limited_by` is what limits
-    /// the promotion.
-    pub(super) fn call_visitors(&mut self, now_ms: u64, limited_by: LimitedBy) {
+    /// the promotion, and `in_force` its pace.
+    pub(super) fn call_visitors(&mut self, now_ms: u64, limited_by: LimitedBy, in_force: Pace) {
         let is_at_pace = matches!(
             limited_by,
             LimitedBy::Line | LimitedBy::Presence | LimitedBy::Pace | LimitedBy::Requested
@@ -31,7 +31,8 @@ impl Queue {
         let mut room = self.settings().window_entries_max();
         let mut newcomers_called = 0;
         for lane in self.lanes.keys().copied().collect::<Vec<_>>() {
-            let pace = (is_at_pace && first_lane == Some(lane)).then(|| self.settings().calling_pace());
+            let pace =
+                (is_at_pace && first_lane == Some(lane)).then(|| self.settings().calling_pace(in_force));
             let window = self.call_lane(lane, now_ms, pace, room.max(WINDOW_ENTRIES_MIN));
             room = room.saturating_sub(window);
             let progress = self.lane(lane);

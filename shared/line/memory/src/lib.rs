@@ -6,6 +6,7 @@
 
 mod absences;
 mod account;
+mod adaptive_pace;
 mod adopt;
 mod budgets;
 mod call_counts;

@@ -1,12 +1,13 @@
 //! The promotion of one queue in memory.
 
 use vestibule_domain::{
+    adaptive_pace::PaceInForce,
     change::{Change, EndReason, Event},
     clock::LineTime,
     estimate::TickCounts,
     fact::Turn,
     id::EntryId,
-    pace::{LimitedBy, PaceBucket, PromotionBounds},
+    pace::{LimitedBy, PromotionBounds},
     score::WaitScore,
 };
 use vestibule_line::{JournalLimits, PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
@@ -49,23 +50,18 @@ impl Queue {
         };
         let silent = self.drop_silent(budget);
         let dismissed = self.dismiss_waiting(now_ms, budget - silent, &mut events);
-        let is_standing = is_full || presence_tick.is_door_down || !self.configuration.can_promote(now_ms);
+        let (in_force, bucket) = self.refilled_bucket(now_ms);
+        let stop = self.find_stop(time, is_full, in_force);
+        let is_standing = stop.is_some() || presence_tick.is_door_down;
         let overlong_waits = self.end_overlong_waits(time, is_standing, budget - silent, &mut events);
-        let bucket = self.bucket.refill(self.settings().pace(), now_ms);
         let asked = order
             .max_entries
             .min(PROMOTE_CHUNK - no_shows - expired - silent - overlong_waits);
-        let room = self.promotion_bounds(bucket, asked);
-        let (allowed, mut limited_by) = if is_apart {
-            (0, LimitedBy::Clock)
-        } else if is_full {
-            (0, LimitedBy::Journal)
-        } else if !self.configuration.can_promote(now_ms) {
-            (0, LimitedBy::Switch)
-        } else if presence_tick.is_door_down && self.ready.len() > 0 {
-            (0, LimitedBy::Presence)
-        } else {
-            room.compute_allowance()
+        let room = self.promotion_bounds(bucket.tokens(in_force.pace), asked);
+        let (allowed, mut limited_by) = match stop {
+            Some(limit) => (0, limit),
+            None if presence_tick.is_door_down && self.ready.len() > 0 => (0, LimitedBy::Presence),
+            None => room.compute_allowance(),
         };
         if !is_apart {
             self.proposed_offset_ms = None;
@@ -86,8 +82,8 @@ impl Queue {
         self.standstill = limited_by.as_standstill(promoted, room.waiting);
         let highest = self.make_ready(now_ms, head, &mut events);
         self.totals.promoted += promoted;
-        if promoted > 0 && !self.settings().is_passthrough() {
-            self.bucket = bucket.spend(self.settings().pace(), promoted);
+        if !is_apart {
+            self.spend_promoted((in_force, bucket), promoted);
         }
         self.decide_growths();
         let absences = if presence_tick.is_running && budget > 0 {
@@ -98,7 +94,7 @@ impl Queue {
         if self.configuration.is_scheduled(now_ms) {
             self.call_none();
         } else {
-            self.call_visitors(now_ms, limited_by);
+            self.call_visitors(now_ms, limited_by, in_force.pace);
         }
         self.mark_calls();
         self.absent_at_tick = self.absent();
@@ -132,6 +128,21 @@ impl Queue {
         (promotion, tick)
     }
 
+    /// What keeps every entry from being promoted; `None` if nothing does. `is_full`: the journal is.
+    fn find_stop(&self, time: LineTime, is_full: bool, in_force: PaceInForce) -> Option<LimitedBy> {
+        if time.clocks.apart {
+            Some(LimitedBy::Clock)
+        } else if is_full {
+            Some(LimitedBy::Journal)
+        } else if !self.configuration.can_promote(time.ms()) {
+            Some(LimitedBy::Switch)
+        } else if in_force.is_service_down && self.settings().follows_load() {
+            Some(LimitedBy::Service)
+        } else {
+            None
+        }
+    }
+
     /// Drops entries whose deadline has passed, at most [`PROMOTE_CHUNK`]. Returns how many were
     /// ready and how many active.
     fn drop_timed_out(&mut self, now_ms: u64, events: &mut Events) -> (u64, u64) {
@@ -155,14 +166,14 @@ impl Queue {
         (no_shows, expired)
     }
 
-    fn promotion_bounds(&self, bucket: PaceBucket, asked: u64) -> PromotionBounds {
+    fn promotion_bounds(&self, tokens: u64, asked: u64) -> PromotionBounds {
         let is_passthrough = self.settings().is_passthrough();
         let unless_passthrough = |bound: u64| if is_passthrough { u64::MAX } else { bound };
         PromotionBounds {
             waiting: self.waiting.len() - self.absent(),
             capacity: unless_passthrough(u64::from(self.settings().capacity)),
             taken: self.taken_slots(),
-            tokens: unless_passthrough(bucket.tokens(self.settings().pace())),
+            tokens: unless_passthrough(tokens),
             asked,
         }
     }

@@ -12,7 +12,7 @@ use vestibule_domain::{
     lane::{LaneProgress, WINDOW_ENTRIES_MIN},
     lane_turns::LaneTurns,
     load::{LastLoadReport, LoadReport},
-    pace::{LimitedBy, PaceBucket},
+    pace::{LimitedBy, Pace, PaceBucket},
     score::Visit,
     settings::Settings,
 };
@@ -54,6 +54,8 @@ pub(super) struct Queue {
     pub(super) last_order: u64,
     pub(super) v: u64,
     pub(super) bucket: PaceBucket,
+    /// The pace at which the bucket refills since it was last stored.
+    pub(super) bucket_pace: Pace,
     pub(super) averages: MovingAverages,
     pub(super) promoted_through: u64,
     /// How far the lanes have moved that had an entry since the queue was created or restored.
@@ -91,7 +93,7 @@ pub(super) struct Queue {
     /// The offset that the last caller whose clock was apart from the server's would have set, in
     /// milliseconds.
     pub(super) proposed_offset_ms: Option<i64>,
-    load: Option<LastLoadReport>,
+    pub(super) load: Option<LastLoadReport>,
     pub(super) unreported: PendingReport,
     pub(super) check_progress: CheckProgress,
     /// The watermark. `fence_v` is the version at which it was last raised.
@@ -122,6 +124,7 @@ impl Queue {
             last_order: 0,
             v: now_us,
             bucket: PaceBucket::full(configuration.settings.pace(), now_ms),
+            bucket_pace: configuration.settings.pace(),
             averages: MovingAverages::default(),
             promoted_through: 0,
             lanes: BTreeMap::new(),
@@ -207,6 +210,7 @@ impl Queue {
             heartbeat_ms: self.heartbeat_ms,
             fallback_ticked_at_ms: self.fallback_ticked_at_ms,
             bucket: self.bucket,
+            bucket_pace: self.bucket_pace,
             averages: self.averages,
             version: Version {
                 epoch: self.configuration.epoch,
@@ -218,7 +222,7 @@ impl Queue {
             check_due_ms: self.check_progress.due_ms,
             clocks: time.clocks,
             session_ends_in_ms: self.session_ends_in_ms(time.ms()),
-            load: self.load.filter(|load| load.is_valid(time.ms())),
+            load: self.load,
         }
     }
 
@@ -257,4 +261,12 @@ impl Queue {
             v: self.v,
         }
     }
+}
+
+/// Whether the rate at which entries are served may be another one with the new settings.
+fn changes_rate(old: &Settings, new: &Settings) -> bool {
+    old.pace() != new.pace()
+        || old.capacity != new.capacity
+        || old.mode != new.mode
+        || old.adaptive != new.adaptive
 }

@@ -142,6 +142,7 @@ impl Queue {
             ("last_order", self.last_order),
             ("credit", self.bucket.credit),
             ("credit_at_ms", self.bucket.at_ms),
+            ("credit_batch", self.bucket_pace.batch),
             ("paused_at_ms", self.paused_at_ms),
             ("paused_ms", self.paused_ms),
             ("moving_since_ms", self.moving_since_ms),

@@ -63,6 +63,7 @@ impl Queue {
             called: self.called(),
             present: self.present(),
             absent: self.absent(),
+            load_age_ms: self.load.map(|load| load.age_ms(now_ms)),
         }))
     }
 }

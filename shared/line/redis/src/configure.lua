@@ -3,7 +3,7 @@
 -- force before the backup has it, and then no configuration of the backup replaces it until settle_switches.lua.
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
--- include: line line_table clock pace scores lanes entrance opening new_state fields
+-- include: line line_table clock pace adaptive_pace scores lanes entrance opening new_state fields
 -- KEYS: active config state lost view tombstone
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
@@ -34,9 +34,9 @@ local SETTINGS_SPREAD_MS = 2000 -- in line/memory departures.rs, too: how long a
 
 local new, new_fields = read_configuration(6)
 local old_epoch, old_revision, old_settings, old_paused, old_batch, old_interval_ms, old_claim_ms, old_settings_order,
-  old_capacity, old_pass_ms, old_session_ms, old_mode, unsaved, switch_serial = unpack(redis.call('HMGET', config, 'epoch',
-    'revision', 'settings', 'paused', 'batch', 'interval_ms', 'claim_ms', 'settings_order', 'capacity', 'pass_ms',
-    'session_ms', 'mode', 'unsaved_switches', 'switch_serial'))
+  old_capacity, old_pass_ms, old_session_ms, old_mode, old_adaptive, unsaved, switch_serial =
+    unpack(redis.call('HMGET', config, 'epoch', 'revision', 'settings', 'paused', 'batch', 'interval_ms', 'claim_ms',
+      'settings_order', 'capacity', 'pass_ms', 'session_ms', 'mode', 'adaptive', 'unsaved_switches', 'switch_serial'))
 
 if not old_epoch then
   -- The caller may have been suspended while another one began to restore the queue, which `lost` shows, or deleted it.
@@ -77,7 +77,7 @@ local line = read_line_fields(state)
 if not line then
   return { 'no-queue' }
 end
-local stored = read_numbers(state, { 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
+local stored = read_numbers(state, { 'credit', 'credit_at_ms', 'credit_batch', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
   'claim_floor_until_ms' })
 local us = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
@@ -98,17 +98,18 @@ end
 -- The bucket keeps its whole tokens under the new pace: see domain/pace.rs.
 old_batch, old_interval_ms = tonumber(old_batch), tonumber(old_interval_ms)
 local new_batch, new_interval_ms = tonumber(new.batch), tonumber(new.interval_ms)
-local credit = refill_credit(stored.credit, stored.credit_at_ms, now_ms, old_batch, old_interval_ms)
+local credit = refill_credit(stored.credit, stored.credit_at_ms, now_ms, stored.credit_batch or old_batch, old_interval_ms)
+local batch_in_force = compute_batch(new, redis.call('HGET', state, 'load'), now_ms)
 if old_interval_ms ~= new_interval_ms then
   credit = math.floor(credit / old_interval_ms) * new_interval_ms
 end
-redis.call('HSET', state, 'credit', math.min(credit, new_batch * new_interval_ms), 'credit_at_ms',
-  math.max(now_ms, stored.credit_at_ms))
+redis.call('HSET', state, 'credit', math.min(credit, batch_in_force * new_interval_ms), 'credit_at_ms',
+  math.max(now_ms, stored.credit_at_ms), 'credit_batch', batch_in_force)
 
 -- The rate is observed from the start again, since the one before this change says nothing about the new one: see
 -- domain/estimate/windows.rs.
 local rate_changes = old_batch ~= new_batch or old_interval_ms ~= new_interval_ms or old_capacity ~= new.capacity
-  or (old_mode or 'queue') ~= new.mode
+  or (old_mode or 'queue') ~= new.mode or (old_adaptive or '0') ~= new.adaptive
 if rate_changes then
   redis.call('HSET', state, 'paced', 0, 'paced_seconds', 0, 'rate_since_ms', now_ms)
 end

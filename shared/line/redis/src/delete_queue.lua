@@ -2,7 +2,7 @@
 -- Removes every key of a deleted queue but the tombstone, which expires. So no earlier epoch of the queue can be
 -- created or restored.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters load view config state lost tombstone
+-- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters view config state lost tombstone
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -16,7 +16,6 @@
 --   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
---   load: hash, the protected service's last load report
 --   view: string, a stored snapshot of the queue
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -31,8 +30,8 @@
 --         {'later'}: nothing changed: the queue is of this epoch or a later one, or was deleted again later
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, journal, journaled = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local deferred, dead_letters, load, view, config = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local state, lost, tombstone = KEYS[17], KEYS[18], KEYS[19]
+local deferred, dead_letters, view, config, state = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local lost, tombstone = KEYS[17], KEYS[18]
 local epoch, generation, deleted_at_ms, kept_seconds = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 
 local function read_epoch(key)
@@ -44,7 +43,7 @@ if read_epoch(config) >= epoch or read_epoch(lost) >= epoch or tombstone_epoch >
   return { 'later' }
 end
 redis.call('UNLINK', waiting, ready, active, held, visits, ended, settled, present, seen, journal, journaled, deferred,
-  dead_letters, load, view, config, state, lost)
+  dead_letters, view, config, state, lost)
 if tombstone_epoch < epoch then
   redis.call('HSET', tombstone, 'epoch', epoch, 'generation', generation, 'deleted_at_ms', deleted_at_ms)
   redis.call('EXPIRE', tombstone, kept_seconds)

@@ -4,7 +4,7 @@
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
--- include: line line_table clock claim_clock scores arrivals visits pace end lanes presence entrance opening
+-- include: line line_table clock claim_clock scores arrivals visits pace adaptive_pace end lanes presence entrance opening
 -- KEYS: waiting ready active held visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -142,22 +142,20 @@ if entrance == 'finished' then
 end
 
 -- A bypass needs a free slot and clocks that agree, and nothing else. The fast track: the setting allows it, no entry
--- waits but absent ones, the queue takes newcomers, is open and not paused, the clocks agree, a slot is free, and the pace
--- bucket holds a token. In the mode `passthrough` neither the line, nor the slots, nor the bucket matter.
+-- waits but absent ones, the queue takes newcomers, is open and not paused, the clocks agree, the protected service is not
+-- down, a slot is free, and the pace bucket holds a token. In the mode `passthrough` neither the line, nor the slots, nor the bucket matter.
 local may_bypass = arrival == 'bypass' and not clocks_apart
 local is_moving = paused ~= '1' and not is_before_opening
 local is_passthrough = line.entrance_changes_at_ms == 0
 local may_pass = (is_line_empty or is_passthrough) and is_moving and takes_newcomers and not clocks_apart
 if may_bypass or may_pass then
   -- A queue that an earlier build configured has no setting for the fast track, which was always there.
-  local capacity, batch, interval_ms, session_ms, fast_track =
-    unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms', 'fast_track'))
-  local credit, credit_at_ms = unpack(redis.call('HMGET', state, 'credit', 'credit_at_ms'))
-  interval_ms, credit_at_ms = tonumber(interval_ms), tonumber(credit_at_ms)
+  local capacity, session_ms, fast_track =
+    unpack(redis.call('HMGET', config, 'capacity', 'session_ms', 'fast_track'))
+  local bucket = read_bucket(config, state, now_ms)
   -- The slot of this entry's old visit is free: that visit timed out, although `promote` did not remove it yet.
   local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active) + redis.call('ZCARD', held)
     - (timed_out and 1 or 0)
-  credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, tonumber(batch), interval_ms)
   local is_slot_free = taken < tonumber(capacity)
   if is_slot_free and may_bypass then
     session_end_ms = now_ms + tonumber(session_ms)
@@ -165,9 +163,10 @@ if may_bypass or may_pass then
   elseif may_pass and is_passthrough then
     session_end_ms = now_ms + tonumber(session_ms)
     redis.call('HINCRBY', state, 'fast_tracked', 1)
-  elseif may_pass and is_slot_free and fast_track ~= '0' and credit >= interval_ms then
+  elseif may_pass and is_slot_free and fast_track ~= '0' and not bucket.is_service_down
+    and bucket.credit >= bucket.interval_ms then
     session_end_ms = now_ms + tonumber(session_ms)
-    redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
+    spend_tokens(state, bucket, 1)
     redis.call('HINCRBY', state, 'fast_tracked', 1)
   end
 end

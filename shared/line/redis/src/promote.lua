@@ -9,7 +9,7 @@
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace settled imbalance loss averages timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits
+-- include: line line_table clock scores claim_clock visits pace adaptive_pace settled imbalance loss averages timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits
 -- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -50,7 +50,7 @@
 --           dismissed: how many waiting entries this call ended because the queue is finished
 --           limited_by: why it promoted no more: 'line' (no entry waits), 'presence' (the next ones were called lately
 --             and have not checked in), 'capacity', 'pace', 'requested' (`requested` or
---             `chunk`), 'switch' (paused, closed, finished or not open yet), 'journal' (full) or 'clock' (not trusted)
+--             `chunk`), 'service' (it is down), 'switch' (paused, closed, finished or not open yet), 'journal' (full) or 'clock' (not trusted)
 --           waiting, ready, active: how many entries are in each state afterwards
 --           promoted_through: the highest place that was ever promoted
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
@@ -68,18 +68,18 @@ local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumb
 local silent_ms, settled_kept_ms, seen_epoch = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
 local seen_ticks, seen_at_ms, has_changed_server = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 
-local epoch, mode, paused, capacity, batch, interval_ms, claim_ms, check_in_ms, polls_per_second_max, presence_ms,
-  call_ms, absent_ms, queue_limit, absent_limit = unpack(redis.call('HMGET', config, 'epoch', 'mode', 'paused',
-  'capacity', 'batch', 'interval_ms', 'claim_ms', 'check_in_ms', 'polls_per_second_max', 'presence_ms', 'call_ms',
+local epoch, paused, capacity, claim_ms, check_in_ms, polls_per_second_max, presence_ms,
+  call_ms, absent_ms, queue_limit, absent_limit = unpack(redis.call('HMGET', config, 'epoch', 'paused',
+  'capacity', 'claim_ms', 'check_in_ms', 'polls_per_second_max', 'presence_ms', 'call_ms',
   'absent_ms', 'queue_limit', 'absent_limit'))
 if not epoch then
   return { 'no-queue' }
 end
-local paused_at_ms, paused_ms, credit, credit_at_ms, claim_floor_ms, claim_floor_until_ms, taken_seconds,
+local paused_at_ms, paused_ms, claim_floor_ms, claim_floor_until_ms, taken_seconds,
   waiting_seconds, paced, promoted_through, tick_gap_ms, waited_ms, waited_max_ms, testified_ms,
   watermark, paced_seconds, counted_at_ms, ticks, ticked_at_ms, check_due_ms, checked_imbalance =
   unpack(redis.call('HMGET', state,
-  'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms', 'claim_floor_until_ms', 'taken_seconds',
+  'paused_at_ms', 'paused_ms', 'claim_floor_ms', 'claim_floor_until_ms', 'taken_seconds',
   'waiting_seconds', 'paced', 'promoted_through', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
   'testified_ms', 'fence', 'paced_seconds', 'counted_at_ms', 'ticks',
   'ticked_at_ms', 'check_due_ms', 'checked_imbalance'))
@@ -87,7 +87,7 @@ local line = read_line_fields(state)
 if not line or (fence_epoch ~= '' and (epoch ~= fence_epoch or tonumber(watermark or 0) < fence)) then
   return { 'no-queue' }
 end
-credit_at_ms, promoted_through = tonumber(credit_at_ms), tonumber(promoted_through)
+promoted_through = tonumber(promoted_through)
 local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 -- One version for everything that this call does: no other change can come in between.
@@ -151,26 +151,29 @@ if tick.entrance == 'finished' then
     dismiss_waiting(keys, tick, lanes, remove_limit - no_shows - expired - silent)
 end
 
+local bucket = read_bucket(config, state, now_ms)
 tick.overlong_waits, tick.overlong_list = end_overlong_waits(keys, tick, lanes, config, not clocks_apart
-  and (is_switched_off or is_door_down or is_journal_full), remove_limit - no_shows - expired - silent - tick.dismissed)
+  and (is_switched_off or bucket.is_service_down or is_door_down or is_journal_full), remove_limit - no_shows - expired - silent - tick.dismissed)
 
 -- How many entries to promote, and which limit keeps it from being more.
 local in_line, ready_count = redis.call('ZCARD', waiting) - count_absent(lanes), redis.call('ZCARD', ready)
 local taken = ready_count + redis.call('ZCARD', active) + redis.call('ZCARD', held)
-local is_passthrough = mode == 'passthrough'
-batch, interval_ms = tonumber(batch), tonumber(interval_ms)
-credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, batch, interval_ms)
 local promoted, limited_by = in_line, 'line'
 local function apply_limit(name, maximum)
   if maximum < promoted then
     promoted, limited_by = maximum, name
   end
 end
-apply_limit('capacity', is_passthrough and math.huge or math.max(tonumber(capacity) - taken, 0))
-apply_limit('pace', is_passthrough and math.huge or math.floor(credit / interval_ms))
+if not bucket.is_passthrough then
+  apply_limit('capacity', math.max(tonumber(capacity) - taken, 0))
+  apply_limit('pace', math.floor(bucket.credit / bucket.interval_ms))
+end
 apply_limit('requested', math.min(requested, chunk - no_shows - expired - silent - tick.overlong_waits))
 if is_door_down and ready_count > 0 then
   promoted, limited_by = 0, 'presence'
+end
+if bucket.is_service_down then
+  promoted, limited_by = 0, 'service'
 end
 if is_switched_off then
   promoted, limited_by = 0, 'switch'
@@ -218,9 +221,6 @@ if promoted > 0 then
   redis.call('ZADD', ready, deadline_ms, unpack(head, 1, #head - 1))
 
   promoted_through = math.max(promoted_through, highest_place)
-  if not is_passthrough then
-    redis.call('HSET', state, 'credit', credit - promoted * interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
-  end
   redis.call('HSET', state, 'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waited_sum_ms,
     'waited_max_ms', waited_max_ms)
   redis.call('HINCRBY', state, 'promoted', promoted)
@@ -229,8 +229,12 @@ if promoted > 0 then
     string.format('%.0f %.0f %.0f %.0f %.0f', highest_place, epoch, change_v, now_ms, claim_by_ms))
 end
 
+if not clocks_apart then
+  spend_tokens(state, bucket, bucket.is_passthrough and 0 or promoted)
+end
+
 -- Calls visitors, and ends absences that have lasted too long.
-local pace, room = compute_call_bounds(limited_by, mode, batch, interval_ms, presence_ms, polls_per_second_max)
+local pace, room = compute_call_bounds(limited_by, bucket, presence_ms, polls_per_second_max)
 local absences, absence_list = 0, ''
 if clock then
   decide_growths(keys, lanes, calls, clock, call_ms)

@@ -3,7 +3,7 @@
 -- promotion, or goes beyond the pace if the operator says so, but never beyond the capacity. No other entry goes past the
 -- head of its lane by it, so it does not count as gone ahead.
 -- allow-oom: this script only moves an entry from one sorted set to another.
--- include: line line_table clock scores claim_clock visits pace end queue lanes presence promoted_entries opening entrance
+-- include: line line_table clock scores claim_clock visits pace adaptive_pace end queue lanes presence promoted_entries opening entrance
 -- KEYS: waiting ready active held visits ended present seen config state changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -24,7 +24,7 @@
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'promoted', epoch, v, place or visit, step, 'ready', visit, claim_by_ms, now_ms}: the entry is ready, with this
 --           version; the place is the one that it had, and the step that of its visit now
---         {'limited', 'clock' | 'switch' | 'capacity' | 'pace'}: nothing changed; the word is the reason
+--         {'limited', 'clock' | 'switch' | 'service' | 'capacity' | 'pace'}: nothing changed; the word is the reason
 --         {'not-waiting', 'ready' | 'active', visit, deadline_ms, now_ms}: the entry was promoted before
 --         {'gone', 'ended', epoch, v, visit, step, step_ms, how, at_ms}: the entry ended in this way
 --         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
@@ -45,13 +45,11 @@ elseif entry.state ~= 'waiting' then
   return { 'not-waiting', unpack(build_status(queue, keys, id, entry)) }
 end
 
-local capacity, batch, interval_ms, claim_ms, paused =
-  unpack(redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'claim_ms', 'paused'))
-local credit, credit_at_ms, claim_floor_ms, claim_floor_until_ms, promoted, waited_ms, waited_max_ms =
-  unpack(redis.call('HMGET', state, 'credit', 'credit_at_ms', 'claim_floor_ms', 'claim_floor_until_ms', 'promoted',
-  'waited_ms', 'waited_max_ms'))
-interval_ms, credit_at_ms = tonumber(interval_ms), tonumber(credit_at_ms)
-credit = refill_credit(tonumber(credit), credit_at_ms, queue.now_ms, tonumber(batch), interval_ms)
+local capacity, claim_ms, paused = unpack(redis.call('HMGET', config, 'capacity', 'claim_ms', 'paused'))
+local claim_floor_ms, claim_floor_until_ms, promoted, waited_ms, waited_max_ms = unpack(redis.call('HMGET', state,
+  'claim_floor_ms', 'claim_floor_until_ms', 'promoted', 'waited_ms', 'waited_max_ms'))
+local bucket = read_bucket(config, state, queue.now_ms)
+local takes_token = over_pace ~= '1' and not bucket.is_passthrough
 
 -- What keeps the entry from being promoted; nil if nothing does.
 local function find_limit()
@@ -61,9 +59,11 @@ local function find_limit()
     return 'clock'
   elseif paused == '1' or entrance == 'closed' or entrance == 'finished' or is_scheduled(config, queue.now_ms) then
     return 'switch'
-  elseif taken >= tonumber(capacity) then
+  elseif bucket.is_service_down then
+    return 'service'
+  elseif taken >= tonumber(capacity) and not bucket.is_passthrough then
     return 'capacity'
-  elseif over_pace ~= '1' and credit < interval_ms then
+  elseif takes_token and bucket.credit < bucket.interval_ms then
     return 'pace'
   end
 end
@@ -84,9 +84,7 @@ local place = describe_place(entry.place, entry.visit)
 entry.state, entry.step, entry.step_ms = 'ready', entry.step + 1, queue.now_ms + claim_ms
 redis.call('ZADD', ready, string.format('%.0f', queue.claim_clock_ms + claim_ms), id)
 store_step(keys, id, entry)
-if over_pace ~= '1' then
-  redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(queue.now_ms, credit_at_ms))
-end
+spend_tokens(state, bucket, takes_token and 1 or 0)
 local wait_ms
 wait_ms, waited_max_ms = measure_waits({ id, entry.place }, queue.now_ms, tonumber(waited_max_ms or 0),
   (read_opening(config)))

@@ -2,8 +2,8 @@
 -- Returns a snapshot of a queue, which every process needs about once a second. The first one that asks in a second
 -- stores it for the others. The fields of `line` and the clocks are always current.
 -- allow-oom: the stored snapshot has some kilobytes, and a full server must still tell visitors what it knows.
--- include: line line_table clock scores lanes
--- KEYS: waiting ready active held ended settled present config state journal deferred dead_letters load view
+-- include: line line_table clock scores lanes words
+-- KEYS: waiting ready active held ended settled present config state journal deferred dead_letters view
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -16,7 +16,6 @@
 --   journal: stream, changes that the backup does not have yet
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
---   load: hash, the protected service's last load report
 --   view: string, the line time of the stored snapshot in Unix milliseconds, a space, and the snapshot as JSON
 -- ARGV: given_us witness_ms age_max_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
@@ -31,13 +30,14 @@
 --             state, load, session_ends_in_ms, called and present:
 --             waiting, ready, active, held: how many entries are in each state, and how many slots are held
 --             unsettled ends: how many ends the backup may lack
---             config, state, load: the fields and values of these hashes, each as one list
+--             config, state: the fields and values of these hashes, each as one list
+--             load: those of the last load report of the protected service
 --             session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one
 --               at each twentieth of all sessions by their end, and the last one; empty if no entry is active
 --             called, present: how many waiting entries are called and not absent, and how many are present
 local waiting, ready, active, held, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local settled, present, config, state, journal = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local deferred, dead_letters, load, view = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local deferred, dead_letters, view = KEYS[11], KEYS[12], KEYS[13]
 local given_us, witness_ms, age_max_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local SESSION_QUANTILES = 20
@@ -81,7 +81,7 @@ local function take_snapshot(config_fields, now_ms)
   return cjson.encode({ redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
     redis.call('ZCARD', held), redis.call('HLEN', ended) - redis.call('ZCARD', settled),
     redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
-    list_state_fields(), redis.call('HGETALL', load), sample_session_ends(active_count, now_ms),
+    list_state_fields(), split_words(redis.call('HGET', state, 'load') or ''), sample_session_ends(active_count, now_ms),
     count_called(waiting, read_lanes(state)), redis.call('ZCARD', present) })
 end
 

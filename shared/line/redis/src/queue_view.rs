@@ -8,7 +8,7 @@ use vestibule_domain::{
     configuration::{Configuration, LAYOUT, LAYOUT_UNNUMBERED},
     estimate::{CountWindow, LineCounts, MovingAverages},
     id::{QueueId, Salt},
-    pace::{LimitedBy, PaceBucket},
+    pace::{LimitedBy, Pace, PaceBucket},
     settings::Settings,
 };
 use vestibule_line::{Imbalance, LineError, QueueTotals, QueueView, TickMark};
@@ -76,6 +76,15 @@ pub(super) async fn queue_view(
             credit: state.number("credit")?,
             at_ms: state.number("credit_at_ms")?,
         },
+        // An earlier release stores no batch of the bucket.
+        bucket_pace: Pace {
+            batch: if state.has("credit_batch") {
+                state.number("credit_batch")?
+            } else {
+                configuration.settings.pace().batch
+            },
+            ..configuration.settings.pace()
+        },
         averages: MovingAverages {
             last_tick_at_ms: state.number_or_zero("counted_at_ms")?,
             taken_seconds: state.number_or_zero("taken_seconds")?,
@@ -103,7 +112,7 @@ pub(super) async fn queue_view(
         check_due_ms: state.number_or_zero("check_due_ms")?,
         clocks,
         session_ends_in_ms,
-        load: read_last_load(&load)?.filter(|load| load.is_valid(now_ms)),
+        load: read_last_load(&load)?,
         configuration,
     })
 }

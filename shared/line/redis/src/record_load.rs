@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use vestibule_domain::{
     id::QueueId,
-    load::{LOAD_TTL_SECONDS, LastLoadReport, LoadReport},
+    load::{LastLoadReport, LoadReport},
 };
 use vestibule_line::LineError;
 
@@ -24,10 +24,7 @@ pub(super) async fn record_load(
     let fields = fields
         .into_iter()
         .flat_map(|(name, value)| [name.to_owned(), value.to_string()]);
-    let call = line
-        .begin_call(&RECORD_LOAD, queue)
-        .arg(LOAD_TTL_SECONDS * 1_000)
-        .args(fields);
+    let call = line.begin_call(&RECORD_LOAD, queue).args(fields);
     call.send(line).await.map(|_| ())
 }
 

@@ -6,7 +6,7 @@
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another
 -- generation.
 -- include: line line_table entrance new_state fields imbalance
--- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters load view config state lost tombstone staged_waiting staged_ready staged_active staged_held staged_visits
+-- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters view config state lost tombstone staged_waiting staged_ready staged_active staged_held staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -20,7 +20,6 @@
 --   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
---   load: hash, the protected service's last load report
 --   view: string, a stored snapshot of the queue
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -42,9 +41,9 @@
 --         {'incomplete'}: a staged key expired because the server's clock jumped forward; nothing changed
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, journal, journaled = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local deferred, dead_letters, load, view, config = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local state, lost, tombstone, staged_waiting, staged_ready = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21]
-local staged_active, staged_held, staged_visits = KEYS[22], KEYS[23], KEYS[24]
+local deferred, dead_letters, view, config, state = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local lost, tombstone, staged_waiting, staged_ready = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local staged_active, staged_held, staged_visits = KEYS[21], KEYS[22], KEYS[23]
 local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 local new, new_fields = read_configuration(5)
@@ -73,7 +72,7 @@ local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
   redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
-redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, load, view, config, lost, tombstone)
+redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, view, config, lost, tombstone)
 for _, move in ipairs(moves) do
   if redis.call('EXISTS', move.from) == 1 then
     redis.call('RENAME', move.from, move.to)

@@ -24,7 +24,7 @@ pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 19] = [
+const LIVE_KEYS: [&str; 18] = [
     "waiting",
     "ready",
     "active",
@@ -38,7 +38,6 @@ const LIVE_KEYS: [&str; 19] = [
     "journaled",
     "deferred",
     "dead_letters",
-    "load",
     "view",
     "config",
     "state",

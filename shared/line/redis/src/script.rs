@@ -18,6 +18,7 @@ use super::{RedisLine, connect::Request, keys::Keys, reply::ScriptReply, server_
 
 const INCLUDES: &[(&str, &str)] = &[
     ("absences", include_str!("include/absences.lua")),
+    ("adaptive_pace", include_str!("include/adaptive_pace.lua")),
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
     ("dismissals", include_str!("include/dismissals.lua")),

@@ -24,7 +24,7 @@
 --         {'early', due_in_ms}: no report is due; ask again in due_in_ms
 --         {'report', now_ms, waiting, ready, active, journal records, dead letters, oldest_at_ms, head, tail,
 --          tick_age_ms, waited_ms, waited_max_ms, entered, promoted, completed, left, expired, no_shows, absences,
---          generation, check_age_ms, called, present, absent}:
+--          generation, check_age_ms, called, present, absent, load_at_ms}:
 --           waiting, ready, active: how many entries are in each state now
 --           oldest_at_ms: when the oldest change in the journal happened, in Unix milliseconds; 0 for an empty journal
 --           head, tail: the first place in line that is not absent, and the last place; 0 if there is none. Before the
@@ -34,6 +34,7 @@
 --           entered to absences: how many entries did so since the last report
 --           generation: of the queue
 --           check_age_ms: the time since the last consistency check ended, in milliseconds
+--           load_at_ms: when the last load report of the protected service came, in Unix milliseconds; 0 if none did
 --           called, present, absent: how many waiting entries are called and not absent, are present, and are absent
 local waiting, ready, active, visits, present, config = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local state, journal, journaled, deferred, dead_letters = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -113,4 +114,5 @@ return { 'report', now_ms, waiting_count, ready_count, active_count, record_coun
   oldest_at_ms or 0, describe_report_place(head), describe_report_place(tonumber(tail)), tick_age_ms, stored.waited_ms or 0, stored.waited_max_ms or 0,
   since_report.entered, since_report.promoted, since_report.completed, since_report.left, since_report.expired,
   since_report.no_shows, since_report.absences, tonumber(generation), check_age_ms, count_called(waiting, lanes),
-  redis.call('ZCARD', present), count_absent(lanes) }
+  redis.call('ZCARD', present), count_absent(lanes),
+  tonumber(string.match(redis.call('HGET', state, 'load') or '', '^at_ms (%d+)') or 0) }

@@ -62,5 +62,8 @@ pub(super) async fn take_report(
         called: reply.read_number()?,
         present: reply.read_number()?,
         absent: reply.read_number()?,
+        load_age_ms: Some(reply.read_number()?)
+            .filter(|at_ms| *at_ms > 0)
+            .map(|at_ms| now_ms.saturating_sub(at_ms)),
     })))
 }

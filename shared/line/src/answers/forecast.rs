@@ -32,13 +32,11 @@ impl QueueView {
             passed_over: self.passed_over(),
             paced: None,
         });
-        let (pace, tokens, capacity) = if settings.is_passthrough() {
-            let pace = settings.calling_pace();
-            (pace, pace.batch, u64::from(u32::MAX))
+        let pace = settings.calling_pace(self.pace_in_force().pace);
+        let (tokens, capacity) = if settings.is_passthrough() {
+            (pace.batch, u64::from(u32::MAX))
         } else {
-            let pace = settings.pace();
-            let tokens = self.bucket.refill(pace, self.now_ms).tokens(pace);
-            (pace, tokens, u64::from(settings.capacity))
+            (self.bucket_tokens(), u64::from(settings.capacity))
         };
         // This forecast also serves a visitor who joined the empty line just after this snapshot.
         // That visitor has to wait, so the fast track had already used all free slots or all
@@ -91,7 +89,7 @@ impl QueueView {
     pub fn estimate(&self, forecast: &Forecast, position: u64) -> Option<Estimate> {
         let counted_at_ms = self.averages.last_tick_at_ms;
         let is_ticked = counted_at_ms == 0 || self.now_ms.saturating_sub(counted_at_ms) <= MAX_TICK_GAP_MS;
-        let is_moving = self.configuration.can_promote(self.now_ms) && !self.clocks.apart && is_ticked;
+        let is_moving = self.is_moving() && !self.clocks.apart && is_ticked;
         forecast.wait_range(position).filter(|_| is_moving)
     }
 

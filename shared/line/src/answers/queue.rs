@@ -1,13 +1,14 @@
 //! Inputs and results of operations on a whole queue.
 
 use vestibule_domain::{
+    adaptive_pace::PaceInForce,
     change::{Change, Version},
     clock::ClockDifference,
     configuration::Configuration,
     estimate::MovingAverages,
     lane::LaneProgress,
     load::LastLoadReport,
-    pace::{LimitedBy, PaceBucket},
+    pace::{LimitedBy, Pace, PaceBucket},
     queue_state::QueueState,
 };
 
@@ -114,6 +115,8 @@ pub struct QueueView {
     pub fallback_ticked_at_ms: u64,
     /// The pace bucket at its last change.
     pub bucket: PaceBucket,
+    /// The pace at which the bucket has refilled since then.
+    pub bucket_pace: Pace,
     /// The moving averages.
     pub averages: MovingAverages,
     /// The version of the last change.
@@ -132,7 +135,8 @@ pub struct QueueView {
     /// The times until active sessions end, in milliseconds: the first one, one at each twentieth
     /// of the ascending order, and the last one. Empty if no entry is active.
     pub session_ends_in_ms: Vec<u64>,
-    /// The last load report of the protected service, if it has not expired.
+    /// The last load report of the protected service since the queue was created or restored. It may be too old to
+    /// count: see [`valid_load`](Self::valid_load).
     pub load: Option<LastLoadReport>,
 }
 
@@ -174,6 +178,41 @@ impl QueueView {
     /// What the queue does at `now_ms`, by its settings.
     pub fn state(&self) -> QueueState {
         self.configuration.queue_state(self.now_ms)
+    }
+
+    /// The pace in force.
+    pub fn pace_in_force(&self) -> PaceInForce {
+        self.configuration.settings.pace_in_force(self.load, self.now_ms)
+    }
+
+    /// How many entries the pace allows now.
+    pub fn bucket_tokens(&self) -> u64 {
+        let pace = self.pace_in_force().pace;
+        let bucket = self.bucket.refill_to_pace(self.bucket_pace, pace, self.now_ms);
+        bucket.tokens(pace)
+    }
+
+    /// The last load report, if it is not too old.
+    pub fn valid_load(&self) -> Option<LastLoadReport> {
+        let ttl_ms = self.configuration.settings.load_ttl_ms();
+        self.load.filter(|load| load.is_valid(self.now_ms, ttl_ms))
+    }
+
+    /// Whether entries are promoted if there is room for them: the switches allow it, and the protected service is not
+    /// down.
+    pub fn is_moving(&self) -> bool {
+        let settings = &self.configuration.settings;
+        let is_down = settings.follows_load() && self.pace_in_force().is_service_down;
+        self.configuration.can_promote(self.now_ms) && !is_down
+    }
+
+    /// Why the line promotes no entry now, although some wait; `None` if it does, and if the next one is only not due yet.
+    pub fn limited_by(&self) -> Option<LimitedBy> {
+        if self.clocks.apart {
+            return Some(LimitedBy::Clock);
+        }
+        // The clocks have agreed again since the last tick.
+        self.standstill.filter(|limit| *limit != LimitedBy::Clock)
     }
 
     /// The number of slots taken: of entries that are ready or active, and held ones.

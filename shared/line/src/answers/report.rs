@@ -62,6 +62,8 @@ pub struct Report {
     pub present: u64,
     /// The number of waiting entries that were passed over and are absent.
     pub absent: u64,
+    /// The age of the last load report of the protected service, in milliseconds; `None` if there is none.
+    pub load_age_ms: Option<u64>,
 }
 
 /// The number of events of a queue since its last report.

@@ -316,6 +316,9 @@ fn explain_limit(limit: LimitedBy) -> &'static str {
         LimitedBy::Pace => {
             "the pace allows no further promotion now; wait, or give the command with \"over_pace\": true"
         }
+        LimitedBy::Service => {
+            "the protected service is down: its last load report says so, or is too old; wait for a report, or set adaptive to false"
+        }
         LimitedBy::Clock => {
             "the clocks of the line and of this function differ too much; try again in some seconds"
         }

@@ -60,7 +60,7 @@ impl Admin {
 
 fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
     let settings = &view.configuration.settings;
-    let (pace, forecast) = (settings.pace(), view.forecast());
+    let (in_force, forecast) = (view.pace_in_force(), view.forecast());
     let limits = JournalLimits::default();
     let age_ms = |at_ms: u64| (at_ms > 0).then(|| view.now_ms.saturating_sub(at_ms));
     json!({
@@ -77,20 +77,23 @@ fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
         "active": view.active,
         "held": view.held,
         "capacity": settings.capacity,
+        "batch": in_force.pace.batch,
+        "service_down": settings.follows_load() && in_force.is_service_down,
+        "limited_by": view.limited_by(),
         "unsettled_ends": view.unsettled_ends,
         "journal": view.journal_len,
         "journal_limits": { "newcomers": limits.new_entries, "promotions": limits.all_changes },
         "dead_lettered": view.dead_letters,
         "heartbeat_age_ms": age_ms(view.heartbeat_ms),
         "fallback_tick_age_ms": age_ms(view.fallback_ticked_at_ms),
-        "bucket_tokens": view.bucket.refill(pace, view.now_ms).tokens(pace),
+        "bucket_tokens": view.bucket_tokens(),
         "served_per_second": forecast.observed_per_second(),
         "estimated_wait_seconds": view.estimate(&forecast, view.in_line()).filter(|_| view.in_line() > 0),
         "clock": view.clocks,
         "totals": view.totals,
         "imbalance": view.imbalance,
         "check_due_age_ms": age_ms(view.check_due_ms),
-        "load": view.load.map(|load| json!({
+        "load": view.valid_load().map(|load| json!({
             "tps": load.report.tps,
             "latency_ms": load.report.latency_ms,
             "healthy": load.report.healthy,

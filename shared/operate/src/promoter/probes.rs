@@ -104,6 +104,7 @@ mod tests {
             called: 0,
             present: 0,
             absent: 0,
+            load_age_ms: None,
         }
     }
 

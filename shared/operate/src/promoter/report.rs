@@ -16,8 +16,9 @@ use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
         ABSENCES, ABSENT, ACTIVE, BACKUP_LAG, CALLED, CHECK_AGE, CLOCKS_APART, COMPLETED,
-        DEAD_LETTERED_RECORDS, ENTERED, ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT, Metric, NO_SHOWS,
-        PRESENT, PROMOTED, READY, REPAIRED, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+        DEAD_LETTERED_RECORDS, ENTERED, ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT, LOAD_REPORT_AGE,
+        Metric, NO_SHOWS, PRESENT, PROMOTED, READY, REPAIRED, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX,
+        WAIT_MEAN, WAITING,
     },
 };
 
@@ -207,6 +208,7 @@ fn report_metrics(report: &Report) -> Vec<(Metric, Value)> {
     ]
     .map(|(metric, number)| (metric, json!(number)))
     .into();
+    measured.extend(report.load_age_ms.map(|age_ms| (LOAD_REPORT_AGE, json!(age_ms))));
     if let Some((mean_ms, max_ms)) = mean_and_max_wait_ms(report) {
         measured.extend([(WAIT_MEAN, json!(mean_ms)), (WAIT_MAX, json!(max_ms))]);
     }

@@ -11,6 +11,7 @@ super::cases![
     a_wrong_clock_stops_promotions_and_ends_no_entry,
     the_time_to_claim_does_not_pass_during_a_pause,
     the_document_says_why_no_entry_is_promoted,
+    the_document_says_that_the_service_is_down,
 ];
 
 const HOUR_MS: i64 = 3_600_000;
@@ -132,4 +133,19 @@ async fn the_time_to_claim_does_not_pass_during_a_pause() {
     api.advance_seconds(61);
     assert_eq!(api.promote().await.no_shows, 1);
     assert!(get_status(&late).await.expect_problem(410, "expired").body["grace_until_ms"].is_u64());
+}
+
+async fn the_document_says_that_the_service_is_down() {
+    let settings = json!({ "adaptive": true, "load_low": 100, "load_high": 500, "load_ttl_seconds": 30 });
+    let api = InProcessApi::start(settings).await;
+    let (_, entered) = enter_and_expect_created(&api).await;
+    assert_eq!(entered.text("state"), "waiting");
+    let silent = api.promote().await;
+    assert_eq!((silent.promoted, silent.limited_by), (0, LimitedBy::Service));
+    wait_for_limit(&api, json!("service")).await;
+    let report = ApiRequest::post(format!("/queues/{QUEUE}/load")).json(&json!({ "tps": 50 }));
+    let answer = api.send(report).await;
+    assert_eq!(answer.expect_status(200).body, json!({ "acts": true }));
+    assert_eq!(api.promote().await.promoted, 1);
+    wait_for_limit(&api, json!(null)).await;
 }

@@ -65,6 +65,14 @@ macro_rules! queue_cases {
                 passthrough_obeys_the_switches
                 passthrough_calls_a_long_line_and_skips_the_silent
             }
+            adaptive_pace {
+                the_pace_follows_the_load
+                a_lower_load_gives_no_tokens_for_the_time_before
+                a_service_that_is_down_gets_no_visitor
+                the_latency_may_move_the_pace
+                a_fixed_pace_ignores_the_load
+                switching_to_an_adaptive_pace_makes_no_tokens
+            }
             overlong_waits {
                 a_wait_ends_when_it_is_too_old
                 the_oldest_waits_end_first_and_in_chunks

@@ -237,11 +237,12 @@ fn unpack_line(packed: &[u8]) -> Vec<(String, i64)> {
         .collect()
 }
 
-/// The numbers in the other fields, but for the part of the configuration that enter.lua reads. The answers of `enter`
+/// The numbers in the other fields, but for the load report, which the views show, and the part of the configuration that
+/// enter.lua reads. The answers of `enter`
 /// show whether that is right.
 fn parse_numbers(state: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (String, i64)> {
     let numbers = state.iter().filter(|(name, _)| {
-        let is_other = ["line", "re_entry", "paused", "standstill"].contains(&name.as_str())
+        let is_other = ["line", "load", "re_entry", "paused", "standstill"].contains(&name.as_str())
             || name.starts_with("lane_");
         !is_other && !is_about_presence(name)
     });

@@ -1,7 +1,5 @@
 -- Calls the visitors whose turns come soon. Include `lanes` before this file.
 
-local POLL_INTERVAL_MS = 30000 -- how often a called visitor polls while presence is off
-
 -- Adds what happened since the last measurement to the speed, in entries per 1,000 seconds, if that was long enough ago.
 local function measure_speed(progress, now_ms)
   local SPEED_AVERAGED_MS, SPEED_MEASURED_MS = 20000, 1000
@@ -21,11 +19,12 @@ end
 
 -- Returns the pace by which visitors are called, in entries per 1,000 seconds, and how many may be called at once. The pace
 -- is 0 if something else limits the promotion. In the mode `passthrough` as many go a second as may be called at once.
-local function compute_call_bounds(limited_by, mode, batch, interval_ms, presence_ms, polls_per_second_max)
+local function compute_call_bounds(limited_by, bucket, presence_ms, polls_per_second_max)
+  local POLL_INTERVAL_MS = 30000 -- how often a called visitor polls while presence is off
   local poll_interval_ms = presence_ms > 0 and math.floor(presence_ms / 3) or POLL_INTERVAL_MS
   local room = math.floor(tonumber(polls_per_second_max or 500) * poll_interval_ms / 1000)
   local is_at_pace = limited_by == 'line' or limited_by == 'presence' or limited_by == 'pace' or limited_by == 'requested'
-  local pace = mode == 'passthrough' and room * 1000 or math.floor(batch * 1000000 / interval_ms)
+  local pace = bucket.is_passthrough and room * 1000 or math.floor(bucket.batch * 1000000 / bucket.interval_ms)
   return is_at_pace and pace or 0, room
 end
 
