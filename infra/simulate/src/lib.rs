@@ -9,8 +9,10 @@
 //!   [`estimate_accuracy`]: compares the wait estimates with the waits
 //! - [`event_queue`]: the next step of each visitor
 //! - [`scenario_runs`]: a scenario with several seeds; [`run_figures`]: the figures of one run or of several
+//! - [`adaptive`]: the closed loop of a pace that follows the load of a service
 //! - [`table`]: the printed tables; [`time_series`]: admission over time as text and CSV; [`plot`]: as a picture
 
+pub mod adaptive;
 pub mod arguments;
 pub mod ceilings;
 pub mod crowd_figures;

@@ -1,23 +1,58 @@
 //! Runs the simulation. It prints the figures as `name=value` lines. Without ceilings it also prints tables over all
-//! seeds, and writes a CSV file and a picture of each scenario.
+//! seeds, and writes a CSV file and a picture of each scenario. `adaptive` is a scenario of its own.
 //!
 //! Run it with `make simulate`.
 
-use std::{error::Error, fs, process::ExitCode, time::Instant};
+use std::{error::Error, fs, path::Path, process::ExitCode, time::Instant};
 
-use vestibule_simulate::{arguments::Arguments, crowd_runs::run_crowds, plot, scenario_runs::run_all, table};
+use vestibule_simulate::{
+    adaptive::{figures::AdaptiveFigures, picture},
+    arguments::Arguments,
+    crowd_runs::run_crowds,
+    plot,
+    scenario_runs::run_all,
+    table,
+};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let started = Instant::now();
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let arguments = Arguments::parse(&given)?;
-    let has_violations = if arguments.has_ceilings {
-        simulate_crowds(arguments)
-    } else {
-        simulate_scenarios(arguments)?
+    let has_violations = match adaptive_arguments(&given) {
+        Some((seed, folder)) => simulate_adaptive_pace(seed.parse()?, Path::new(folder))?,
+        None => simulate(Arguments::parse(&given)?)?,
     };
     println!("wall_s={:.1}", started.elapsed().as_secs_f64());
     Ok(ExitCode::from(u8::from(has_violations)))
+}
+
+/// The seed and the folder, if the arguments name the closed loop of an adaptive pace. It has no other parameters.
+fn adaptive_arguments(given: &[String]) -> Option<(&str, &str)> {
+    match given {
+        [name, _, seed, _, folder, ..] if name == "adaptive" => Some((seed, folder)),
+        _ => None,
+    }
+}
+
+/// Returns whether the run violated a promise.
+fn simulate_adaptive_pace(seed: u64, folder: &Path) -> Result<bool, Box<dyn Error>> {
+    fs::create_dir_all(folder)?;
+    let figures = AdaptiveFigures::run(seed);
+    picture::write_files(&figures.seconds, folder)?;
+    print!(
+        "{}{}",
+        figures.format(seed),
+        picture::format_rows(&figures.seconds)
+    );
+    Ok(!figures.holds_promises())
+}
+
+/// Returns whether a run violated a promise.
+fn simulate(arguments: Arguments) -> Result<bool, Box<dyn Error>> {
+    if arguments.has_ceilings {
+        Ok(simulate_crowds(arguments))
+    } else {
+        simulate_scenarios(arguments)
+    }
 }
 
 /// Returns whether a run violated a promise.

@@ -13,10 +13,10 @@ use crate::{
 const SIZE: (u32, u32) = (960, 900);
 
 /// One curve. Its points have the second as the first coordinate.
-struct Curve {
-    name: &'static str,
-    colour: RGBColor,
-    points: Vec<(f64, f64)>,
+pub(crate) struct Curve {
+    pub(crate) name: &'static str,
+    pub(crate) colour: RGBColor,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 /// Draws `NAME.svg` in the folder.
@@ -24,13 +24,26 @@ struct Curve {
 /// # Errors
 /// The picture cannot be drawn or written.
 pub fn draw_plot(series: &TimeSeries<'_>, folder: &Path) -> Result<(), Box<dyn Error>> {
-    let path = folder.join(format!("{}.svg", series.name));
+    let titles = ["entries by state", "admissions per second", "polls per second"];
+    draw_panels(series.name, titles, &curves(series), folder)
+}
+
+/// Draws `NAME.svg` in the folder: the panels with these titles, one below the other.
+///
+/// # Errors
+/// The picture cannot be drawn or written.
+pub(crate) fn draw_panels<const N: usize>(
+    name: &str,
+    titles: [&str; N],
+    curves: &[Vec<Curve>; N],
+    folder: &Path,
+) -> Result<(), Box<dyn Error>> {
+    let path = folder.join(format!("{name}.svg"));
     let root = SVGBackend::new(&path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
-    let panels = root.split_evenly((3, 1));
-    let titles = ["entries by state", "admissions per second", "polls per second"];
-    for ((panel, title), curves) in panels.iter().zip(titles).zip(curves(series)) {
-        draw_panel(panel, &format!("{}: {title}", series.name), &curves)?;
+    let panels = root.split_evenly((N, 1));
+    for ((panel, title), curves) in panels.iter().zip(titles).zip(curves) {
+        draw_panel(panel, &format!("{name}: {title}"), curves)?;
     }
     root.present()?;
     Ok(())

@@ -129,7 +129,7 @@ impl Population {
     }
 }
 
-fn entry_id(number: u32) -> EntryId {
+pub(crate) fn entry_id(number: u32) -> EntryId {
     // Ids that are derived from visitors are spread evenly, so these are spread as well.
     let mixed = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let text = format!(

@@ -26,14 +26,12 @@ mod visitor_state;
 
 use vestibule_line::QueueLine;
 
+pub(crate) use self::state::{START_MS, configuration, resolve};
 pub use self::{
     clients::{Clients, FIXED_POLL_MS},
     promoter::SAMPLE_MS,
 };
-use self::{
-    state::{Simulation, resolve},
-    visitor_state::VisitorState,
-};
+use self::{state::Simulation, visitor_state::VisitorState};
 use crate::{outcome::Outcome, population::Behavior, scenario::Scenario};
 
 /// The time limit of a run, in milliseconds of the simulation. A run that exceeds it is stuck.

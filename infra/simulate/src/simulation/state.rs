@@ -43,7 +43,7 @@ use crate::{
 };
 
 /// The start of each run, in Unix milliseconds: 2026-09-01T00:00:00Z.
-const START_MS: u64 = 1_788_220_800_000;
+pub(crate) const START_MS: u64 = 1_788_220_800_000;
 /// Separates the draws for the promoter and the operator from those for the visitors.
 const EVENTS_SEED: u64 = 0x6576_656e_7473;
 
@@ -190,7 +190,7 @@ impl Simulation {
 }
 
 /// The configuration of the queue with these settings.
-pub(super) fn configuration(settings: &Settings, settings_order: u64) -> Configuration {
+pub(crate) fn configuration(settings: &Settings, settings_order: u64) -> Configuration {
     Configuration {
         settings: settings.clone(),
         revision: settings_order.to_string(),
@@ -204,7 +204,7 @@ pub(super) fn configuration(settings: &Settings, settings_order: u64) -> Configu
 }
 
 /// The answer of the in-memory line, which is ready at the first poll of its future.
-pub(super) fn resolve<T>(answer: impl Future<Output = T>) -> T {
+pub(crate) fn resolve<T>(answer: impl Future<Output = T>) -> T {
     match pin!(answer).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
         Poll::Pending => unreachable!("the in-memory line never waits"),
