@@ -1,6 +1,6 @@
 //! How a configuration comes into force, and switches that the backup does not have.
 
-use vestibule_domain::configuration::Configuration;
+use vestibule_domain::{configuration::Configuration, settings::Settings};
 use vestibule_line::{ConfigureOutcome, SwitchOrder, UnsavedSwitches};
 
 use super::queue::Queue;
@@ -101,4 +101,12 @@ impl Queue {
         };
         ConfigureOutcome::Changed
     }
+}
+
+/// Whether the rate at which entries are served may be another one with the new settings.
+fn changes_rate(old: &Settings, new: &Settings) -> bool {
+    old.pace() != new.pace()
+        || old.capacity != new.capacity
+        || old.mode != new.mode
+        || old.adaptive != new.adaptive
 }

@@ -262,11 +262,3 @@ impl Queue {
         }
     }
 }
-
-/// Whether the rate at which entries are served may be another one with the new settings.
-fn changes_rate(old: &Settings, new: &Settings) -> bool {
-    old.pace() != new.pace()
-        || old.capacity != new.capacity
-        || old.mode != new.mode
-        || old.adaptive != new.adaptive
-}

@@ -19,6 +19,7 @@ mod describe;
 mod entry;
 mod evict;
 mod lane;
+mod limit_advice;
 mod line_entries;
 mod operations;
 mod parsed_command;
