@@ -6,9 +6,11 @@
 //! The backup never receives a visitor id: it knows an entry by its token alone.
 
 mod backup_error;
+mod entry_page;
 mod entry_partition;
 mod lease;
 mod lease_outcome;
+mod operator_order;
 mod put_outcome;
 mod queue_fingerprint;
 mod queue_listing;
@@ -28,13 +30,16 @@ use vestibule_domain::{
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tombstone::Tombstone,
+    tally::TallySnapshot,
 };
 
 pub use self::{
     backup_error::BackupError,
+    entry_page::EntryPage,
     entry_partition::EntryPartition,
     lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease},
     lease_outcome::LeaseOutcome,
+    operator_order::{ORDERS_KEPT, OperatorOrder, OrderLog, REPORT_RETAIN_MS},
     put_outcome::PutOutcome,
     queue_fingerprint::QueueFingerprint,
     queue_listing::QueueListing,
@@ -109,6 +114,34 @@ pub trait Backup: Send + Sync + 'static {
         partition: &EntryPartition,
         shard: u8,
     ) -> Result<Vec<EntryRecord>, BackupError>;
+
+    /// Some entries of one shard in the order of their ids, live or ended: at most `records_max` behind the entry `after`,
+    /// as of the last acknowledged write. An implementation may skip a record that it cannot read, and then logs it.
+    async fn read_entry_page(
+        &self,
+        partition: &EntryPartition,
+        shard: u8,
+        after: Option<EntryId>,
+        records_max: usize,
+    ) -> Result<EntryPage, BackupError>;
+
+    /// Stores the tally of a queue and generation, if it [supersedes](TallySnapshot::supersedes) the stored one. Returns
+    /// whether it does. It stays for [`REPORT_RETAIN_MS`] after the last call, even if the queue is deleted.
+    async fn store_tally(&self, queue: &QueueId, snapshot: &TallySnapshot) -> Result<bool, BackupError>;
+
+    /// The stored tally of a queue of this generation, or of the last generation that has one.
+    async fn read_tally(
+        &self,
+        queue: &QueueId,
+        generation: Option<u32>,
+    ) -> Result<Option<TallySnapshot>, BackupError>;
+
+    /// Adds an order to the log of a queue, which keeps the last [`ORDERS_KEPT`] of them for [`REPORT_RETAIN_MS`]. A
+    /// repeated call adds it again.
+    async fn record_order(&self, queue: &QueueId, order: &OperatorOrder) -> Result<(), BackupError>;
+
+    /// The log of the orders that a queue got. It goes on through resets.
+    async fn read_orders(&self, queue: &QueueId) -> Result<OrderLog, BackupError>;
 
     /// One queue, as of the last acknowledged write.
     async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError>;

@@ -32,4 +32,5 @@ pub mod score;
 pub mod settings;
 pub mod state;
 pub mod tombstone;
+pub mod tally;
 pub mod uri;

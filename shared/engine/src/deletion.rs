@@ -4,11 +4,15 @@
 //! command that creates the queue again. The same function recognizes a queue whose items were deleted by hand in the
 //! table: the backup has neither of its two items, and the line still has the queue.
 
+use std::time::Duration;
+
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, QueueLookup, QueueMetadata};
 use vestibule_clock::now_ms;
 use vestibule_domain::{id::QueueId, tombstone::Tombstone};
-use vestibule_line::{LineError, QueueTrace, RecoveryLine};
+use vestibule_line::{LineError, QueueTrace, RecoveryLine, TallyLine};
+
+use super::tally::try_store_tally;
 
 /// Why a deletion failed. It may be repeated.
 #[derive(Debug, thiserror::Error)]
@@ -26,11 +30,13 @@ pub enum DeletionError {
 /// # Errors
 /// [`DeletionError`]. After an error of the line, the promoter completes the deletion.
 pub async fn delete_queue(
-    line: &(impl RecoveryLine + ?Sized),
+    line: &(impl RecoveryLine + TallyLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,
     metadata: &QueueMetadata,
 ) -> Result<Option<Tombstone>, DeletionError> {
+    // The report outlives the queue. Without an answer of the line, it says what was stored some seconds ago.
+    try_store_tally(line, backup, queue, Duration::ZERO).await;
     // The line is ahead of an old item that was written back to the table. Without an answer, the backup alone counts.
     let line_epoch = match line.find_trace(queue).await {
         Ok(QueueTrace::Queue { epoch, .. }) => epoch,

@@ -7,7 +7,7 @@ use vestibule_backup::{Backup, BackupError, EntryPartition, QueueLookup};
 use vestibule_domain::{fallback_tick::promoter_down_after_ms, id::QueueId, pace::Pace};
 use vestibule_line::{
     FallbackTickOrder, JournalLine, LineError, MinWatermark, PromotionLine, RaiseWatermarkOutcome,
-    RecoveryLine,
+    RecoveryLine, TallyLine,
 };
 
 use super::{
@@ -18,6 +18,7 @@ use crate::{
     deletion::{DeletionError, delete_unstored_queue},
     flush::{FlushError, flush_journal_until},
     opening::record_opening,
+    tally::{STORE_INTERVAL, try_store_tally},
 };
 
 /// The least time between two fallback ticks of a queue, in milliseconds, over all processes. Each
@@ -66,7 +67,7 @@ pub enum FallbackTickError {
 /// # Errors
 /// [`FallbackTickError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
 pub async fn fallback_tick(
-    line: &(impl JournalLine + PromotionLine + RecoveryLine + ?Sized),
+    line: &(impl JournalLine + PromotionLine + RecoveryLine + TallyLine + ?Sized),
     backup: &dyn Backup,
     partition: &EntryPartition,
     pace: Pace,
@@ -100,7 +101,7 @@ pub async fn take_fallback_tick_turn(
 }
 
 async fn fallback_tick_in_turn(
-    line: &(impl JournalLine + PromotionLine + RecoveryLine + ?Sized),
+    line: &(impl JournalLine + PromotionLine + RecoveryLine + TallyLine + ?Sized),
     backup: &dyn Backup,
     partition: &EntryPartition,
     pace: Pace,
@@ -164,7 +165,12 @@ async fn fallback_tick_in_turn(
             record_opening(line, backup, queue, &stored, &settings).await;
         }
     };
-    let ((), (), flushed) = join!(raise, open, flush_journal_until(line, backup, partition, until));
+    let ((), (), (), flushed) = join!(
+        raise,
+        open,
+        try_store_tally(line, backup, queue, STORE_INTERVAL),
+        flush_journal_until(line, backup, partition, until)
+    );
     flushed?;
     Ok(FallbackTickOutcome::Ticked(summary))
 }

@@ -37,6 +37,7 @@ mod settings_policy;
 pub mod switches;
 pub mod sync;
 mod sync_error;
+pub mod tally;
 pub mod tick;
 pub mod tick_history;
 pub mod write_through;

@@ -30,6 +30,7 @@ pub use super::lease::release_abandoned_lease;
 use super::{
     journal_batch::{BATCH_START_WINDOW, JournalWrites},
     lease::{HeldLease, LeaseError},
+    tally::read_restored_tally,
 };
 
 /// How many shards are read concurrently.
@@ -135,7 +136,8 @@ async fn rebuild_line(
     }
     let partition = EntryPartition::from_configuration(queue, &configuration);
     let flushed_changes = salvage_changes(line, backup, &partition).await?;
-    let places = read_restored_entries(backup, &partition).await?;
+    let mut places = read_restored_entries(backup, &partition).await?;
+    places.tally = read_restored_tally(backup, queue, &configuration).await?;
     let (waiting, ready, active) = (
         places.waiting_count(),
         places.ready_count(),

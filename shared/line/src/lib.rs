@@ -30,7 +30,10 @@ mod promotion_line;
 mod queue_line;
 mod recovery_line;
 mod restored_entries;
+mod tally_line;
 mod tick_subscription;
+
+pub use vestibule_domain::tally::QueueTotals;
 
 pub use self::{
     answers::*,
@@ -46,6 +49,7 @@ pub use self::{
     queue_line::{QueueLine, VIEW_AGE_MAX},
     recovery_line::RecoveryLine,
     restored_entries::RestoredEntries,
+    tally_line::TallyLine,
     tick_subscription::{Subscribers, Tick, TickSubscription},
 };
 
@@ -63,13 +67,22 @@ pub const EVICT_CHUNK: usize = 1_000;
 /// A whole line: every capability. Code that wires a process holds a `dyn Line`; a use case asks
 /// for the capabilities that it needs, so that its signature shows what it may do.
 pub trait Line:
-    EntryLine + PromotionLine + JournalLine + RecoveryLine + EvictionLine + OperatorLine + HoldBudget + CallBudget
+    EntryLine
+    + PromotionLine
+    + TallyLine
+    + JournalLine
+    + RecoveryLine
+    + EvictionLine
+    + OperatorLine
+    + HoldBudget
+    + CallBudget
 {
 }
 
 impl<T> Line for T where
     T: EntryLine
         + PromotionLine
+        + TallyLine
         + JournalLine
         + RecoveryLine
         + EvictionLine

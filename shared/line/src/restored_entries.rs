@@ -8,6 +8,7 @@ use vestibule_domain::{
     record::EntryRecord,
     score::{Visit, WaitScore},
     state::EntryState,
+    tally::Tally,
 };
 
 /// The entries of a restore, by their state. A live entry takes 40 bytes at most, because a restore may
@@ -32,6 +33,8 @@ pub struct RestoredEntries {
     /// The highest version of all added records: the last time that the lost line knew, if no clock
     /// was wrong.
     pub v: u64,
+    /// The tally in the backup, with which the restored queue begins.
+    pub tally: Tally,
 }
 
 impl RestoredEntries {

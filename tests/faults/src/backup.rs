@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup,
-    QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled, EntryPage, OperatorOrder, OrderLog,
 };
 use vestibule_domain::{
     change::Change,
@@ -16,6 +15,7 @@ use vestibule_domain::{
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tombstone::Tombstone,
+    tally::TallySnapshot,
 };
 
 use crate::{Fault, Faults};
@@ -90,6 +90,11 @@ decorate! {
     fn read_entry(partition: &EntryPartition, id: EntryId) -> Option<EntryRecord>;
     fn read_live_entries(partition: &EntryPartition, shard: u8, now_ms: u64) -> Vec<EntryRecord>;
     fn read_recent_entries(partition: &EntryPartition, shard: u8) -> Vec<EntryRecord>;
+    fn read_entry_page(partition: &EntryPartition, shard: u8, after: Option<EntryId>, records_max: usize) -> EntryPage;
+    fn store_tally(queue: &QueueId, snapshot: &TallySnapshot) -> bool;
+    fn read_tally(queue: &QueueId, generation: Option<u32>) -> Option<TallySnapshot>;
+    fn record_order(queue: &QueueId, order: &OperatorOrder) -> ();
+    fn read_orders(queue: &QueueId) -> OrderLog;
     fn create_queue(queue: &QueueId, stored: &StoredQueue) -> bool;
     fn delete_queue(queue: &QueueId, epoch: u32, tombstone: &Tombstone) -> bool;
     fn add_tombstone(queue: &QueueId, tombstone: &Tombstone) -> bool;

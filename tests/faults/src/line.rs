@@ -5,23 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use vestibule_domain::{
     call_limit::CallLimit,
-    change::{Change, VisitEnd},
+    change::{Change, Version, VisitEnd},
     configuration::Configuration,
     id::{EntryId, QueueId},
     lane::{Lane, LaneProgress},
     load::LoadReport,
     score::Visit,
     tombstone::Tombstone,
+    tally::TallySnapshot,
 };
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
     CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EntryPromotionOutcome, EvictOrder, EvictionLine, EvictionPolicy,
-    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
-    LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, OperatorLine, Page, PromoteEntryOrder,
-    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome,
-    RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, SwitchOrder,
-    TickSubscription, UnflushedChanges, UnsavedSwitches, ValidateOutcome, Validation, WaitingPresence,
+    EnterOutcome, EntryLine, EntryLookup, EntryPromotionOutcome, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, OperatorLine, Page, PromoteEntryOrder, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, SwitchOrder, TickSubscription, UnflushedChanges, UnsavedSwitches, ValidateOutcome, Validation, WaitingPresence, TallyLine,
 };
 
 use crate::{Fault, Faults};
@@ -198,6 +194,12 @@ decorate! { OperatorLine {
 decorate! { EvictionLine {
     fn presence_many(ids: &[EntryId]) -> Vec<Option<WaitingPresence>>;
     fn evict_waiting(order: &EvictOrder) -> u64;
+} }
+
+decorate! { TallyLine {
+    fn read_tally() -> TallySnapshot;
+    fn take_tally(every_ms: u64) -> Option<TallySnapshot>;
+    fn acknowledge_tally(stored: Version) -> ();
 } }
 
 decorate! { CallBudget {

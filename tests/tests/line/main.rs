@@ -59,6 +59,7 @@ mod status_many;
 mod subscription;
 mod switches;
 mod unsaved_switches;
+mod tally;
 mod validate_and_extend;
 
 tests_on_line!(memory Memory);

@@ -17,6 +17,7 @@ mod queue_items;
 mod queue_listing;
 mod queue_writes;
 mod setting_values;
+mod report_items;
 mod shard_reads;
 mod tables;
 
@@ -29,8 +30,7 @@ use serde_json::{Map, Value};
 use tokio::{sync::Semaphore, time::Instant};
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup,
-    QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled, EntryPage, OperatorOrder, OrderLog,
 };
 use vestibule_domain::{
     change::Change,
@@ -40,6 +40,7 @@ use vestibule_domain::{
     record::EntryRecord,
     state::EntryState,
     tombstone::Tombstone,
+    tally::TallySnapshot,
 };
 
 pub use self::connection::{Connection, TableNames};
@@ -186,6 +187,39 @@ impl Backup for DynamoDbBackup {
             .set_limit(self.page_items)
             .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY])));
         read_records(partition, query).await
+    }
+
+    async fn read_entry_page(
+        &self,
+        partition: &EntryPartition,
+        shard: u8,
+        after: Option<EntryId>,
+        records_max: usize,
+    ) -> Result<EntryPage, BackupError> {
+        let query = query_shard(&self.client, &self.tables.entries, partition, shard)
+            .consistent_read(true)
+            .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY])));
+        shard_reads::read_page(partition, shard, query, after, records_max).await
+    }
+
+    async fn store_tally(&self, queue: &QueueId, snapshot: &TallySnapshot) -> Result<bool, BackupError> {
+        self.put_tally(queue, snapshot).await
+    }
+
+    async fn read_tally(
+        &self,
+        queue: &QueueId,
+        generation: Option<u32>,
+    ) -> Result<Option<TallySnapshot>, BackupError> {
+        self.query_tally(queue, generation).await
+    }
+
+    async fn record_order(&self, queue: &QueueId, order: &OperatorOrder) -> Result<(), BackupError> {
+        self.put_order(queue, order).await
+    }
+
+    async fn read_orders(&self, queue: &QueueId) -> Result<OrderLog, BackupError> {
+        self.query_orders(queue).await
     }
 
     async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError> {

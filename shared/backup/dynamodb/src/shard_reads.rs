@@ -1,12 +1,12 @@
 //! Reads all entries of one shard of a queue.
 
 use aws_sdk_dynamodb::{Client, operation::query::builders::QueryFluentBuilder};
-use vestibule_backup::{BackupError, EntryPartition};
-use vestibule_domain::record::EntryRecord;
+use vestibule_backup::{BackupError, EntryPage, EntryPartition};
+use vestibule_domain::{id::EntryId, record::EntryRecord};
 
 use super::{
     client::{self, to_backup_error},
-    entry_items,
+    entry_items::{self, Item},
 };
 
 /// The condition of a query that reads one shard.
@@ -35,17 +35,51 @@ pub(super) async fn read_records(
     let mut records = Vec::new();
     while let Some(item) = items.next().await {
         let item = item.map_err(|e| to_backup_error("Query", &e))?;
-        match entry_items::to_record(&item) {
-            Ok(record) => records.push(record),
-            // The item was damaged by hand. The other entries of the shard are still returned.
-            Err(error) => {
-                let entry = entry_items::required_text(&item, entry_items::ENTRY).unwrap_or_default();
-                tracing::error!(
-                    event = "backup.entry_skipped", queue = %partition.queue, entry, %error,
-                    "skipped an item of the entries table that is not a readable entry: repair or delete the item"
-                );
-            }
-        }
+        records.extend(read_record(partition, &item));
     }
     Ok(records)
+}
+
+/// Sends a query of one shard that reads `records_max` items behind the entry `after`.
+pub(super) async fn read_page(
+    partition: &EntryPartition,
+    shard: u8,
+    query: QueryFluentBuilder,
+    after: Option<EntryId>,
+    records_max: usize,
+) -> Result<EntryPage, BackupError> {
+    debug_assert!(
+        after.is_none_or(|id| id.shard() == shard),
+        "the entry is of the shard"
+    );
+    let page = query
+        .set_exclusive_start_key(after.map(|id| entry_items::key(partition, id)))
+        .limit(i32::try_from(records_max).unwrap_or(i32::MAX));
+    let answer = page.send().await.map_err(|e| to_backup_error("Query", &e))?;
+    let next_after = answer.last_evaluated_key().map(|key| {
+        let entry = entry_items::required_text(key, entry_items::ENTRY)?;
+        entry
+            .parse()
+            .map_err(|_| entry_items::invalid_attribute_error(entry_items::ENTRY))
+    });
+    let records = answer.items().iter();
+    Ok(EntryPage {
+        records: records.filter_map(|item| read_record(partition, item)).collect(),
+        next_after: next_after.transpose()?,
+    })
+}
+
+/// Reads one item. An item that was damaged by hand is logged and left out, so that the other entries are still returned.
+fn read_record(partition: &EntryPartition, item: &Item) -> Option<EntryRecord> {
+    match entry_items::to_record(item) {
+        Ok(record) => Some(record),
+        Err(error) => {
+            let entry = entry_items::required_text(item, entry_items::ENTRY).unwrap_or_default();
+            tracing::error!(
+                event = "backup.entry_skipped", queue = %partition.queue, entry, %error,
+                "skipped an item of the entries table that is not a readable entry: repair or delete the item"
+            );
+            None
+        }
+    }
 }

@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup,
-    QueueMetadata, StoredDefaults, StoredQueue, StoredSettings,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, EntryPage, OperatorOrder, OrderLog,
 };
 use vestibule_domain::{
     change::Change,
@@ -14,10 +13,11 @@ use vestibule_domain::{
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tombstone::Tombstone,
+    tally::TallySnapshot,
 };
 
 use super::{
-    FileBackup, defaults, queues,
+    FileBackup, defaults, entry_pages, queues, report,
     tables::{self, ENTRIES, QUEUES, Tables, to_backup_error},
     tombstones,
 };
@@ -123,6 +123,50 @@ impl Backup for FileBackup {
             Ok(records)
         })
         .await
+    }
+
+    async fn read_entry_page(
+        &self,
+        partition: &EntryPartition,
+        shard: u8,
+        after: Option<EntryId>,
+        records_max: usize,
+    ) -> Result<EntryPage, BackupError> {
+        let partition = partition.clone();
+        self.run_read(move |transaction| {
+            entry_pages::read_entry_page(transaction, &partition, shard, after, records_max)
+        })
+        .await
+    }
+
+    async fn store_tally(&self, queue: &QueueId, snapshot: &TallySnapshot) -> Result<bool, BackupError> {
+        let (queue, snapshot) = (queue.clone(), snapshot.clone());
+        self.writer
+            .commit(move |tables| tables.store_tally(&queue, &snapshot))
+            .await
+    }
+
+    async fn read_tally(
+        &self,
+        queue: &QueueId,
+        generation: Option<u32>,
+    ) -> Result<Option<TallySnapshot>, BackupError> {
+        let queue = queue.clone();
+        self.run_read(move |transaction| report::read_tally(transaction, &queue, generation))
+            .await
+    }
+
+    async fn record_order(&self, queue: &QueueId, order: &OperatorOrder) -> Result<(), BackupError> {
+        let (queue, order) = (queue.clone(), order.clone());
+        self.writer
+            .commit(move |tables| tables.record_order(&queue, &order))
+            .await
+    }
+
+    async fn read_orders(&self, queue: &QueueId) -> Result<OrderLog, BackupError> {
+        let queue = queue.clone();
+        self.run_read(move |transaction| report::read_orders(transaction, &queue))
+            .await
     }
 
     async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError> {

@@ -4,8 +4,10 @@
 mod backup;
 mod checkpoints;
 mod defaults;
+mod entry_pages;
 mod open;
 mod queues;
+mod report;
 mod store;
 mod tables;
 mod tombstones;

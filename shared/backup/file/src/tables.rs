@@ -24,6 +24,11 @@ pub(super) const DEFAULTS: TableDefinition<&str, &[u8]> = TableDefinition::new("
 /// The tombstone of each deleted queue.
 pub(super) const TOMBSTONES: TableDefinition<&str, &[u8]> = TableDefinition::new("tombstones");
 
+/// The tally of each generation of a queue.
+pub(super) const TALLIES: TableDefinition<(&str, u32), &[u8]> = TableDefinition::new("tallies");
+/// The last orders that operators gave to each queue, by their numbers.
+pub(super) const ORDERS: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("orders");
+
 /// How many records one partial sweep for expired records reads.
 const SWEEP_RECORDS: usize = 64;
 
@@ -63,6 +68,8 @@ pub(super) struct Tables<'txn> {
     pub(super) checkpoints: Table<'txn, &'static str, &'static [u8]>,
     pub(super) defaults: Table<'txn, &'static str, &'static [u8]>,
     pub(super) tombstones: Table<'txn, &'static str, &'static [u8]>,
+    pub(super) tallies: Table<'txn, (&'static str, u32), &'static [u8]>,
+    pub(super) orders: Table<'txn, (&'static str, u64), &'static [u8]>,
 }
 
 /// Where the next partial sweep begins.
@@ -78,6 +85,8 @@ impl<'txn> Tables<'txn> {
             checkpoints: transaction.open_table(CHECKPOINTS)?,
             defaults: transaction.open_table(DEFAULTS)?,
             tombstones: transaction.open_table(TOMBSTONES)?,
+            tallies: transaction.open_table(TALLIES)?,
+            orders: transaction.open_table(ORDERS)?,
         })
     }
 

@@ -9,10 +9,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde::{Deserialize, Serialize};
 use vestibule_domain::{
     clock::CLOCK_DIFFERENCE_MAX_MS, configuration::Configuration, id::QueueId, lane::LaneProgress,
+    tally::Tally,
 };
 use vestibule_line::RestoredEntries;
 
-use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue};
+use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue, tally::TallyCounter};
 
 /// The state of a stopped queue that the records of its entries do not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct QueueCheckpoint {
     claim_floor_ms: u64,
     claim_floor_until_ms: u64,
     lanes: Vec<LaneCheckpoint>,
+    /// What happened since the generation began. An earlier build stored none.
+    #[serde(default)]
+    tally: Tally,
     /// A hash of the waiting, ready and active entries.
     entries: u64,
 }
@@ -140,6 +144,7 @@ impl Queue {
             claim_floor_ms: self.claim_floor_ms,
             claim_floor_until_ms: self.claim_floor_until_ms,
             lanes: lanes.collect(),
+            tally: self.tally(),
             entries: self.hash_entries(),
         }
     }
@@ -155,6 +160,7 @@ impl Queue {
         queue.claim_floor_ms = checkpoint.claim_floor_ms;
         queue.claim_floor_until_ms = checkpoint.claim_floor_until_ms;
         queue.add_restored_entries(now_us / 1_000, entries);
+        queue.tally = TallyCounter::from_stored(checkpoint.tally.clone());
         queue.last_order = queue.last_order.max(checkpoint.last_order);
         let opened_at_ms = &mut queue.configuration.opened_at_ms;
         *opened_at_ms = opened_at_ms.or(checkpoint.opened_at_ms);

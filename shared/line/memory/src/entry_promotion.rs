@@ -36,8 +36,9 @@ impl Queue {
         let spent = u64::from(!order.over_pace);
         self.spend_promoted(self.refilled_bucket(now_ms), spent);
         let waiting_since_ms = self.configuration.waiting_since_ms(place, now_ms);
-        self.unreported
-            .record_wait(now_ms.saturating_sub(waiting_since_ms));
+        let wait_ms = now_ms.saturating_sub(waiting_since_ms);
+        self.unreported.record_wait(wait_ms);
+        self.tally.waits.record(wait_ms);
         self.totals.promoted += 1;
         let event = Event::Promoted {
             place,

@@ -53,6 +53,7 @@ mod queue_dump;
 mod queues;
 mod report;
 mod restore;
+mod tally;
 mod transitions;
 mod waiting;
 

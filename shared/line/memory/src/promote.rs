@@ -58,6 +58,7 @@ impl Queue {
             .max_entries
             .min(PROMOTE_CHUNK - no_shows - expired - silent - overlong_waits);
         let room = self.promotion_bounds(bucket.tokens(in_force.pace), asked);
+        self.tally.peak.record(room.waiting, now_ms);
         let (allowed, mut limited_by) = match stop {
             Some(limit) => (0, limit),
             None if presence_tick.is_door_down && self.ready.len() > 0 => (0, LimitedBy::Presence),
@@ -193,8 +194,9 @@ impl Queue {
             let waiting_since_ms = self.configuration.waiting_since_ms(place, now_ms);
             // If more than 256 entries joined in one millisecond, a join time may lie ahead of the
             // clock.
-            self.unreported
-                .record_wait(now_ms.saturating_sub(waiting_since_ms));
+            let wait_ms = now_ms.saturating_sub(waiting_since_ms);
+            self.unreported.record_wait(wait_ms);
+            self.tally.waits.record(wait_ms);
             let claim_by_ms = now_ms + claim_ms;
             let event = Event::Promoted {
                 place,

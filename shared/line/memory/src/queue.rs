@@ -21,7 +21,7 @@ use vestibule_line::{ChangeMark, QueueTotals, QueueView, RaiseWatermarkOutcome};
 use super::{
     check_progress::CheckProgress, deadline_set::DeadlineSet, ended_entries::EndedEntries,
     held_slots::HeldSlots, journal::Journal, pending_report::PendingReport, presence::Presence,
-    waiting::WaitingEntries,
+    tally::TallyCounter, waiting::WaitingEntries,
 };
 
 /// The state of one queue.
@@ -95,6 +95,7 @@ pub(super) struct Queue {
     pub(super) proposed_offset_ms: Option<i64>,
     pub(super) load: Option<LastLoadReport>,
     pub(super) unreported: PendingReport,
+    pub(super) tally: TallyCounter,
     pub(super) check_progress: CheckProgress,
     /// The watermark. `fence_v` is the version at which it was last raised.
     pub(super) watermark: u64,
@@ -153,6 +154,7 @@ impl Queue {
             proposed_offset_ms: None,
             load: None,
             unreported: PendingReport::default(),
+            tally: TallyCounter::default(),
             check_progress: CheckProgress::new(now_ms),
             watermark: 0,
             watermark_v: 0,

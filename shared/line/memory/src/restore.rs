@@ -6,7 +6,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
 
-use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue};
+use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue, tally::TallyCounter};
 
 impl MemoryLine {
     pub(super) fn drop_for_restore(&self, queue: &QueueId, epoch: u32) -> bool {
@@ -149,6 +149,7 @@ impl Queue {
             self.held.hold(id, fact.visit, how, fact.step_ms);
         }
         self.last_order = entries.last_order;
+        self.tally = TallyCounter::from_stored(entries.tally);
         // No total counts the restored entries.
         self.check_progress.checked_imbalance = self.compute_imbalance();
     }

@@ -2,7 +2,7 @@
 -- Removes every key of a deleted queue but the tombstone, which expires. So no earlier epoch of the queue can be
 -- created or restored.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters view config state lost tombstone
+-- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters view config state lost tombstone tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -21,6 +21,7 @@
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
 --   tombstone: hash, epoch and generation of the deleted queue
+--   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: epoch generation deleted_at_ms kept_seconds
 --   epoch: an epoch above all epochs of the queue
 --   generation: the queue's last generation
@@ -31,7 +32,7 @@
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, journal, journaled = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local deferred, dead_letters, view, config, state = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local lost, tombstone = KEYS[17], KEYS[18]
+local lost, tombstone, tally = KEYS[17], KEYS[18], KEYS[19]
 local epoch, generation, deleted_at_ms, kept_seconds = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 
 local function read_epoch(key)
@@ -43,7 +44,7 @@ if read_epoch(config) >= epoch or read_epoch(lost) >= epoch or tombstone_epoch >
   return { 'later' }
 end
 redis.call('UNLINK', waiting, ready, active, held, visits, ended, settled, present, seen, journal, journaled, deferred,
-  dead_letters, view, config, state, lost)
+  dead_letters, view, config, state, lost, tally)
 if tombstone_epoch < epoch then
   redis.call('HSET', tombstone, 'epoch', epoch, 'generation', generation, 'deleted_at_ms', deleted_at_ms)
   redis.call('EXPIRE', tombstone, kept_seconds)

@@ -4,7 +4,7 @@
 -- `deferred`, `dead_letters`, `ended` and `settled` stay, because the backup may lack what they hold, and `lost` keeps
 -- their generation.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: waiting ready active held visits present seen view config state lost tombstone
+-- KEYS: waiting ready active held visits present seen view config state lost tombstone tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -17,6 +17,7 @@
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
 --   tombstone: hash, epoch and generation of the queue if it was deleted
+--   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: epoch
 --   epoch: the epoch that the restore gives the queue
 -- Output: {'dropped'}: the queue is dropped
@@ -24,7 +25,7 @@
 --           way, or the queue was deleted
 local waiting, ready, active, held, visits, present = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local seen, view, config, state, lost = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local tombstone = KEYS[12]
+local tombstone, tally = KEYS[12], KEYS[13]
 local epoch = tonumber(ARGV[1])
 
 local old_epoch, old_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
@@ -36,5 +37,5 @@ if old_generation then
   redis.call('HSET', lost, 'generation', old_generation)
 end
 redis.call('HSET', lost, 'epoch', ARGV[1])
-redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, view, config, state)
+redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, view, config, state, tally)
 return { 'dropped' }

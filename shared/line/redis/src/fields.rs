@@ -21,6 +21,11 @@ impl Fields {
         self
     }
 
+    /// The names of all fields.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.keys().map(String::as_str)
+    }
+
     /// Whether the field exists.
     pub(super) fn has(&self, name: &str) -> bool {
         self.fields.contains_key(name)

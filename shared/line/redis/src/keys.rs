@@ -32,7 +32,7 @@ impl<'a> Keys<'a> {
     /// | type | names |
     /// | --- | --- |
     /// | sorted set | `waiting`, `ready`, `active`, `held`, `present`, `seen`, `settled`, `deferred` |
-    /// | hash | `visits`, `ended`, `journaled`, `config`, `state`, `lost`, `tombstone` |
+    /// | hash | `visits`, `ended`, `journaled`, `config`, `state`, `lost`, `tombstone`, `tally` |
     /// | string | `view`, and [`calls`](Self::calls_key) of each entry |
     /// | stream | `journal`, `dead_letters` |
     /// | channel | `changes` |

@@ -60,6 +60,7 @@ mod take_call;
 mod take_check;
 mod take_fallback_tick;
 mod take_report;
+mod tally;
 mod tick_message;
 mod time_source;
 mod unflushed;

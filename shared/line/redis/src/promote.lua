@@ -9,8 +9,8 @@
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace adaptive_pace settled imbalance loss averages timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits
--- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes
+-- include: line line_table clock scores claim_clock visits pace adaptive_pace settled imbalance loss averages timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits tally
+-- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -25,6 +25,7 @@
 --   journal: stream, changes that the backup does not have yet
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   changes: channel, one message for each tick that promotes entries
+--   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: given_us witness_ms requested chunk heartbeat newcomers_max journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms seen_epoch seen_ticks seen_at_ms has_changed_server
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -61,7 +62,7 @@
 --           is_check_due: 1 if a consistency check is due because this call or an earlier one noticed a loss; else 0
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local journal, deferred, changes = KEYS[12], KEYS[13], KEYS[14]
+local journal, deferred, changes, tally = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, newcomers_max, journal_max = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -157,6 +158,7 @@ tick.overlong_waits, tick.overlong_list = end_overlong_waits(keys, tick, lanes, 
 
 -- How many entries to promote, and which limit keeps it from being more.
 local in_line, ready_count = redis.call('ZCARD', waiting) - count_absent(lanes), redis.call('ZCARD', ready)
+count_peak(tally, in_line, now_ms)
 local taken = ready_count + redis.call('ZCARD', active) + redis.call('ZCARD', held)
 local promoted, limited_by = in_line, 'line'
 local function apply_limit(name, maximum)
@@ -204,8 +206,8 @@ if promoted > 0 then
   claim_by_ms = now_ms + claim_ms
   local highest_place = tonumber(head[#head])
   promoted_list = table.concat(head, ' ')
-  local waited_sum_ms
-  waited_sum_ms, waited_max_ms = measure_waits(head, now_ms, tonumber(waited_max_ms or 0), (read_opening(config)))
+  local waits = measure_waits(head, now_ms, (read_opening(config)))
+  count_waits(tally, waits)
   -- An entry that waits again gets its second turn, and a drawn place does not tell the visit. Nearly always the counts
   -- show that there is no such entry.
   if redis.call('HLEN', visits) > taken then
@@ -221,8 +223,8 @@ if promoted > 0 then
   redis.call('ZADD', ready, deadline_ms, unpack(head, 1, #head - 1))
 
   promoted_through = math.max(promoted_through, highest_place)
-  redis.call('HSET', state, 'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waited_sum_ms,
-    'waited_max_ms', waited_max_ms)
+  redis.call('HSET', state, 'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waits.sum_ms,
+    'waited_max_ms', math.max(tonumber(waited_max_ms or 0), waits.longest_ms))
   redis.call('HINCRBY', state, 'promoted', promoted)
   -- Tells held polls up to which place the line was promoted: see tick_message.rs.
   redis.call('SPUBLISH', changes,

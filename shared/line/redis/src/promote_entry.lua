@@ -3,8 +3,8 @@
 -- promotion, or goes beyond the pace if the operator says so, but never beyond the capacity. No other entry goes past the
 -- head of its lane by it, so it does not count as gone ahead.
 -- allow-oom: this script only moves an entry from one sorted set to another.
--- include: line line_table clock scores claim_clock visits pace adaptive_pace end queue lanes presence promoted_entries opening entrance
--- KEYS: waiting ready active held visits ended present seen config state changes
+-- include: line line_table clock scores claim_clock visits pace adaptive_pace end queue lanes presence promoted_entries opening entrance tally
+-- KEYS: waiting ready active held visits ended present seen config state changes tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -16,6 +16,7 @@
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   changes: channel, one message for each tick that promotes entries
+--   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: given_us witness_ms id over_pace
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -30,6 +31,7 @@
 --         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local present, seen, config, state, changes = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local tally = KEYS[12]
 local given_us, witness_ms, id, over_pace = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 local queue = read_queue(config, state, given_us, witness_ms)
@@ -85,11 +87,10 @@ entry.state, entry.step, entry.step_ms = 'ready', entry.step + 1, queue.now_ms +
 redis.call('ZADD', ready, string.format('%.0f', queue.claim_clock_ms + claim_ms), id)
 store_step(keys, id, entry)
 spend_tokens(state, bucket, takes_token and 1 or 0)
-local wait_ms
-wait_ms, waited_max_ms = measure_waits({ id, entry.place }, queue.now_ms, tonumber(waited_max_ms or 0),
-  (read_opening(config)))
-redis.call('HSET', state, 'promoted', promoted + 1, 'waited_ms', tonumber(waited_ms or 0) + wait_ms, 'waited_max_ms',
-  waited_max_ms)
+local waits = measure_waits({ id, entry.place }, queue.now_ms, (read_opening(config)))
+count_waits(tally, waits)
+redis.call('HSET', state, 'promoted', promoted + 1, 'waited_ms', tonumber(waited_ms or 0) + waits.sum_ms, 'waited_max_ms',
+  math.max(tonumber(waited_max_ms or 0), waits.longest_ms))
 local v = take_version(queue, state)
 -- Wakes the poll of the visitor, and those before it in vain.
 redis.call('SPUBLISH', changes,

@@ -11,9 +11,12 @@ use vestibule_domain::{
     pace::{LimitedBy, Pace, PaceBucket},
     settings::Settings,
 };
-use vestibule_line::{Imbalance, LineError, QueueTotals, QueueView, TickMark};
+use vestibule_line::{Imbalance, LineError, QueueView, TickMark};
 
-use super::{RedisLine, fields::Fields, lanes::read_lanes, record_load::read_last_load, script::LuaScript};
+use super::{
+    RedisLine, fields::Fields, lanes::read_lanes, record_load::read_last_load, script::LuaScript,
+    tally::read_totals,
+};
 
 pub(super) static QUEUE_VIEW: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("queue_view", include_str!("queue_view.lua")));
@@ -178,24 +181,5 @@ fn read_counts(state: &Fields, name: &str) -> Result<LineCounts, LineError> {
         waiting_seconds: number("waiting_seconds")?,
         paced: number("paced")?,
         paced_seconds: number("paced_seconds")?,
-    })
-}
-
-fn read_totals(state: &Fields) -> Result<QueueTotals, LineError> {
-    Ok(QueueTotals {
-        entered: state.number("entered")?,
-        fast_tracked: state.number("fast_tracked")?,
-        bypassed: state.number_or_zero("bypassed")?,
-        promoted: state.number("promoted")?,
-        claimed: state.number("claimed")?,
-        completed: state.number("completed")?,
-        left: state.number("left")?,
-        evicted: state.number("evicted")?,
-        expired: state.number("expired")?,
-        no_shows: state.number("no_shows")?,
-        absences: state.number_or_zero("absences")?,
-        overlong_waits: state.number_or_zero("overlong_waits")?,
-        dismissed: state.number_or_zero("dismissed")?,
-        returned: state.number("returned")?,
     })
 }

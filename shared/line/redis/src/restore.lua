@@ -6,7 +6,7 @@
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another
 -- generation.
 -- include: line line_table entrance new_state fields imbalance
--- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters view config state lost tombstone staged_waiting staged_ready staged_active staged_held staged_visits
+-- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters view config state lost tombstone tally staged_waiting staged_ready staged_active staged_held staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -25,14 +25,16 @@
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch and generation of a restore of the queue that has begun
 --   tombstone: hash, epoch and generation of the queue before it was deleted; a queue of a later epoch removes it
+--   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
 --   staged_waiting, staged_ready, staged_active, staged_held: the sorted sets that the caller prepared, as waiting,
 --     ready, active and held
 --   staged_visits: the hash that the caller prepared, as visits
--- ARGV: now_us last_order fence staged_count ...
+-- ARGV: now_us last_order fence staged_count tally_json ...
 --   now_us: line time, in Unix microseconds; the queue's version begins with it
 --   last_order: the highest visit in the backup; the next place is behind it
 --   fence: the watermark that the queue begins with
 --   staged_count: how many members and fields the caller staged in all
+--   tally_json: the fields and values of the hash `tally` with which the queue begins, as a list in JSON
 --   ...: the whole configuration, as field value field value …
 -- Output: {'created'}: the queue is restored
 --         {'same'}: Redis already has the queue with this epoch
@@ -42,11 +44,12 @@
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, journal, journaled = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local deferred, dead_letters, view, config, state = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local lost, tombstone, staged_waiting, staged_ready = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
-local staged_active, staged_held, staged_visits = KEYS[21], KEYS[22], KEYS[23]
+local lost, tombstone, tally, staged_waiting, staged_ready = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21]
+local staged_active, staged_held, staged_visits = KEYS[22], KEYS[23], KEYS[24]
 local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local tally_json = ARGV[5]
 
-local new, new_fields = read_configuration(5)
+local new, new_fields = read_configuration(6)
 local new_epoch = tonumber(new.epoch)
 local queue_epoch, queue_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
 local restore_epoch, lost_generation = unpack(redis.call('HMGET', lost, 'epoch', 'generation'))
@@ -72,7 +75,7 @@ local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
   redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
-redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, view, config, lost, tombstone)
+redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, view, config, lost, tombstone, tally)
 for _, move in ipairs(moves) do
   if redis.call('EXISTS', move.from) == 1 then
     redis.call('RENAME', move.from, move.to)
@@ -82,5 +85,10 @@ end
 local line = write_new_state(state, now_us, math.floor(now_us / 1000), 0, last_order, 0, new)
 -- No total counts the restored entries.
 redis.call('HSET', state, 'fence', fence, 'checked_imbalance', compute_imbalance(waiting, ready, active, state, line))
+-- The caller sends some hundred fields at most.
+local tally_fields = cjson.decode(tally_json)
+if #tally_fields > 0 then
+  redis.call('HSET', tally, unpack(tally_fields))
+end
 redis.call('HSET', config, unpack(new_fields))
 return { 'created' }

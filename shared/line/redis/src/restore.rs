@@ -3,12 +3,14 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
+use serde_json::json;
 use uuid::Uuid;
 use vestibule_domain::{
     clock::LineTime,
     configuration::Configuration,
     fact::{Step, Turn},
     id::{EntryId, QueueId},
+    tally::Tally,
 };
 use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries};
 
@@ -17,14 +19,14 @@ use super::{
     configure::config_fields,
     keys::Keys,
     script::LuaScript,
-    stage::{StagedMark, StagedVisit, stage_entries, stage_visits},
+    stage::{StagedMark, StagedVisit, stage_entries, stage_visits}, tally::tally_fields,
 };
 
 pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 18] = [
+const LIVE_KEYS: [&str; 19] = [
     "waiting",
     "ready",
     "active",
@@ -43,6 +45,7 @@ const LIVE_KEYS: [&str; 18] = [
     "state",
     "lost",
     "tombstone",
+    "tally",
 ];
 
 pub(super) async fn restore(
@@ -60,7 +63,7 @@ pub(super) async fn restore(
     let staged =
         ["waiting", "ready", "active", "held", "visits"].map(|name| keys.staged_key(&restorer, name));
     let [waiting, ready, active, held, visits] = &staged;
-    let last_order = places.last_order;
+    let (last_order, tally) = (places.last_order, encode_tally(&places.tally));
     let (entries_by_set, entry_visits) = split_entries(places, claim_by_ms);
     let staged_count = entries_by_set.iter().map(Vec::len).sum::<usize>() + entry_visits.len();
     for (set, entries) in [waiting, ready, active, held].into_iter().zip(entries_by_set) {
@@ -72,7 +75,8 @@ pub(super) async fn restore(
         .arg(now_us)
         .arg(last_order)
         .arg(fence)
-        .arg(staged_count);
+        .arg(staged_count)
+        .arg(tally);
     let reply = call.args(config_fields(line, configuration)).send(line).await?;
     match reply.outcome() {
         "created" => Ok(ConfigureOutcome::Created),
@@ -84,6 +88,16 @@ pub(super) async fn restore(
         )),
         _ => Err(reply.protocol_error("a known outcome")),
     }
+}
+
+/// The fields and values of the hash `tally`, as a list in JSON. The values are texts, because a script reads JSON numbers as
+/// doubles.
+fn encode_tally(tally: &Tally) -> String {
+    let fields = tally_fields(tally).into_iter();
+    let list: Vec<_> = fields
+        .flat_map(|(name, number)| [name, number.to_string()])
+        .collect();
+    json!(list).to_string()
 }
 
 /// The members of a sorted set with their scores.

@@ -50,6 +50,8 @@ const INCLUDES: &[(&str, &str)] = &[
     ("presence", include_str!("include/presence.lua")),
     ("presence_tick", include_str!("include/presence_tick.lua")),
     ("promoted_entries", include_str!("include/promoted_entries.lua")),
+    ("tally", include_str!("include/tally.lua")),
+    ("tally_reply", include_str!("include/tally_reply.lua")),
     ("timeouts", include_str!("include/timeouts.lua")),
 ];
 

@@ -10,6 +10,7 @@ use vestibule_domain::{
     load::LastLoadReport,
     pace::{LimitedBy, Pace, PaceBucket},
     queue_state::QueueState,
+    tally::QueueTotals,
 };
 
 use super::{
@@ -121,7 +122,7 @@ pub struct QueueView {
     pub averages: MovingAverages,
     /// The version of the last change.
     pub version: Version,
-    /// Totals since the queue was created.
+    /// Totals since the line created or restored the queue.
     pub totals: QueueTotals,
     /// The last tick.
     pub last_tick: TickMark,
@@ -138,40 +139,6 @@ pub struct QueueView {
     /// The last load report of the protected service since the queue was created or restored. It may be too old to
     /// count: see [`valid_load`](Self::valid_load).
     pub load: Option<LastLoadReport>,
-}
-
-/// Totals since the queue was created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct QueueTotals {
-    /// New visits.
-    pub entered: u64,
-    /// New visits that became active at once by the fast track, or because the mode is `passthrough`.
-    pub fast_tracked: u64,
-    /// Visits that became active past the line: see [`Arrival::Bypass`](crate::Arrival::Bypass).
-    pub bypassed: u64,
-    /// Entries that went from waiting to ready.
-    pub promoted: u64,
-    /// Entries that went from ready to active.
-    pub claimed: u64,
-    /// Visits that were completed.
-    pub completed: u64,
-    /// Visits that the visitor ended.
-    pub left: u64,
-    /// Visits that an operator ended.
-    pub evicted: u64,
-    /// Sessions that expired.
-    pub expired: u64,
-    /// Promoted entries whose visitors did not claim in time.
-    pub no_shows: u64,
-    /// Waiting entries whose visitors were absent for too long.
-    pub absences: u64,
-    /// Waiting entries whose waits lasted longer than the queue allows.
-    pub overlong_waits: u64,
-    /// Waiting entries that ended because the queue was finished.
-    pub dismissed: u64,
-    /// Visits that went on after they had been counted as ended: visitors who came back after a
-    /// missed turn, and entries that the backup had in a later state.
-    pub returned: u64,
 }
 
 impl QueueView {
@@ -231,21 +198,5 @@ impl QueueView {
     pub fn is_full(&self) -> bool {
         let limit = self.configuration.settings.queue_limit();
         limit.is_some_and(|limit| self.in_line() >= limit)
-    }
-}
-
-impl QueueTotals {
-    /// The visits that took a slot: by the fast track, past the line, and by promotion.
-    pub fn served(&self) -> u64 {
-        self.fast_tracked + self.bypassed + self.promoted
-    }
-
-    /// The visits that began or returned, less those that ended, less the `entries` in the line.
-    /// See [`Imbalance`].
-    pub fn compute_imbalance(&self, entries: u64) -> i64 {
-        let begun = self.entered + self.returned;
-        let waits = self.absences + self.overlong_waits + self.dismissed;
-        let ended = waits + self.no_shows + self.expired + self.completed + self.left + self.evicted;
-        begun.cast_signed() - (ended + entries).cast_signed()
     }
 }

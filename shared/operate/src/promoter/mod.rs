@@ -31,6 +31,7 @@ mod queue_steps;
 mod report;
 mod run;
 mod steps;
+mod tallies;
 #[cfg(test)]
 mod tests;
 

@@ -41,6 +41,7 @@ impl Promoter {
                 self.reporter.retain_queues(&queues);
                 self.checks.retain_queues(&queues);
                 self.clock_watch.retain_queues(&queues);
+                self.tallies.retain_queues(&queues);
                 self.registry.replace_queues(listing.queues);
             }
             Ok(Err(error)) => {
@@ -193,6 +194,10 @@ impl Promoter {
         self.registry.log_step_outcome(queue, "clock", adjustment);
         if self.reporter.is_due(queue) {
             self.start_step(Step::Report(queue.clone()));
+        }
+        // A parked queue does not change.
+        if !is_parked && self.tallies.take_ask_turn(queue) {
+            self.start_step(Step::StoreTally(queue.clone()));
         }
         if self.checks.take_ask_turn(queue, summary.is_check_due, is_parked) {
             self.start_step(Step::Check(queue.clone()));

@@ -22,6 +22,7 @@ use super::{
     queue_registry::QueueRegistry,
     report::MetricsReporter,
     steps::{Step, StepRunner},
+    tallies::TallySchedule,
 };
 
 /// The time between two ticks of a queue.
@@ -53,6 +54,7 @@ pub struct Promoter {
     pub(super) checks: CheckSchedule,
     pub(super) clock_watch: ClockWatch,
     pub(super) tick_history: TickHistory,
+    pub(super) tallies: TallySchedule,
     pub(super) eviction_report: EvictionReport,
     pub(super) deleted_queues: DeletedQueues,
     pub(super) steps: StepRunner,
@@ -70,6 +72,7 @@ impl Promoter {
             checks: CheckSchedule::default(),
             clock_watch: ClockWatch::new(),
             tick_history: TickHistory::default(),
+            tallies: TallySchedule::default(),
             eviction_report: EvictionReport::default(),
             deleted_queues: DeletedQueues::default(),
             steps: StepRunner::default(),
@@ -166,6 +169,7 @@ impl Promoter {
             Step::Tick(queue) => self.tick_queue(queue).await,
             Step::Flush(queue) => self.flush_queue(queue).await,
             Step::Report(queue) => self.report_queue(queue).await,
+            Step::StoreTally(queue) => self.store_tally_of(queue).await,
             Step::Check(queue) => self.check_queue(queue).await,
         }
     }

@@ -35,6 +35,8 @@ pub(super) enum Step {
     Flush(QueueId),
     /// Writes the metrics.
     Report(QueueId),
+    /// Stores the tally in the backup.
+    StoreTally(QueueId),
     /// Compares the line with the backup and repairs differences.
     Check(QueueId),
 }

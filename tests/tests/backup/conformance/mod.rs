@@ -7,6 +7,7 @@ mod entries;
 mod fact_order;
 mod queue_listing;
 mod queues;
+mod report;
 
 use vestibule_backup::{Backup, EntryPartition, PutOutcome};
 use vestibule_domain::{

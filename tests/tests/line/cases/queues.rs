@@ -135,6 +135,13 @@ macro_rules! queue_cases {
                 a_report_shows_the_longest_gap_between_ticks
                 a_report_shows_the_lag_of_the_backup
             }
+            tally {
+                a_tally_counts_totals_waits_and_the_peak
+                waits_of_any_length_are_in_the_right_bucket
+                a_tally_is_taken_until_it_is_acknowledged
+                a_restored_queue_goes_on_with_its_tally
+                a_restore_without_a_stored_tally_begins_at_zero
+            }
         }
     };
 }

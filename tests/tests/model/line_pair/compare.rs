@@ -64,6 +64,12 @@ impl LinePair {
             &in_memory.await.map_err(to_text)?,
             &in_redis.await.map_err(to_text)?,
         )?;
+        let [in_memory, in_redis] = self.lines().map(|line| line.read_tally(&self.queue));
+        require_equal(
+            "tallies",
+            &in_memory.await.map_err(to_text)?,
+            &in_redis.await.map_err(to_text)?,
+        )?;
         let ids: Vec<_> = (1..=VISITORS).map(visitor).collect();
         let [in_memory, in_redis] = self.lines().map(|line| line.status_many(&self.queue, &ids));
         require_equal(

@@ -20,10 +20,11 @@ local function separate_second_turns(visits, head)
   return table.concat(first, ' '), table.concat(second, ' ')
 end
 
--- Returns the sum of the waits of the entries in `head`, and the longest wait among these and `waited_max_ms`, in
--- milliseconds. No wait begins before the opening: see `waiting_since_ms` in domain/opening.rs.
-local function measure_waits(head, now_ms, waited_max_ms, opens_at_ms)
-  local waited_sum_ms, since_era_ms = 0, now_ms - ERA_MS
+-- Measures the waits of the entries in `head`. Returns a table: their sum and the longest one in milliseconds, and how many
+-- are in each bucket of domain/tally/waits.rs. No wait begins before the opening: see `waiting_since_ms` in
+-- domain/opening.rs.
+local function measure_waits(head, now_ms, opens_at_ms)
+  local sum_ms, longest_ms, buckets, since_era_ms = 0, 0, {}, now_ms - ERA_MS
   local opened_at_ms = opens_at_ms <= now_ms and opens_at_ms or 0
   local wait_max_ms = opened_at_ms > 0 and now_ms - opened_at_ms or math.huge
   local drawn_wait_ms = opened_at_ms > 0 and now_ms - opened_at_ms or 0
@@ -37,12 +38,17 @@ local function measure_waits(head, now_ms, waited_max_ms, opens_at_ms)
     if is_drawn(head[i]) then
       wait_ms = drawn_wait_ms
     end
+    local bucket = 0
     if wait_ms > 0 then
-      waited_sum_ms = waited_sum_ms + wait_ms
-      if wait_ms > waited_max_ms then
-        waited_max_ms = wait_ms
+      sum_ms = sum_ms + wait_ms
+      if wait_ms > longest_ms then
+        longest_ms = wait_ms
       end
+      -- The number of bits, and the four bits behind the first one.
+      local fraction, bits = math.frexp(wait_ms)
+      bucket = bits * 16 + math.floor(fraction * 32) - 16
     end
+    buckets[bucket] = (buckets[bucket] or 0) + 1
   end
-  return waited_sum_ms, waited_max_ms
+  return { sum_ms = sum_ms, longest_ms = longest_ms, buckets = buckets }
 end

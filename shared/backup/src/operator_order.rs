@@ -1,0 +1,38 @@
+//! The log of the orders that operators gave to a queue.
+
+use serde::{Deserialize, Serialize};
+
+/// How many orders of a queue the log keeps.
+pub const ORDERS_KEPT: usize = 200;
+
+/// How long the backup keeps what the report of a queue shows, after its last change: 400 days, in milliseconds. That is
+/// longer than any `retain_hours`, and an open queue without visitors keeps its totals for as long.
+pub const REPORT_RETAIN_MS: u64 = 400 * 24 * 3_600 * 1_000;
+
+/// An order of an operator that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorOrder {
+    /// When it was carried out, in Unix milliseconds.
+    pub at_ms: u64,
+    /// The operation.
+    pub op: String,
+    /// The operator, as the identity of the call or the order itself says; `None` if neither does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
+    /// The id of the request to the function, by which CloudTrail tells who sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The generation of the queue after the order.
+    pub generation: u32,
+    /// The fields of the order, in JSON, without those that name a visitor or confirm the order.
+    pub arguments: String,
+}
+
+/// The log of the orders of a queue.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OrderLog {
+    /// The last orders, the oldest first. There are at most [`ORDERS_KEPT`].
+    pub orders: Vec<OperatorOrder>,
+    /// How many orders the queue got. The log has lost the oldest ones of them.
+    pub count: u64,
+}

@@ -1,0 +1,79 @@
+//! The tally of a queue: what happened since its generation began. The report shows it.
+//!
+//! The line counts. Every few seconds the tally is stored in the backup, and a restore puts the stored one back, so that
+//! no total falls when the line is lost. `docs/adr/0042-tally-and-report.md` has the reasons.
+
+mod totals;
+mod waits;
+
+use serde::{Deserialize, Serialize};
+
+use super::{change::Version, id::Salt};
+
+pub use self::{
+    totals::QueueTotals,
+    waits::{RELATIVE_ERROR_PER_10000, WaitBucket, WaitHistogram},
+};
+
+/// What happened in a queue since its generation began.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// How many visits began, ended, and so on.
+    pub totals: QueueTotals,
+    /// How long the promoted entries had waited.
+    pub waits: WaitHistogram,
+    /// The most entries in line.
+    pub peak: PeakWaiting,
+}
+
+/// The most entries that were in line at one tick, absent ones not counted, and when that was first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PeakWaiting {
+    /// The number of entries.
+    pub waiting: u64,
+    /// When, in Unix milliseconds; 0 if no entry ever waited at a tick.
+    pub at_ms: u64,
+}
+
+impl PeakWaiting {
+    /// Records how many entries a tick found in line, before it promoted any.
+    pub fn record(&mut self, waiting: u64, now_ms: u64) {
+        if waiting > self.waiting {
+            *self = Self {
+                waiting,
+                at_ms: now_ms,
+            };
+        }
+    }
+}
+
+/// The tally of a line at one moment, and of which life of the queue it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TallySnapshot {
+    /// The generation of the queue.
+    pub generation: u32,
+    /// The salt of the queue. A queue that was deleted and created again has another one.
+    pub salt: Salt,
+    /// The version of the last change that is counted.
+    pub version: Version,
+    /// When the snapshot was taken, in Unix milliseconds.
+    pub at_ms: u64,
+    /// What was counted.
+    pub tally: Tally,
+}
+
+impl TallySnapshot {
+    /// Whether this snapshot replaces another one of the same queue and generation. The later version counts, an equal one
+    /// is a repeated write, and the
+    /// epoch is a fencing token: a line that was restored elsewhere since then comes too late. A queue that was created
+    /// again replaces the former one.
+    pub fn supersedes(&self, other: &Self) -> bool {
+        self.salt != other.salt || self.version >= other.version
+    }
+
+    /// Whether the snapshot is of this life of the queue.
+    pub fn is_of(&self, generation: u32, salt: Salt) -> bool {
+        (self.generation, self.salt) == (generation, salt)
+    }
+}
