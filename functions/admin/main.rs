@@ -10,7 +10,10 @@ async fn main() -> Result<(), Error> {
     let admin = start::connect_admin().await?;
     run(service_fn(|order: LambdaEvent<Value>| {
         let admin = admin.clone();
-        async move { Ok::<Value, Error>(admin.handle(order.payload).await) }
+        async move {
+            let invocation = start::describe_invocation(&order.context);
+            Ok::<Value, Error>(admin.handle_as(order.payload, &invocation).await)
+        }
     }))
     .await
 }

@@ -19,7 +19,7 @@ pub struct OperatorOrder {
     /// The operator, as the identity of the call or the order itself says; `None` if neither does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// The id of the request to the function, by which CloudTrail tells who sent it.
+    /// The id of the request to the function, by which `CloudTrail` tells who sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// The generation of the queue after the order.

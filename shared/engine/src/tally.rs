@@ -49,13 +49,22 @@ pub async fn try_store_tally(
     queue: &QueueId,
     interval: Duration,
 ) {
-    if let Err(error) = store_tally(line, backup, queue, interval).await {
+    // A line that lost the queue has nothing to store.
+    let stored = store_tally(line, backup, queue, interval).await;
+    if let Err(error) = stored.or_else(ignore_lost_queue) {
         warn!(
             event = "queue.tally_store_failed",
             %queue,
             %error,
             "could not store the totals and waits of the queue; the next attempt stores them"
         );
+    }
+}
+
+fn ignore_lost_queue(error: StoreTallyError) -> Result<bool, StoreTallyError> {
+    match error {
+        StoreTallyError::Line(LineError::QueueNotFound) => Ok(false),
+        error => Err(error),
     }
 }
 

@@ -8,7 +8,7 @@ use vestibule_api::ApiState;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_line::{LineError, QueueLine};
 use vestibule_line_redis::{IamLogin, RedisLine};
-use vestibule_operate::admin::Admin;
+use vestibule_operate::admin::{Admin, Invocation};
 
 use crate::config::{
     ConfigError, KeysConfig, OriginKeyConfig, RedisConfig, RootKeyConfig, SigningKeysConfig,
@@ -83,6 +83,16 @@ pub async fn connect_admin() -> Result<Admin, StartError> {
         policy,
         signing_keys: signing_keys.connect(&aws),
     })
+}
+
+/// What the context of a call of the admin function tells about its caller. Lambda passes the identity of a Cognito user, and
+/// not that of an IAM user or role, whom `CloudTrail` has under the id of the request.
+pub fn describe_invocation(context: &lambda_runtime::Context) -> Invocation {
+    let identity = context.identity.as_ref();
+    Invocation {
+        identity: identity.map(|identity| identity.identity_id.clone()),
+        request_id: Some(context.request_id.clone()),
+    }
 }
 
 /// Connects to the line in Redis and to the backup in DynamoDB, for the promoter function.

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use vestibule_domain::{
     change::Version,
-    tally::{PeakWaiting, QueueTotals, TallySnapshot},
+    tally::{PeakWaiting, QueueTotals, Tally, TallySnapshot},
 };
 use vestibule_line::{LeaveReason, RestoredEntries};
 use vestibule_tests::lines::{Subject, configuration, visitor};
@@ -182,5 +182,5 @@ pub(crate) async fn a_restore_without_a_stored_tally_begins_at_zero(mut subject:
         .restore(&subject.queue, &configuration, 0, RestoredEntries::default())
         .await;
     restored.expect("restore");
-    assert_eq!(read_tally(&subject).await.tally, Default::default());
+    assert_eq!(read_tally(&subject).await.tally, Tally::default());
 }

@@ -1,4 +1,4 @@
-//! A histogram of waits with log-spaced buckets, as in [HdrHistogram](https://hdrhistogram.github.io/HdrHistogram/): each
+//! A histogram of waits with log-spaced buckets, as in [`HdrHistogram`](https://hdrhistogram.github.io/HdrHistogram/): each
 //! power of two is divided into 16 buckets of the same width. So a bucket is at most a sixteenth of its lower bound wide,
 //! and its middle differs by at most 1/32 from each wait in it. The arithmetic needs no logarithm, so that Redis
 //! (`include/tally.lua`) and this file find the same bucket for each wait.
@@ -129,18 +129,14 @@ fn bucket_bounds(number: u16) -> (u64, u64) {
         return (0, 1);
     }
     let first_five = SUB_BUCKETS + u64::from(number) % SUB_BUCKETS;
-    match bits.checked_sub(SUB_BUCKET_BITS + 1) {
-        // A number beyond 64 bits is damaged. It counts as the longest wait.
-        Some(shift) => {
-            let bound = |first_bits: u64| first_bits.checked_shl(shift).unwrap_or(u64::MAX);
-            (bound(first_five), bound(first_five + 1))
-        }
+    let Some(shift) = bits.checked_sub(SUB_BUCKET_BITS + 1) else {
         // A short wait has a bucket of its own.
-        None => {
-            let wait_ms = first_five >> (SUB_BUCKET_BITS + 1 - bits);
-            (wait_ms, wait_ms + 1)
-        }
-    }
+        let wait_ms = first_five >> (SUB_BUCKET_BITS + 1 - bits);
+        return (wait_ms, wait_ms + 1);
+    };
+    // A number beyond 64 bits is damaged. It counts as the longest wait.
+    let bound = |first_bits: u64| first_bits.checked_shl(shift).unwrap_or(u64::MAX);
+    (bound(first_five), bound(first_five + 1))
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@ use vestibule_domain::{
 };
 use vestibule_line::RestoredEntries;
 
-use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue, tally::TallyCounter};
+use super::{
+    dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue, tally_counter::TallyCounter,
+};
 
 /// The state of a stopped queue that the records of its entries do not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

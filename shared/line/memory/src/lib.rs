@@ -54,6 +54,7 @@ mod queues;
 mod report;
 mod restore;
 mod tally;
+mod tally_counter;
 mod transitions;
 mod waiting;
 

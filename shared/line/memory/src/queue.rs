@@ -21,7 +21,7 @@ use vestibule_line::{ChangeMark, QueueTotals, QueueView, RaiseWatermarkOutcome};
 use super::{
     check_progress::CheckProgress, deadline_set::DeadlineSet, ended_entries::EndedEntries,
     held_slots::HeldSlots, journal::Journal, pending_report::PendingReport, presence::Presence,
-    tally::TallyCounter, waiting::WaitingEntries,
+    tally_counter::TallyCounter, waiting::WaitingEntries,
 };
 
 /// The state of one queue.

@@ -6,7 +6,9 @@ use vestibule_domain::{
 };
 use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
 
-use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue, tally::TallyCounter};
+use super::{
+    dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue, tally_counter::TallyCounter,
+};
 
 impl MemoryLine {
     pub(super) fn drop_for_restore(&self, queue: &QueueId, epoch: u32) -> bool {

@@ -5,36 +5,11 @@ use vestibule_domain::{
     change::Version,
     clock::LineTime,
     id::QueueId,
-    tally::{PeakWaiting, QueueTotals, Tally, TallySnapshot, WaitHistogram},
+    tally::{Tally, TallySnapshot},
 };
 use vestibule_line::{LineError, TallyLine};
 
 use super::{memory_line::MemoryLine, queue::Queue};
-
-/// What a queue counts for its tally, apart from the totals of the line.
-#[derive(Debug, Default)]
-pub(super) struct TallyCounter {
-    /// The totals of the generation before the line restored the queue.
-    totals_before: QueueTotals,
-    pub(super) waits: WaitHistogram,
-    pub(super) peak: PeakWaiting,
-    /// When the tally was last taken for storing it, in Unix milliseconds; 0 if it never was.
-    taken_at_ms: u64,
-    /// The version of the tally that the backup has; 0 if it has none of this epoch.
-    stored_v: u64,
-}
-
-impl TallyCounter {
-    /// Goes on with a stored tally.
-    pub(super) fn from_stored(stored: Tally) -> Self {
-        Self {
-            totals_before: stored.totals,
-            waits: stored.waits,
-            peak: stored.peak,
-            ..Self::default()
-        }
-    }
-}
 
 impl Queue {
     /// What happened since the generation began.

@@ -8,7 +8,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 
-use super::{Problem, defaults_order::DefaultsOrder};
+use super::{Problem, defaults_order::DefaultsOrder, entries_order::EntriesOrder, report_order::ReportOrder};
 
 /// One command with its arguments. [`OPERATIONS`](super::OPERATIONS) says what each one does.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(super) enum Command {
     Unblock(QueueId, BlockSelector),
     Inspect(QueueId, EntrySelector),
     Stats(QueueId),
+    Report(QueueId, ReportOrder),
+    Entries(QueueId, EntriesOrder),
     /// The number is the first shard to check.
     Check(QueueId, u8),
     Plan(Demand),

@@ -5,6 +5,7 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
     score::Visit,
+    state::EntryState,
 };
 use vestibule_line::{EntryLookup, Line, LineError, PresenceState, WaitingPresence};
 
@@ -22,6 +23,17 @@ pub(super) enum Stage {
     Waiting(WaitingPresence),
     Ready,
     Active,
+}
+
+impl Stage {
+    /// The state of an entry at this stage.
+    pub(super) fn state(self) -> EntryState {
+        match self {
+            Self::Waiting(_) => EntryState::Waiting,
+            Self::Ready => EntryState::Ready,
+            Self::Active => EntryState::Active,
+        }
+    }
 }
 
 /// How many entries are at each stage. Those that wait are `present`, `absent`, `called` or `not_called`.

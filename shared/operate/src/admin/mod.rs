@@ -16,18 +16,28 @@ mod defaults;
 mod defaults_order;
 mod delete;
 mod describe;
+mod entries;
+mod entries_order;
 mod entry;
 mod evict;
 mod lane;
 mod limit_advice;
+mod invocation;
 mod line_entries;
 mod operations;
+mod orders;
 mod parsed_command;
+mod pending_order;
 mod plan;
 mod problem;
 mod promote;
 mod queue_fields;
 mod recover;
+mod report;
+mod report_content;
+mod report_csv;
+mod report_fields;
+mod report_order;
 mod rotate;
 mod selector_fields;
 mod settings;
@@ -51,6 +61,7 @@ use vestibule_line::Line;
 
 pub use self::{
     check::CHECK_TIME_MAX,
+    invocation::Invocation,
     operations::{OPERATIONS, Operation},
     problem::Problem,
     signing_keys::SigningKeys,
@@ -58,6 +69,7 @@ pub use self::{
 use self::{
     command::{Command, Confirmation, EvictSelector, PromoteSelector},
     parsed_command::ParsedCommand,
+    pending_order::PendingOrder,
 };
 
 /// Carries out the commands of operators.
@@ -79,12 +91,17 @@ impl Admin {
     /// Carries out one command and returns its answer as JSON. Every event gets an answer, also an
     /// invalid one.
     pub async fn handle(&self, event: Value) -> Value {
+        self.handle_as(event, &Invocation::default()).await
+    }
+
+    /// Carries out one command as [`handle`](Self::handle) does, for a caller whom the invocation may tell. A command that
+    /// changes a queue goes into the queue's log of orders.
+    pub async fn handle_as(&self, event: Value, invocation: &Invocation) -> Value {
         // The log contains only a valid operation and a valid queue id. Any other value may hold
         // something that must not be logged, such as a visitor id.
-        let op = event["op"]
-            .as_str()
-            .and_then(Operation::find)
-            .map(|operation| operation.name);
+        let operation = event["op"].as_str().and_then(Operation::find);
+        let op = operation.map(|operation| operation.name);
+        let order = operation.and_then(|operation| PendingOrder::new(operation, &event, invocation));
         let queue = event["queue"].as_str().and_then(|text| text.parse().ok());
         let queue = queue.as_ref().map(QueueId::as_str);
         let outcome = match ParsedCommand::parse(event) {
@@ -93,6 +110,9 @@ impl Admin {
         };
         match outcome {
             Ok(result) => {
+                if let Some(order) = order {
+                    self.record_order(order).await;
+                }
                 info!(
                     event = "command.completed",
                     op, queue, "carried out a command of an operator"
@@ -151,6 +171,8 @@ impl Admin {
             Command::Reset(queue) => self.reset(&queue).await,
             Command::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
             Command::Stats(queue) => self.stats(&queue).await,
+            Command::Report(queue, order) => self.report(&queue, order).await,
+            Command::Entries(queue, order) => self.entries(&queue, &order).await,
             Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
             Command::Plan(demand) => plan::plan_settings(&demand),
             Command::Rotate => self.rotate().await,

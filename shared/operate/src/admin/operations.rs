@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Problem, command::Command, command_fields::CommandFields};
+use super::{Problem, command::Command, command_fields::CommandFields, invocation::CALLER_FIELD};
 
 /// The arguments of every command that must be confirmed.
 const CONFIRMATION_ARGUMENTS: [&str; 2] = ["confirm", "epoch"];
@@ -199,6 +199,20 @@ pub const OPERATIONS: &[Operation] = &[
         parse: |fields| Ok(Command::Stats(fields.queue()?)),
     },
     Operation {
+        name: "report",
+        arguments: &["queue", "format", "generation"],
+        needs_confirmation: false,
+        meaning: "Shows what happened in a queue: totals, waits, the peak and the orders, as json or csv.",
+        parse: |fields| Ok(Command::Report(fields.queue()?, fields.report_order()?)),
+    },
+    Operation {
+        name: "entries",
+        arguments: &["queue", "state", "limit", "cursor"],
+        needs_confirmation: false,
+        meaning: "Shows the entries of a state, or all, page by page.",
+        parse: |fields| Ok(Command::Entries(fields.queue()?, fields.entries_order()?)),
+    },
+    Operation {
         name: "check",
         arguments: &["queue", "from_shard"],
         needs_confirmation: false,
@@ -257,7 +271,7 @@ impl Operation {
 
     /// Whether the command has a field of this name.
     pub fn has_field(&self, name: &str) -> bool {
-        name == "op" || self.field_names().contains(&name)
+        name == "op" || name == CALLER_FIELD || self.field_names().contains(&name)
     }
 
     /// Returns the names of the fields apart from `op`.

@@ -7,6 +7,7 @@ use super::{
     Problem,
     command::{Command, Confirmation},
     command_fields::CommandFields,
+    invocation::take_caller,
     operations::Operation,
 };
 
@@ -29,6 +30,7 @@ impl ParsedCommand {
             return Err(Problem::not_an_object());
         };
         let operation = take_operation(&mut object)?;
+        take_caller(&mut object)?;
         let mut fields = CommandFields::new(operation.name, operation.field_names(), object);
         let command = (operation.parse)(&mut fields)?;
         let confirmation = if operation.needs_confirmation && !matches!(command, Command::Delete(..)) {

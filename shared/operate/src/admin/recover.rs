@@ -1,5 +1,7 @@
 //! The commands `restore` and `reset`: restore a queue from the backup, or empty it.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use vestibule_backup::StoredQueue;
 use vestibule_domain::{
@@ -9,6 +11,7 @@ use vestibule_domain::{
 use vestibule_engine::{
     restore::{RestoreSummary, restore_queue},
     sync::{build_configuration, keep_settings_with_stored_switches},
+    tally::try_store_tally,
 };
 
 use super::{Admin, Problem};
@@ -20,6 +23,7 @@ impl Admin {
         self.save_switches(queue).await?;
         let stored = self.read_stored_queue(queue).await?;
         let settings = self.settings_for_restore(queue, &stored).await?;
+        try_store_tally(&*self.line, &*self.backup, queue, Duration::ZERO).await;
         let restored = restore_queue(&*self.line, &*self.backup, queue, &stored, &settings).await?;
         Ok(restore_to_json(queue, &restored))
     }
@@ -31,6 +35,8 @@ impl Admin {
         let stored = self.read_stored_queue(queue).await?;
         stored.require_no_later_layout()?;
         let settings = self.settings_for_restore(queue, &stored).await?;
+        // The report of this generation stays in the backup.
+        try_store_tally(&*self.line, &*self.backup, queue, Duration::ZERO).await;
         let salt = Salt::new(rand::random());
         let new_generation = self
             .backup

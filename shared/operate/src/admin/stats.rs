@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use vestibule_domain::id::QueueId;
+use vestibule_domain::{id::QueueId, tally::Tally};
 use vestibule_line::{JournalLimits, QueueView};
 
 use super::{Admin, Problem};
@@ -51,14 +51,15 @@ impl Admin {
             Err(problem) if problem.is_of_absent_backup() => {}
             stored => drop(stored?),
         }
-        let mut stats = stats_to_json(queue, &self.line.queue_view(queue).await?);
+        let (view, counted) = tokio::try_join!(self.line.queue_view(queue), self.line.read_tally(queue))?;
+        let mut stats = stats_to_json(queue, &view, &counted.tally);
         let unsaved = self.line.unsaved_switches(queue).await?;
         stats["unsaved_switches"] = json!(unsaved.map(|switches| switches.names).unwrap_or_default());
         Ok(stats)
     }
 }
 
-fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
+fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
     let settings = &view.configuration.settings;
     let (in_force, forecast) = (view.pace_in_force(), view.forecast());
     let limits = JournalLimits::default();
@@ -90,7 +91,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
         "served_per_second": forecast.observed_per_second(),
         "estimated_wait_seconds": view.estimate(&forecast, view.in_line()).filter(|_| view.in_line() > 0),
         "clock": view.clocks,
-        "totals": view.totals,
+        "totals": tally.totals,
         "imbalance": view.imbalance,
         "check_due_age_ms": age_ms(view.check_due_ms),
         "load": view.valid_load().map(|load| json!({

@@ -31,7 +31,7 @@ mod queue_steps;
 mod report;
 mod run;
 mod steps;
-mod tallies;
+mod tally_schedule;
 #[cfg(test)]
 mod tests;
 

@@ -11,6 +11,7 @@ use vestibule_engine::{
     flush::flush_journal_until,
     restore::release_abandoned_lease,
     sync::{SyncError, SyncOutcome, sync_settings},
+    tally::{STORE_INTERVAL, store_tally},
     tick::{TickSummary, tick, tick_parked_queue},
 };
 use vestibule_line::{ConfigureOutcome, LineError};
@@ -224,6 +225,14 @@ impl Promoter {
             Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
         };
         self.registry.log_step_outcome(queue, "report", outcome);
+    }
+
+    /// Stores the tally of a queue. The step takes a permit of the flushes, because it waits for the backup as they do.
+    pub(super) async fn store_tally_of(&self, queue: &QueueId) {
+        let _permit = self.steps.flushes.acquire().await;
+        let stored = store_tally(&*self.line, &*self.backup, queue, STORE_INTERVAL).await;
+        let outcome = stored.map(drop).map_err(|error| error.to_string());
+        self.registry.log_step_outcome(queue, "tally", outcome);
     }
 
     /// Runs the consistency check of a queue, if it is due. The duration grows with the queue. If

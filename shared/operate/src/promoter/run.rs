@@ -22,7 +22,7 @@ use super::{
     queue_registry::QueueRegistry,
     report::MetricsReporter,
     steps::{Step, StepRunner},
-    tallies::TallySchedule,
+    tally_schedule::TallySchedule,
 };
 
 /// The time between two ticks of a queue.

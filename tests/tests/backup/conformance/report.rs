@@ -138,8 +138,8 @@ async fn the_order_log_keeps_the_last_orders(backup: &dyn Backup) {
     let order = |number: usize| OperatorOrder {
         at_ms: now_ms(),
         op: "update".to_owned(),
-        caller: (number % 2 == 0).then(|| "ops@example.com".to_owned()),
-        request_id: (number % 3 == 0).then(|| format!("request {number}")),
+        caller: number.is_multiple_of(2).then(|| "ops@example.com".to_owned()),
+        request_id: number.is_multiple_of(3).then(|| format!("request {number}")),
         generation: 4,
         arguments: format!("{{\"settings\":{{\"batch\":{number}}}}}"),
     };
@@ -178,7 +178,7 @@ async fn pages_hold_each_entry_once(backup: &dyn Backup) {
     }
     let is_sorted = found
         .chunk_by(|a, b| a.shard() == b.shard())
-        .all(|ids| ids.is_sorted());
+        .all(<[_]>::is_sorted);
     assert!(is_sorted, "the entries of a shard are in the order of their ids");
     found.sort_unstable();
     ids.sort_unstable();

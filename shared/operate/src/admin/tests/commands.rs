@@ -168,6 +168,9 @@ async fn every_declared_argument_is_read() {
                     "token" | "source" | "tokens" => continue,
                     "visitor" => json!("ada"),
                     "kind" => json!("known"),
+                    "format" => json!("csv"),
+                    "state" => json!("waiting"),
+                    "cursor" => continue,
                     _ => json!(1),
                 };
             }

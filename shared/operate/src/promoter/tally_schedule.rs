@@ -1,4 +1,4 @@
-//! Stores the tallies of the queues every few seconds.
+//! When the tally of each queue is stored.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,9 +7,7 @@ use std::{
 
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
-use vestibule_engine::tally::{STORE_INTERVAL, store_tally};
-
-use super::run::Promoter;
+use vestibule_engine::tally::STORE_INTERVAL;
 
 /// When this promoter last asked the line for the tally of each queue.
 #[derive(Default)]
@@ -40,18 +38,5 @@ impl TallySchedule {
     fn lock(&self) -> MutexGuard<'_, HashMap<QueueId, Instant>> {
         // No code panics halfway through a change of the map, so it is consistent even if the lock is poisoned.
         self.asked_at.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Promoter {
-    /// Stores the tally of a queue. The step takes a permit of the flushes, because it waits for the backup as they do.
-    pub(super) async fn store_tally_of(&self, queue: &QueueId) {
-        let _permit = self.steps.flushes.acquire().await;
-        let stored = store_tally(&*self.line, &*self.backup, queue, STORE_INTERVAL).await;
-        self.registry.log_step_outcome(
-            queue,
-            "tally",
-            stored.map(drop).map_err(|error| error.to_string()),
-        );
     }
 }

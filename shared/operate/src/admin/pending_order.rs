@@ -1,0 +1,80 @@
+//! What the log of orders is to say of a command.
+
+use serde_json::{Map, Value};
+use vestibule_domain::id::QueueId;
+
+use super::{
+    invocation::{CALLER_FIELD, Invocation},
+    operations::Operation,
+};
+
+/// The operations that change no queue, and those that concern no single one. All others are in the log.
+const UNRECORDED: [&str; 11] = [
+    "check", "defaults", "describe", "entries", "inspect", "list", "plan", "report", "rotate", "sources",
+    "stats",
+];
+
+/// The fields of a command that its log entry leaves out: what the entry has anyway, the confirmation, and what names a
+/// visitor.
+const OMITTED_FIELDS: [&str; 8] = [
+    "op",
+    "queue",
+    "queues",
+    "confirm",
+    "epoch",
+    "visitor",
+    "kind",
+    CALLER_FIELD,
+];
+
+/// The longest text of the fields of a command, in characters. Settings such as `ticket_keys` may be longer.
+const ARGUMENTS_CHARS_MAX: usize = 1_000;
+
+/// What the log is to say of a command, as far as it is known before the command is carried out.
+#[derive(Debug)]
+pub(super) struct PendingOrder {
+    pub(super) queues: Vec<QueueId>,
+    pub(super) op: &'static str,
+    pub(super) caller: Option<String>,
+    pub(super) request_id: Option<String>,
+    pub(super) arguments: String,
+}
+
+impl PendingOrder {
+    /// Describes a command. `None` if it does not belong into a log.
+    pub(super) fn new(operation: &Operation, event: &Value, invocation: &Invocation) -> Option<Self> {
+        if UNRECORDED.contains(&operation.name) {
+            return None;
+        }
+        let names = event["queues"].as_array().into_iter().flatten();
+        let names = names.chain([&event["queue"]]).filter_map(Value::as_str);
+        let mut queues: Vec<QueueId> = names.filter_map(|name| name.parse().ok()).collect();
+        queues.sort_unstable();
+        queues.dedup();
+        let identity = invocation.identity.clone();
+        Some(Self {
+            queues,
+            op: operation.name,
+            // What AWS says counts more than what the command says.
+            caller: identity.or_else(|| event[CALLER_FIELD].as_str().map(str::to_owned)),
+            request_id: invocation.request_id.clone(),
+            arguments: event.as_object().map(describe_arguments).unwrap_or_default(),
+        })
+    }
+}
+
+/// The fields of a command as JSON, cut off where they are too long.
+fn describe_arguments(command: &Map<String, Value>) -> String {
+    let shown = command
+        .iter()
+        .filter(|(name, value)| !OMITTED_FIELDS.contains(&name.as_str()) && !value.is_null());
+    let shown: Map<String, Value> = shown.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let text = Value::Object(shown).to_string();
+    match text.char_indices().nth(ARGUMENTS_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
