@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-restore bench-crowd bench-attack bench-cold clean
+.PHONY: help run check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -76,6 +76,9 @@ bench-fallback-ticks: ## Measure how fast fallback ticks move a line while the p
 
 bench-queues: ## Measure what 2,000 idle queues cost Redis, and how long a round over 1,000 busy ones takes (ARGS=500 for fewer)
 	infra/bench-queues.sh $(ARGS)
+
+bench-fair: ## Measure how fair the line is: order of promotions, draw, and the share of lower lanes
+	infra/bench-fair.sh
 
 bench-cold: ## Measure the cold start and the size of the functions
 	infra/bench-cold.sh $(ARGS)

@@ -29,8 +29,8 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
-    tombstone::Tombstone,
     tally::TallySnapshot,
+    tombstone::Tombstone,
 };
 
 pub use self::{

@@ -31,6 +31,6 @@ pub mod record;
 pub mod score;
 pub mod settings;
 pub mod state;
-pub mod tombstone;
 pub mod tally;
+pub mod tombstone;
 pub mod uri;

@@ -16,7 +16,8 @@ pub const ERA_MS: u64 = 1_735_689_600_000;
 /// carry over into the next millisecond.
 pub const ARRIVALS_PER_MS: u64 = 256;
 
-pub(crate) const ORDER_BITS: u32 = 49;
+/// The bits of the order in a score.
+pub const ORDER_BITS: u32 = 49;
 const PHASE_OPEN: u64 = 1 << ORDER_BITS;
 const LANE_SHIFT: u32 = ORDER_BITS + 1;
 const SCORE_END: u64 = 1 << 53;

@@ -7,15 +7,17 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled, EntryPage, OperatorOrder, OrderLog,
+    Backup, BackupError, EntryPage, EntryPartition, Lease, LeaseOutcome, OperatorOrder, OrderLog, PutOutcome,
+    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings,
+    throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
-    tombstone::Tombstone,
     tally::TallySnapshot,
+    tombstone::Tombstone,
 };
 
 use crate::{Fault, Faults};

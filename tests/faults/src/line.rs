@@ -11,13 +11,19 @@ use vestibule_domain::{
     lane::{Lane, LaneProgress},
     load::LoadReport,
     score::Visit,
-    tombstone::Tombstone,
     tally::TallySnapshot,
+    tombstone::Tombstone,
 };
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
     CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EntryPromotionOutcome, EvictOrder, EvictionLine, EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord, LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, OperatorLine, Page, PromoteEntryOrder, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, SwitchOrder, TickSubscription, UnflushedChanges, UnsavedSwitches, ValidateOutcome, Validation, WaitingPresence, TallyLine,
+    EnterOutcome, EntryLine, EntryLookup, EntryPromotionOutcome, EvictOrder, EvictionLine, EvictionPolicy,
+    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
+    LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, OperatorLine, Page, PromoteEntryOrder,
+    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome,
+    RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, SwitchOrder,
+    TallyLine, TickSubscription, UnflushedChanges, UnsavedSwitches, ValidateOutcome, Validation,
+    WaitingPresence,
 };
 
 use crate::{Fault, Faults};

@@ -58,8 +58,8 @@ mod settings;
 mod status_many;
 mod subscription;
 mod switches;
-mod unsaved_switches;
 mod tally;
+mod unsaved_switches;
 mod validate_and_extend;
 
 tests_on_line!(memory Memory);

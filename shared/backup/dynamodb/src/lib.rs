@@ -16,8 +16,8 @@ mod metadata_writes;
 mod queue_items;
 mod queue_listing;
 mod queue_writes;
-mod setting_values;
 mod report_items;
+mod setting_values;
 mod shard_reads;
 mod tables;
 
@@ -30,7 +30,9 @@ use serde_json::{Map, Value};
 use tokio::{sync::Semaphore, time::Instant};
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, throttled_writes::write_throttled, EntryPage, OperatorOrder, OrderLog,
+    Backup, BackupError, EntryPage, EntryPartition, Lease, LeaseOutcome, OperatorOrder, OrderLog, PutOutcome,
+    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings,
+    throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
@@ -39,8 +41,8 @@ use vestibule_domain::{
     queue_pattern::QueuePattern,
     record::EntryRecord,
     state::EntryState,
-    tombstone::Tombstone,
     tally::TallySnapshot,
+    tombstone::Tombstone,
 };
 
 pub use self::connection::{Connection, TableNames};

@@ -5,15 +5,16 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PutOutcome, QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings, EntryPage, OperatorOrder, OrderLog,
+    Backup, BackupError, EntryPage, EntryPartition, Lease, LeaseOutcome, OperatorOrder, OrderLog, PutOutcome,
+    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
-    tombstone::Tombstone,
     tally::TallySnapshot,
+    tombstone::Tombstone,
 };
 
 use super::{

@@ -19,7 +19,8 @@ use super::{
     configure::config_fields,
     keys::Keys,
     script::LuaScript,
-    stage::{StagedMark, StagedVisit, stage_entries, stage_visits}, tally::tally_fields,
+    stage::{StagedMark, StagedVisit, stage_entries, stage_visits},
+    tally::tally_fields,
 };
 
 pub(super) static RESTORE: LazyLock<LuaScript> =

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+#
+# Measures how fair the line is, on a Redis of its own: the order of promotions against that of entering, the draw, and the
+# share of lower lanes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+need_redis
+
+cargo build --profile local --locked --package vestibule-tests --bin bench-fair
+
+binaries=${CARGO_TARGET_DIR:-$root/target}/local
+infra/servers.sh run --only redis -- "$binaries/bench-fair"
