@@ -46,7 +46,7 @@ pub trait PromotionLine: QueueLine {
     /// and each event is in exactly one report.
     async fn take_report(&self, queue: &QueueId, order: ReportOrder) -> Result<ReportOutcome, LineError>;
 
-    /// Stores the load report of the protected service and replaces the one before. The report
-    /// expires after [`LOAD_TTL_SECONDS`](vestibule_domain::load::LOAD_TTL_SECONDS).
+    /// Stores the load report of the protected service and replaces the one before. With `adaptive`, the pace
+    /// follows it for `load_ttl_seconds`.
     async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError>;
 }

@@ -2,7 +2,7 @@
 
 use std::{
     future::Future,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -100,14 +100,15 @@ impl Promoter {
 
     /// Runs until `until` completes. Then it waits at most 1.2 s for the steps that are still running.
     pub async fn run(self: &Arc<Self>, until: impl Future<Output = ()>) {
-        self.run_rounds(pin!(until), false).await;
+        // A future that is pinned on the stack would be there twice: as the argument, and pinned.
+        self.run_rounds(Box::pin(until).as_mut(), false).await;
     }
 
     /// Runs like [`run`](Self::run), but also ends when every queue has been empty for 10 s. Before
     /// it ends early, it clears its heartbeats, so that the requests of the next visitors run
     /// fallback ticks until the next run.
     pub async fn run_while_needed(self: &Arc<Self>, until: impl Future<Output = ()>) {
-        self.run_rounds(pin!(until), true).await;
+        self.run_rounds(Box::pin(until).as_mut(), true).await;
     }
 
     async fn run_rounds(self: &Arc<Self>, mut until: Pin<&mut impl Future<Output = ()>>, may_park: bool) {

@@ -89,7 +89,7 @@ fn script_headers_match_keys_and_arguments() {
             for function in functions.filter_map(|rest| rest.split('(').next()) {
                 let is_called = body.contains(&format!("{function}("));
                 assert!(
-                    !is_called || includes.contains(&name),
+                    !is_called || includes.contains(name),
                     "{function} is of {name}: {source}"
                 );
             }

@@ -165,12 +165,11 @@ async fn every_declared_argument_is_read() {
                     "settings" => json!({ "batch": 1 }),
                     "help" | "all" | "over_pace" => json!(true),
                     "from_shard" => json!(0),
-                    "token" | "source" | "tokens" => continue,
+                    "token" | "source" | "tokens" | "cursor" => continue,
                     "visitor" => json!("ada"),
                     "kind" => json!("known"),
                     "format" => json!("csv"),
                     "state" => json!("waiting"),
-                    "cursor" => continue,
                     _ => json!(1),
                 };
             }
