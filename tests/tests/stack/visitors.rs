@@ -14,7 +14,7 @@ async fn dynamodb() -> aws_sdk_dynamodb::Client {
     aws_sdk_dynamodb::Client::new(&config)
 }
 
-/// Reads the tokens and the states of all entries of a queue from the entries table.
+/// Reads the tokens and the states of all entries of a queue from the entries table. The queue is in its first generation.
 async fn read_states(stack: &Stack, queue: &str) -> Vec<(String, String)> {
     let found = dynamodb()
         .await
@@ -22,7 +22,7 @@ async fn read_states(stack: &Stack, queue: &str) -> Vec<(String, String)> {
         .table_name(stack.output("EntriesTable"))
         .filter_expression("begins_with(#shard, :queue)")
         .expression_attribute_names("#shard", "shard")
-        .expression_attribute_values(":queue", AttributeValue::S(format!("{queue}#")))
+        .expression_attribute_values(":queue", AttributeValue::S(format!("{queue}#1#")))
         .consistent_read(true)
         .send()
         .await
