@@ -13,7 +13,7 @@ pub struct PaceInForce {
     /// The pace.
     pub pace: Pace,
     /// Whether no entry may be promoted, because the protected service says that it is not healthy, or has not
-    /// reported for too long. The pace is the lowest one then.
+    /// reported for too long. The pace is the lowest one then. Never in the mode `passthrough`.
     pub is_service_down: bool,
 }
 
@@ -45,7 +45,7 @@ impl Settings {
                 }),
                 ..self.pace()
             },
-            is_service_down: load.is_none(),
+            is_service_down: self.follows_load() && load.is_none(),
         }
     }
 
@@ -75,6 +75,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Mode;
 
     const NOW_MS: u64 = 1_000_000;
 
@@ -134,6 +135,11 @@ mod tests {
         assert!(is_down(Some(reported(0, None, false)), NOW_MS));
         assert!(!is_down(Some(reported(0, None, true)), NOW_MS + 9_999));
         assert!(is_down(Some(reported(0, None, true)), NOW_MS + 10_000));
+        let passthrough = Settings {
+            mode: Mode::Passthrough,
+            ..settings.clone()
+        };
+        assert!(!passthrough.pace_in_force(None, NOW_MS).is_service_down);
         let fixed = Settings {
             adaptive: false,
             ..settings

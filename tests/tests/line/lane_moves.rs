@@ -1,27 +1,27 @@
-//! What an operator does with one waiting entry: to move it to another lane, and to promote it out of turn.
+//! An operator moves one waiting entry to another lane.
 
 use vestibule_domain::{
-    change::{Change, Event},
+    change::Change,
     entry_status::EntryStatus,
-    fact::{Step, Turn},
+    fact::Step,
     lane::Lane,
-    pace::LimitedBy,
+    record::{EntryRecord, PutDecision},
     score::WaitScore,
     settings::Settings,
     state::EntryState,
 };
 use vestibule_line::{
     AdoptBasis, AdoptOrder, AdoptOutcome, EntryPromotionOutcome, LaneMoveOutcome, LeaveReason, NotFound,
-    PromoteEntryOrder, RestoredEntries,
+    RestoredEntries,
 };
 use vestibule_tests::lines::{Subject, fresh_queue, visitor};
 
 use crate::{
     adopt::adopt_as_unknown,
+    entry_promotion::promote_one,
     presence::check_in,
     restore::{configuration_of_epoch, restored_entries},
     settings::{bounded, in_turn},
-    subscription::next_tick,
 };
 
 fn lane(number: u8) -> Lane {
@@ -36,7 +36,7 @@ async fn move_to(subject: &Subject, number: u64, to: u8) -> LaneMoveOutcome {
     moved.expect("an answer")
 }
 
-async fn expect_move(subject: &Subject, number: u64, to: u8) -> (WaitScore, u64, Change) {
+pub(crate) async fn expect_move(subject: &Subject, number: u64, to: u8) -> (WaitScore, u64, Change) {
     match move_to(subject, number, to).await {
         LaneMoveOutcome::Moved {
             status: EntryStatus::Waiting { score, position },
@@ -47,21 +47,12 @@ async fn expect_move(subject: &Subject, number: u64, to: u8) -> (WaitScore, u64,
     }
 }
 
-async fn promote_one(subject: &Subject, number: u64, over_pace: bool) -> EntryPromotionOutcome {
-    let order = PromoteEntryOrder {
-        id: visitor(number),
-        over_pace,
-    };
-    let promoted = subject.line.promote_entry(&subject.queue, order).await;
-    promoted.expect("an answer")
-}
-
-async fn gone_ahead(subject: &Subject, lane: u8) -> i64 {
+pub(crate) async fn gone_ahead(subject: &Subject, lane: u8) -> i64 {
     let progress = subject.line.lane_progress(&subject.queue, lane).await;
     progress.expect("the progress of the lane").gone_ahead
 }
 
-fn strict(batch: u32) -> Settings {
+pub(crate) fn strict(batch: u32) -> Settings {
     Settings {
         lane_share: 0,
         ..in_turn(bounded(100, batch, 1))
@@ -300,11 +291,10 @@ async fn restore_as_sibling(subject: &Subject, entries: RestoredEntries) -> Subj
     other
 }
 
-fn restored_record(changes: &[Change], number: u64) -> vestibule_domain::record::EntryRecord {
+fn restored_record(changes: &[Change], number: u64) -> EntryRecord {
     let own = changes.iter().filter(|change| change.id == visitor(number));
     let mut record = None;
     for change in own {
-        use vestibule_domain::record::{EntryRecord, PutDecision};
         if let PutDecision::Store(after) | PutDecision::FillGaps(after) =
             EntryRecord::decide_put(record.as_ref(), change, crate::restore::PUT_RULES)
         {
@@ -312,93 +302,4 @@ fn restored_record(changes: &[Change], number: u64) -> vestibule_domain::record:
         }
     }
     record.expect("the entry has a record")
-}
-
-pub(crate) async fn one_entry_is_promoted_within_the_pace(mut subject: Subject) {
-    subject.open(in_turn(bounded(3, 1, 10))).await;
-    subject.line_up(1..=5).await;
-    let before = gone_ahead(&subject, 4).await;
-    let EntryPromotionOutcome::Promoted { change, status } = promote_one(&subject, 4, false).await else {
-        panic!("visitor 4 was not promoted");
-    };
-    assert!(matches!(
-        change.event,
-        Event::Promoted {
-            turn: Turn::First,
-            ..
-        }
-    ));
-    assert_eq!(status, subject.status(visitor(4)).await);
-    assert_eq!(
-        gone_ahead(&subject, 4).await,
-        before,
-        "no entry went past the head"
-    );
-    assert_eq!(subject.view().await.totals.promoted, 1);
-    assert_eq!(
-        promote_one(&subject, 5, false).await,
-        EntryPromotionOutcome::Limited(LimitedBy::Pace)
-    );
-    assert_eq!(
-        subject.tick().await.promoted,
-        0,
-        "it took the token of the interval"
-    );
-
-    assert!(matches!(
-        promote_one(&subject, 5, true).await,
-        EntryPromotionOutcome::Promoted { .. }
-    ));
-    subject.advance_seconds(10);
-    assert_eq!(
-        subject.tick().await.promoted,
-        1,
-        "beyond the pace it takes no token"
-    );
-    let full = promote_one(&subject, 2, true).await;
-    assert_eq!(
-        full,
-        EntryPromotionOutcome::Limited(LimitedBy::Capacity),
-        "never beyond the capacity"
-    );
-    subject.claim(visitor(4)).await;
-    assert_eq!(
-        promote_one(&subject, 2, true).await,
-        EntryPromotionOutcome::Limited(LimitedBy::Capacity)
-    );
-}
-
-pub(crate) async fn no_entry_is_promoted_while_the_queue_stands(mut subject: Subject) {
-    subject.open(strict(1)).await;
-    subject.line_up(1..=2).await;
-    subject.change_settings(|settings| settings.paused = true).await;
-    assert_eq!(
-        promote_one(&subject, 1, true).await,
-        EntryPromotionOutcome::Limited(LimitedBy::Switch)
-    );
-    subject.change_settings(|settings| settings.paused = false).await;
-    assert!(matches!(
-        promote_one(&subject, 2, true).await,
-        EntryPromotionOutcome::Promoted { .. }
-    ));
-    assert_eq!(subject.claim(visitor(2)).await.0.state(), EntryState::Active);
-}
-
-pub(crate) async fn a_held_poll_wakes_for_a_move_and_a_promotion(mut subject: Subject) {
-    subject.open(strict(1)).await;
-    subject.line_up(1..=3).await;
-    let mut ticks = subject.line.subscribe(&subject.queue).await.expect("subscribe");
-    let held_at = subject.place(visitor(3)).await;
-    let (moved_to, _, _) = expect_move(&subject, 3, 0).await;
-    assert_eq!(
-        next_tick(&mut ticks).await.through,
-        held_at,
-        "the poll is held at the old place"
-    );
-    let EntryPromotionOutcome::Promoted { change, .. } = promote_one(&subject, 3, true).await else {
-        panic!("visitor 3 was not promoted");
-    };
-    let tick = next_tick(&mut ticks).await;
-    assert_eq!(tick.through, moved_to);
-    assert_eq!(tick.change_for_entry(visitor(3), moved_to), Some(change));
 }

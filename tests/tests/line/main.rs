@@ -24,6 +24,7 @@ mod draw;
 mod dropped_queue;
 mod earlier_release;
 mod endings;
+mod entry_promotion;
 mod epochs;
 mod estimates;
 mod evictions;

@@ -36,11 +36,9 @@ use vestibule_backup::{
 };
 use vestibule_domain::{
     change::Change,
-    fact::Step,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
-    state::EntryState,
     tally::TallySnapshot,
     tombstone::Tombstone,
 };
@@ -49,15 +47,12 @@ pub use self::connection::{Connection, TableNames};
 use self::{
     client::to_backup_error,
     entry_items::attribute_names,
-    shard_reads::{SHARD_KEY, query_shard, read_records},
+    shard_reads::{query_shard, read_records},
 };
 
 /// The most journal writes that one process has in flight, however many queues it flushes. The
 /// remaining capacity of the tables is for visitors' requests.
 const JOURNAL_WRITES_IN_FLIGHT_MAX: usize = 64;
-
-/// The entry is live, or its slot is still held.
-const LIVE_OR_HELD: &str = "#status IN (:waiting, :ready, :active) OR (#step = :held AND #step_ms > :now_ms)";
 
 /// The backup in DynamoDB.
 #[derive(Debug, Clone)]
@@ -167,16 +162,8 @@ impl Backup for DynamoDbBackup {
         shard: u8,
         now_ms: u64,
     ) -> Result<Vec<EntryRecord>, BackupError> {
-        let mut query = query_shard(&self.client, &self.tables.entries, partition, shard)
-            .set_limit(self.page_items)
-            .consistent_read(true)
-            .filter_expression(LIVE_OR_HELD)
-            .expression_attribute_values(":held", entry_items::number(Step::Held.number()))
-            .expression_attribute_values(":now_ms", entry_items::number(now_ms))
-            .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY, LIVE_OR_HELD])));
-        for (name, status) in entry_items::statuses(EntryState::is_live) {
-            query = query.expression_attribute_values(name, status);
-        }
+        let query = query_shard(&self.client, &self.tables.entries, partition, shard);
+        let query = shard_reads::keep_live_entries(query, now_ms).set_limit(self.page_items);
         read_records(partition, query).await
     }
 
@@ -185,9 +172,8 @@ impl Backup for DynamoDbBackup {
         partition: &EntryPartition,
         shard: u8,
     ) -> Result<Vec<EntryRecord>, BackupError> {
-        let query = query_shard(&self.client, &self.tables.entries, partition, shard)
-            .set_limit(self.page_items)
-            .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY])));
+        let query =
+            query_shard(&self.client, &self.tables.entries, partition, shard).set_limit(self.page_items);
         read_records(partition, query).await
     }
 
@@ -198,9 +184,7 @@ impl Backup for DynamoDbBackup {
         after: Option<EntryId>,
         records_max: usize,
     ) -> Result<EntryPage, BackupError> {
-        let query = query_shard(&self.client, &self.tables.entries, partition, shard)
-            .consistent_read(true)
-            .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY])));
+        let query = query_shard(&self.client, &self.tables.entries, partition, shard).consistent_read(true);
         shard_reads::read_page(partition, shard, query, after, records_max).await
     }
 

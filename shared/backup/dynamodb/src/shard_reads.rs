@@ -2,17 +2,19 @@
 
 use aws_sdk_dynamodb::{Client, operation::query::builders::QueryFluentBuilder};
 use vestibule_backup::{BackupError, EntryPage, EntryPartition};
-use vestibule_domain::{id::EntryId, record::EntryRecord};
+use vestibule_domain::{fact::Step, id::EntryId, record::EntryRecord, state::EntryState};
 
 use super::{
     client::{self, to_backup_error},
-    entry_items::{self, Item},
+    entry_items::{self, Item, attribute_names},
 };
 
 /// The condition of a query that reads one shard.
-pub(super) const SHARD_KEY: &str = "#shard = :shard";
+const SHARD_KEY: &str = "#shard = :shard";
+/// The entry is live, or its slot is still held.
+const LIVE_OR_HELD: &str = "#status IN (:waiting, :ready, :active) OR (#step = :held AND #step_ms > :now_ms)";
 
-/// Begins a query of one shard. The caller names the attributes of its expressions.
+/// Begins a query of one shard.
 pub(super) fn query_shard(
     client: &Client,
     table: &str,
@@ -23,7 +25,23 @@ pub(super) fn query_shard(
         .query()
         .table_name(table)
         .key_condition_expression(SHARD_KEY)
+        .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY])))
         .expression_attribute_values(":shard", entry_items::partition_key(partition, shard))
+}
+
+/// Makes a query of one shard return only live entries and those whose slot is held at `now_ms`, in Unix milliseconds. Its
+/// reads are strongly consistent.
+pub(super) fn keep_live_entries(query: QueryFluentBuilder, now_ms: u64) -> QueryFluentBuilder {
+    let query = query
+        .consistent_read(true)
+        .filter_expression(LIVE_OR_HELD)
+        .set_expression_attribute_names(Some(attribute_names(&[SHARD_KEY, LIVE_OR_HELD])))
+        .expression_attribute_values(":held", entry_items::number(Step::Held.number()))
+        .expression_attribute_values(":now_ms", entry_items::number(now_ms));
+    let statuses = entry_items::statuses(EntryState::is_live);
+    statuses.fold(query, |query, (name, status)| {
+        query.expression_attribute_values(name, status)
+    })
 }
 
 /// Sends a query of one shard, page by page.

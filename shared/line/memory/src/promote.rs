@@ -137,7 +137,7 @@ impl Queue {
             Some(LimitedBy::Journal)
         } else if !self.configuration.can_promote(time.ms()) {
             Some(LimitedBy::Switch)
-        } else if in_force.is_service_down && self.settings().follows_load() {
+        } else if in_force.is_service_down {
             Some(LimitedBy::Service)
         } else {
             None

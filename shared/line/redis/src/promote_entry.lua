@@ -40,11 +40,9 @@ if not queue then
 end
 local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, present = present,
   seen = seen, state = state }
-local entry = find_entry(queue, keys, id)
-if not entry.is_live then
-  return build_gone(queue, entry)
-elseif entry.state ~= 'waiting' then
-  return { 'not-waiting', unpack(build_status(queue, keys, id, entry)) }
+local entry, refusal = find_waiting_entry(queue, keys, id)
+if refusal then
+  return refusal
 end
 
 local capacity, claim_ms, paused = unpack(redis.call('HMGET', config, 'capacity', 'claim_ms', 'paused'))

@@ -168,9 +168,7 @@ impl QueueView {
     /// Whether entries are promoted if there is room for them: the switches allow it, and the protected service is not
     /// down.
     pub fn is_moving(&self) -> bool {
-        let settings = &self.configuration.settings;
-        let is_down = settings.follows_load() && self.pace_in_force().is_service_down;
-        self.configuration.can_promote(self.now_ms) && !is_down
+        self.configuration.can_promote(self.now_ms) && !self.pace_in_force().is_service_down
     }
 
     /// Why the line promotes no entry now, although some wait; `None` if it does, and if the next one is only not due yet.

@@ -79,7 +79,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
         "held": view.held,
         "capacity": settings.capacity,
         "batch": in_force.pace.batch,
-        "service_down": settings.follows_load() && in_force.is_service_down,
+        "service_down": in_force.is_service_down,
         "limited_by": view.limited_by(),
         "unsettled_ends": view.unsettled_ends,
         "journal": view.journal_len,

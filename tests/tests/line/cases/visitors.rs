@@ -35,9 +35,12 @@ macro_rules! visitor_cases {
                 a_moved_visitor_who_is_present_is_promoted_next
                 an_absent_entry_can_be_moved
                 a_moved_entry_stays_moved_after_a_loss
+            }
+            entry_promotion {
                 one_entry_is_promoted_within_the_pace
                 no_entry_is_promoted_while_the_queue_stands
                 a_held_poll_wakes_for_a_move_and_a_promotion
+                one_entry_waits_for_a_service_that_is_down
             }
             presence {
                 a_visitor_who_polls_is_promoted_in_turn

@@ -103,6 +103,17 @@ local function build_gone(queue, entry)
   return { 'gone', 'ended', entry.epoch, entry.v, entry.visit, entry.step, entry.step_ms, entry.how, entry.at_ms }
 end
 
+-- Finds an entry that waits. If it does not, returns nil, and the reply that says what it does instead.
+local function find_waiting_entry(queue, keys, id)
+  local entry = find_entry(queue, keys, id)
+  if not entry.is_live then
+    return nil, build_gone(queue, entry)
+  elseif entry.state ~= 'waiting' then
+    return nil, { 'not-waiting', unpack(build_status(queue, keys, id, entry)) }
+  end
+  return entry
+end
+
 -- Whether the caller expects another visit than the entry has. An empty `expected_visit` accepts any.
 local function is_other_visit(expected_visit, entry)
   return expected_visit ~= '' and tonumber(expected_visit) ~= entry.visit
