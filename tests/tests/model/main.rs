@@ -5,6 +5,7 @@
 
 mod adopt_operations;
 mod check_operations;
+mod clock_readings;
 mod journal_operations;
 mod line_pair;
 mod operations;

@@ -1,16 +1,12 @@
-//! A queue is deleted, by the command or by hand in the table, and created again under the name.
+//! A queue is deleted by the command, and created again under the name.
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use vestibule_backup::{Backup, EntryPartition, QueueLookup};
 use vestibule_domain::{id::EntryId, tombstone::Tombstone};
-use vestibule_engine::{
-    fallback_tick::{FallbackTickOutcome, fallback_tick},
-    tick_history::TickHistory,
-    write_through::write_through,
-};
+use vestibule_engine::write_through::write_through;
 use vestibule_line::{
     Arrival, EnterOutcome, EntryLine, EntryLookup, LineError, QueueLine, QueueTrace, RecoveryLine,
 };
@@ -27,7 +23,7 @@ use crate::{
 };
 
 /// Enters as a new visitor, whose record is in the table.
-async fn enter(deployment: &Deployment, line: &RedisLine) -> EntryId {
+pub(crate) async fn enter(deployment: &Deployment, line: &RedisLine) -> EntryId {
     let (queue, id) = (&deployment.queue, fresh_id());
     let Ok(EnterOutcome::Joined {
         change: Some(change), ..
@@ -51,13 +47,13 @@ fn delete(deployment: &Deployment, epoch: u64) -> Value {
     json!({ "op": "delete", "queue": queue, "confirm": queue, "epoch": epoch })
 }
 
-async fn find_trace(deployment: &Deployment, line: &RedisLine) -> QueueTrace {
+pub(crate) async fn find_trace(deployment: &Deployment, line: &RedisLine) -> QueueTrace {
     line.find_trace(&deployment.queue).await.expect("an answer")
 }
 
 /// The queue was created again: it has a later generation and epoch, and neither a request nor a restore finds an old
 /// entry.
-async fn expect_created_anew(deployment: &Deployment, line: &RedisLine, old: &[EntryId]) {
+pub(crate) async fn expect_created_anew(deployment: &Deployment, line: &RedisLine, old: &[EntryId]) {
     let admin = deployment.admin().await;
     let created = run_command(&admin, create(deployment)).await;
     assert_eq!(created["created"], true, "{created}");
@@ -132,7 +128,7 @@ async fn a_deleted_queue_is_gone_and_can_be_created_anew() {
     assert_eq!(deployment.read_parts().await, ["line", "settings", "tally"]);
 }
 
-/// The process of the command is killed between its two steps. Each who comes next completes it.
+/// The process of the command is killed between its two steps. The next caller completes it.
 #[tokio::test]
 async fn a_delete_killed_between_its_steps_is_completed() {
     for next in ["the command again", "the promoter", "create"] {
@@ -162,54 +158,6 @@ async fn a_delete_killed_between_its_steps_is_completed() {
         }
         expect_created_anew(&deployment, &line, &old).await;
     }
-}
-
-#[tokio::test]
-async fn items_deleted_by_hand_delete_the_queue() {
-    let deployment = create_queue(json!({ "paused": true })).await;
-    let (line, promoter) = (deployment.line().await, deployment.promoter().await);
-    let old = [enter(&deployment, &line).await];
-    let operator = async {
-        wait_until(BOUND, "the promoter knows the queue", async || {
-            line.queue_view(&deployment.queue)
-                .await
-                .is_ok_and(|view| view.heartbeat_ms > 0)
-        })
-        .await;
-        // With one item missing, which may be a slip, the queue goes on.
-        let settings = deployment.read_part("settings").await;
-        deployment.delete_part("settings").await;
-        sleep(Duration::from_secs(7)).await;
-        assert!(line.queue_view(&deployment.queue).await.is_ok());
-        deployment.put_item(settings).await;
-        let line_item = deployment.read_part("line").await;
-        deployment.delete_part("line").await;
-        sleep(Duration::from_secs(7)).await;
-        assert!(line.queue_view(&deployment.queue).await.is_ok());
-        deployment.put_item(line_item).await;
-
-        deployment.delete_part("settings").await;
-        deployment.delete_part("line").await;
-        wait_until(BOUND, "the queue is deleted", async || {
-            matches!(find_trace(&deployment, &line).await, QueueTrace::Deleted(_))
-        })
-        .await;
-    };
-    promoter.run(operator).await;
-    let stored = deployment.backup().await.look_up_queue(&deployment.queue).await;
-    assert!(matches!(stored, Ok(QueueLookup::Deleted(_))), "{stored:?}");
-    expect_created_anew(&deployment, &line, &old).await;
-}
-
-/// No promoter has seen that the items were deleted by hand. Redis still knows the queue.
-#[tokio::test]
-async fn create_after_a_deletion_by_hand_revives_no_entry() {
-    let deployment = create_queue(json!({ "paused": true })).await;
-    let line = deployment.line().await;
-    let old = [enter(&deployment, &line).await];
-    deployment.delete_part("settings").await;
-    deployment.delete_part("line").await;
-    expect_created_anew(&deployment, &line, &old).await;
 }
 
 /// Commands that create and delete the same queue at the same time leave the table and Redis in agreement, also beside a
@@ -293,30 +241,4 @@ async fn a_frozen_process_changes_nothing_of_the_new_queue() {
     let _ = line.delete_queue(&deployment.queue, &old_tombstone).await;
     let view = line.queue_view(&deployment.queue).await.expect("seen");
     assert_eq!((view.configuration, view.waiting), (fresh, 0));
-}
-
-/// No promoter has served the queue in its process. The request of a visitor finds that the table has nothing of it, and
-/// every process learns it from Redis. A deployment with another table on the same Redis destroys nothing.
-#[tokio::test]
-async fn a_request_notices_a_deletion_by_hand() {
-    let deployment = create_queue(json!({ "paused": true })).await;
-    let line = deployment.line().await;
-    let old = [enter(&deployment, &line).await];
-    let queue = &deployment.queue;
-    let view = line.queue_view(queue).await.expect("seen");
-    let partition = EntryPartition::from_configuration(queue, &view.configuration);
-    let (backup, pace) = (deployment.backup().await, view.configuration.settings.pace());
-    deployment.delete_part("settings").await;
-    deployment.delete_part("line").await;
-    for (name, is_deleted) in [("another-table", false), ("", true)] {
-        let process = line.clone().with_backup_name(name);
-        let until = Instant::now() + Duration::from_secs(1);
-        sleep(Duration::from_secs(1)).await;
-        let history = TickHistory::default();
-        let ticked = fallback_tick(&process, &backup, &partition, pace, &history, until).await;
-        assert_eq!(ticked.expect("answered"), FallbackTickOutcome::LineNotCurrent);
-        let trace = find_trace(&deployment, &line).await;
-        assert_eq!(matches!(trace, QueueTrace::Deleted(_)), is_deleted, "{trace:?}");
-    }
-    expect_created_anew(&deployment, &line, &old).await;
 }

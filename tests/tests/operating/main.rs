@@ -5,6 +5,7 @@ mod check;
 mod concurrent_edits;
 mod console;
 mod deletion;
+mod deletion_by_hand;
 mod deletion_on_request;
 mod deployment;
 mod metrics;

@@ -34,8 +34,8 @@
 --           v is 0 if nothing changed; step is the step of its visit. For an entry that keeps its place, or is
 --           admitted from it, `fast` is 1 if it is only known to be admitted by the fast track or a bypass, else 0. Any
 --           other reply has `after`, its latest visit that is known to be over (0: none), and only if the entry is active
---           it ends with `place`. For a
---           waiting entry that keeps its place it ends with when an operator moved it to another lane, 0 for never.
+--           it ends with `place`. For a waiting entry that keeps its place it ends with when an operator moved it to
+--           another lane, 0 for never.
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id, arrival = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -142,8 +142,9 @@ if entrance == 'finished' then
 end
 
 -- A bypass needs a free slot and clocks that agree, and nothing else. The fast track: the setting allows it, no entry
--- waits but absent ones, the queue takes newcomers, is open and not paused, the clocks agree, the protected service is not
--- down, a slot is free, and the pace bucket holds a token. In the mode `passthrough` neither the line, nor the slots, nor the bucket matter.
+-- waits but absent ones, the queue takes newcomers, is open and not paused, the clocks agree, the protected service is
+-- not down, a slot is free, and the pace bucket holds a token. In the mode `passthrough` neither the line, nor the slots,
+-- nor the bucket matter.
 local may_bypass = arrival == 'bypass' and not clocks_apart
 local is_moving = paused ~= '1' and not is_before_opening
 local is_passthrough = line.entrance_changes_at_ms == 0

@@ -51,7 +51,8 @@
 --           dismissed: how many waiting entries this call ended because the queue is finished
 --           limited_by: why it promoted no more: 'line' (no entry waits), 'presence' (the next ones were called lately
 --             and have not checked in), 'capacity', 'pace', 'requested' (`requested` or
---             `chunk`), 'service' (it is down), 'switch' (paused, closed, finished or not open yet), 'journal' (full) or 'clock' (not trusted)
+--             `chunk`), 'service' (it is down), 'switch' (paused, closed, finished or not open yet), 'journal' (full) or
+--             'clock' (not trusted)
 --           waiting, ready, active: how many entries are in each state afterwards
 --           promoted_through: the highest place that was ever promoted
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
@@ -154,7 +155,8 @@ end
 
 local bucket = read_bucket(config, state, now_ms)
 tick.overlong_waits, tick.overlong_list = end_overlong_waits(keys, tick, lanes, config, not clocks_apart
-  and (is_switched_off or bucket.is_service_down or is_door_down or is_journal_full), remove_limit - no_shows - expired - silent - tick.dismissed)
+  and (is_switched_off or bucket.is_service_down or is_door_down or is_journal_full),
+  remove_limit - no_shows - expired - silent - tick.dismissed)
 
 -- How many entries to promote, and which limit keeps it from being more.
 local in_line, ready_count = redis.call('ZCARD', waiting) - count_absent(lanes), redis.call('ZCARD', ready)
@@ -242,7 +244,8 @@ if clock then
   decide_growths(keys, lanes, calls, clock, call_ms)
   if is_clock_running and remove_limit > 0 then
     absences, absence_list = end_absences(keys, tick, lanes, calls, clock, absent_ms,
-      parse_limit(absent_limit) or line.queue_limit, remove_limit - no_shows - expired - silent - tick.overlong_waits - promoted)
+      parse_limit(absent_limit) or line.queue_limit,
+      remove_limit - no_shows - expired - silent - tick.overlong_waits - promoted)
   end
 end
 local newcomers_called = tick.is_scheduled and call_none(keys, lanes)
@@ -257,7 +260,8 @@ if promoted + no_shows + expired + absences + tick.overlong_waits + tick.dismiss
   line.v = change_v
   redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,
     'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'absences', absence_list,
-    'overlong_waits', tick.overlong_list, 'dismissed', tick.dismissed_list, 'promoted', promoted_list, 'promoted_again', promoted_again_list)
+    'overlong_waits', tick.overlong_list, 'dismissed', tick.dismissed_list, 'promoted', promoted_list,
+    'promoted_again', promoted_again_list)
 end
 if not clocks_apart then
   delete_settled_ends(ended, settled, now_ms, settled_kept_ms)

@@ -7,7 +7,8 @@
 -- The records of ticks, which contain many changes, are only in the stream.
 
 -- The kind of a change, by its event; every other event is an end. No kind has what another one tells the backup: the
--- place, a move to another lane, the times of promotion and claim, the last deadline, and the end. journal_kind.rs has the same rule.
+-- place, a move to another lane, the times of promotion and claim, the last deadline, and the end. change_kind.rs in
+-- line/memory has the same rule.
 local CHANGE_KINDS = {
   entered = 'place',
   ['fast-tracked'] = 'place',

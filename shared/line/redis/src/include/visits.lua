@@ -9,8 +9,9 @@ local function is_place(text)
 end
 
 -- Returns the visit, the step, the name of the sorted set that holds such an entry, whether it is only known to be
--- admitted by the fast track, how its visit ended if its slot is held, and when it was moved to another lane if it waits. A waiting entry whose place was not drawn is not in `visits`: then
--- the visit is nil, because the place tells it. The steps are 0 waiting, 1 ready, 2 waiting again, 3 ready again,
+-- admitted by the fast track, how its visit ended if its slot is held, and when it was moved to another lane if it waits.
+-- A waiting entry in its first lane whose place was not drawn is not in `visits`: then the visit is nil, because the place
+-- tells it. The steps are 0 waiting, 1 ready, 2 waiting again, 3 ready again,
 -- 4 active, 5 held: see domain/fact.rs.
 local function parse_visit(text)
   if not text then
