@@ -51,6 +51,12 @@ impl CheckSchedule {
         true
     }
 
+    /// Puts the next request for a turn off, because the queue is parked from now on.
+    pub(super) fn ask_later(&self, queue: &QueueId) {
+        let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        next.insert(queue.clone(), Instant::now() + PARKED_ASK_INTERVAL);
+    }
+
     /// Has the promoter ask for a turn with the next tick of a queue that was parked.
     pub(super) fn ask_soon(&self, queue: &QueueId) {
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -64,6 +64,7 @@ impl Promoter {
         };
         if self.clear_heartbeat(queue).await {
             self.registry.record_parking(queue, mark);
+            self.checks.ask_later(queue);
             debug!(event = "queue.parked", %queue, "parked the queue, which has been empty for a while");
         }
     }

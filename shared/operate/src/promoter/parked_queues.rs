@@ -19,10 +19,10 @@ use super::{
 /// The promoter parks a queue that has been empty for this long.
 const PARK_AFTER_EMPTY: Duration = Duration::from_secs(5);
 /// The time between two ticks of a parked queue, in seconds and so in rounds of the promoter.
-const PARKED_TICK_SECONDS: u64 = 60;
+const PARKED_TICK_SECONDS: u64 = 120;
 /// The settings of a parked queue are synced by a rare tick if the last sync is as long ago, although the
 /// stored settings did not change. It is a little less than the time between two rare ticks.
-const PARKED_SYNC_INTERVAL: Duration = Duration::from_secs(45);
+const PARKED_SYNC_INTERVAL: Duration = Duration::from_secs(100);
 
 /// How the promoter ticks a queue now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,8 +27,10 @@ use super::{
 
 /// The time between two ticks of a queue.
 const ROUND_INTERVAL: Duration = Duration::from_secs(1);
-/// The promoter lists the queues, syncs their settings and watches the parked ones once in this many rounds.
+/// The promoter lists the queues and syncs their settings once in this many rounds.
 const SYNC_ROUNDS: u64 = 3;
+/// It watches the parked queues once in this many rounds. Until then, requests tick a parked queue.
+const WATCH_ROUNDS: u64 = 6;
 /// At the end of a run, the steps that are still running get this time to finish.
 const FINISH_TIMEOUT: Duration = Duration::from_millis(1_200);
 /// After that, the leases of restores that were cut off are released within this time.
@@ -127,6 +129,8 @@ impl Promoter {
             }
             if round.is_multiple_of(SYNC_ROUNDS) {
                 self.start_step(Step::List);
+            }
+            if round.is_multiple_of(WATCH_ROUNDS) {
                 self.start_step(Step::Watch);
             }
             for queue in self.registry.take_due_ticks() {

@@ -53,7 +53,7 @@ async fn wait_until_parked(line: &FaultyLine, queue: &QueueId) {
 }
 
 #[tokio::test]
-async fn idle_queue_is_ticked_once_in_sixty_rounds() {
+async fn idle_queue_is_ticked_once_in_two_minutes() {
     let (scene, line) = counted_scene();
     let (idle, _) = scene.create_queue("idle", json!({})).await;
     let (busy, partition) = scene.create_queue("busy", json!({ "paused": true })).await;
@@ -64,7 +64,7 @@ async fn idle_queue_is_ticked_once_in_sixty_rounds() {
         let before = [ticks(&line, &idle), ticks(&line, &busy)];
         sleep(Duration::from_mins(10)).await;
         let idle_ticks = ticks(&line, &idle) - before[0];
-        assert!((9..=10).contains(&idle_ticks), "{idle_ticks} ticks in 600 rounds");
+        assert!((4..=5).contains(&idle_ticks), "{idle_ticks} ticks in 600 rounds");
         let busy_ticks = ticks(&line, &busy) - before[1];
         assert!(
             busy_ticks >= 590,
@@ -151,7 +151,7 @@ async fn settings_of_a_parked_queue_are_read_only_when_changed() {
         sleep(Duration::from_mins(10)).await;
         let synced = syncs() - before;
         assert!(
-            (8..=11).contains(&synced),
+            (4..=6).contains(&synced),
             "{synced} syncs in ten minutes without a change"
         );
     })
@@ -277,7 +277,7 @@ async fn outage_of_the_line_leaves_no_queue_parked_for_long() {
     run_beside(&scene, async {
         wait_until_parked(&line, &queue).await;
         line.faults().fail_for_queue("promote", "q", Fault::Unavailable);
-        sleep(Duration::from_secs(70)).await;
+        sleep(Duration::from_secs(130)).await;
         let before = ticks(&line, &queue);
         sleep(Duration::from_secs(10)).await;
         assert!(
