@@ -29,10 +29,10 @@ pub fn read_text(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Reads the script of the waiting page and the sources of the client library: name and text.
+/// Reads the sources of the waiting page and the client library: name and text.
 pub fn read_web_scripts() -> Vec<(String, String)> {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
-    let entries = [web.clone(), web.join("client/src")]
+    let entries = [web.join("page/src"), web.join("client/src")]
         .into_iter()
         .flat_map(|folder| fs::read_dir(folder).expect("the folder can be read"));
     let paths = entries.map(|entry| entry.expect("an entry").path());

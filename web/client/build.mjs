@@ -16,11 +16,14 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should
 // not be here.
 const INTERNAL = `
-  addInput atMs attendance begin changeVisibility compare documentAgeMs dueMs enterAtMs entry entryAtMs expedite farMs
+  addInput announced atMs attendance begin changeVisibility compare documentAgeMs dueMs enterAtMs entry entryAtMs expedite farMs
   holdSeconds isConfirmed isLeader isOffline isOver isPageVisible lead lowest markAnswer nearMs newest
   newestSinceAnswer nextRequest postpone readPlace readSecret readVisitor receive receivedAtMs schedule
   scheduleAfterEntry staleAfterMs staleAtMs start startTurn stateAt statusAtMs wake writePlace writeVisitor
 `;
+
+/** The names that a bundle with the sources of the library shortens. */
+export const MANGLED = new RegExp(`^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
 
 /** Builds the bundles. With `write: false`, the result has their texts. */
 export function buildBundles({ write }) {
@@ -34,7 +37,7 @@ export function buildBundles({ write }) {
     format: "esm",
     target: "es2022",
     minify: true,
-    mangleProps: new RegExp(`^(${INTERNAL.trim().split(/\s+/).join("|")})$`),
+    mangleProps: MANGLED,
     write,
   });
 }

@@ -52,6 +52,11 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub hosts: Vec<String>,
 
+    /// A folder whose files come before the page's own: `theme.css`, `theme.json` and what they name. A folder in it, such as
+    /// `shop`, has the theme of the page at `/shop/`
+    #[arg(long, value_name = "FOLDER")]
+    pub web: Option<PathBuf>,
+
     /// The number of simulated visitors in the queue demo:1; 0 for none
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub demo_visitors: u16,

@@ -1,22 +1,35 @@
-//! The waiting page, its files and the API's document, which are compiled into the program.
+//! The waiting page, its files and the API's document, which are compiled into the program. A folder on disk may have
+//! files instead of them, such as those of a theme.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use axum::{
     Router,
-    http::header::{
-        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    extract::{Path as PathParameters, Request},
+    http::{
+        HeaderName,
+        header::{
+            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+        },
     },
-    response::IntoResponse,
-    routing::get,
+    response::{IntoResponse, Response},
+    routing::{MethodRouter, get},
 };
+use vestibule_api::{Code, Problem};
 
-/// The page may load only its own files and may not run inline code. No other site may embed it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The page may load only files of its own origin and may not run inline code. No other site may embed it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      img-src 'self' data:; font-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
 
-/// The script of the page, and the bundles of the client library: the page loads the library, and other pages may load
-/// the element too.
-const SCRIPTS: [(&str, &str); 3] = [
-    ("/page.js", include_str!("../../../web/page.js")),
+/// The page's own files: path, media type and text.
+const PAGE: &[(&str, &str, &str)] = include!("../../../web/page/dist/files.rs");
+
+/// The bundles of the client library, which other pages may load.
+const SCRIPTS: [(&str, &str); 2] = [
     (
         "/vestibule.js",
         include_str!("../../../web/client/dist/vestibule.js"),
@@ -27,34 +40,100 @@ const SCRIPTS: [(&str, &str); 3] = [
 /// The API's document, for tools that generate clients.
 const API_DOCUMENT: &str = include_str!("../../../docs/openapi.json");
 
-/// The routes of the page and its files, and of the API's document.
-pub(crate) fn routes() -> Router {
-    let page = |kind: &'static str, text: &'static str| get(move || async move { asset(kind, text) });
-    let router = Router::new()
-        .route(
-            "/",
-            page(
-                "text/html; charset=utf-8",
-                include_str!("../../../web/index.html"),
-            ),
-        )
-        .route(
-            "/style.css",
-            page("text/css; charset=utf-8", include_str!("../../../web/style.css")),
-        )
-        .route("/openapi.json", page("application/json", API_DOCUMENT));
-    SCRIPTS.into_iter().fold(router, |router, (path, text)| {
-        router.route(path, page("text/javascript; charset=utf-8", text))
-    })
+const INDEX: &str = "index.html";
+/// The files whose names change with their content.
+const HASHED: &str = "assets/";
+const REVALIDATED: &str = "no-cache";
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+
+/// The routes of the page and its files, and of the API's document. `web` is a folder whose files come first. They are
+/// read at each request.
+pub(crate) fn routes(web: Option<PathBuf>) -> Router {
+    let mut router = Router::new().route("/openapi.json", embedded("application/json", API_DOCUMENT));
+    for (path, text) in SCRIPTS {
+        router = router.route(path, embedded("text/javascript; charset=utf-8", text));
+    }
+    let Some(web) = web.map(Arc::<Path>::from) else {
+        return PAGE.iter().fold(router, |router, (path, kind, text)| {
+            router.route(&route_of(path), page_file(path, kind, text))
+        });
+    };
+    let in_folder = {
+        let web = web.clone();
+        move |PathParameters(names): PathParameters<Vec<String>>, request: Request| async move {
+            read_file(&web, &names, request.uri().path().ends_with('/'))
+        }
+    };
+    router
+        .route("/", get(async move || read_file(&web, &[], true)))
+        .route("/{file}", get(in_folder.clone()))
+        .route("/{folder}/", get(in_folder.clone()))
+        .route("/{folder}/{file}", get(in_folder))
 }
 
-fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {
-    let headers = [
+fn route_of(path: &str) -> String {
+    format!("/{}", if path == INDEX { "" } else { path })
+}
+
+fn embedded(kind: &'static str, text: &'static str) -> MethodRouter {
+    get(async move || (headers(kind, REVALIDATED), text))
+}
+
+fn page_file(path: &str, kind: &'static str, text: &'static str) -> MethodRouter {
+    let cache = if path.starts_with(HASHED) {
+        IMMUTABLE
+    } else {
+        REVALIDATED
+    };
+    get(async move || (headers(kind, cache), text))
+}
+
+/// Answers with a file of the folder, or else with the page's own file: each folder of a theme has the same page.
+fn read_file(web: &Path, names: &[String], is_folder: bool) -> Response {
+    let index = is_folder.then_some(INDEX);
+    let parts: Vec<&str> = names.iter().map(String::as_str).chain(index).collect();
+    if parts.iter().all(|part| is_plain_name(part)) {
+        let path: PathBuf = parts.iter().collect();
+        if let Ok(content) = std::fs::read(web.join(&path)) {
+            return (headers(media_type(&path), REVALIDATED), content).into_response();
+        }
+        let own = parts.join("/");
+        let is_own =
+            |path: &str| path == own || (path == parts[parts.len() - 1] && !path.starts_with(HASHED));
+        if let Some((_, kind, text)) = PAGE.iter().find(|(path, ..)| is_own(path)) {
+            return (headers(kind, REVALIDATED), *text).into_response();
+        }
+    }
+    Problem::new(Code::UnknownRoute, "the folder of --web has no such file").into_response()
+}
+
+/// Refuses names that lead out of the folder, and hidden files.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    !name.starts_with('.') && name.bytes().all(is_plain)
+}
+
+fn media_type(path: &Path) -> &'static str {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("webp") => "image/webp",
+        Some("woff2") => "font/woff2",
+        _ => "application/octet-stream",
+    }
+}
+
+fn headers(kind: &'static str, cache: &'static str) -> [(HeaderName, &'static str); 5] {
+    [
         (CONTENT_TYPE, kind),
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, "no-cache"),
-    ];
-    (headers, text)
+        (CACHE_CONTROL, cache),
+    ]
 }

@@ -50,7 +50,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
 
     let all_routes = serve::all_routes(
         api.clone(),
-        pages::routes(),
+        pages::routes(cli.web.clone()),
         operations::routes(admin),
         cli.hosts.clone(),
     );

@@ -52,7 +52,7 @@ async function startOnFreePorts(): Promise<Servers | undefined> {
 
   const startRunner = async (): Promise<void> => {
     const dir = ["--dir", join(folder, "runner"), "--port", String(runnerPort)];
-    runner = new ServerProcess(program, [...dir, "--demo-visitors", "0", "--cors", site, "--quiet"]);
+    runner = new ServerProcess(program, [...dir, "--demo-visitors", "0", "--cors", site, "--quiet", ...(process.env["VESTIBULE_WEB"] ? ["--web", process.env["VESTIBULE_WEB"]] : [])]);
     const greeting = await runner.readFirstLine();
     runnerPort = Number(/:(\d+)\/?$/.exec(greeting)?.[1]);
   };

@@ -25,13 +25,20 @@ export class WaitingPage {
   /** Waits until the page shows this headline. */
   async expectHeadline(text: string): Promise<void> {
     await expect(this.part("headline")).toHaveText(text);
+    await expect(this.part("headline")).toBeVisible();
   }
 
-  /** Waits until the page shows this position in line. */
+  /** Waits until the page tells a visitor in line this position: one less visitors are ahead. */
   async expectPosition(position: number): Promise<void> {
-    await this.expectHeadline("You are in line");
-    await expect(this.part("position")).toHaveText(String(position));
-    await expect(this.part("position")).toBeVisible();
+    await expect(this.part("number")).toHaveText(String(position - 1));
+    await expect(this.part("number")).toBeVisible();
+    await expect(this.part("ahead")).toHaveText(position === 1 ? "You’re next" : /(person|people) ahead of you/);
+  }
+
+  /** The visitor leaves the line by the link `leave`, or the session by the button `done`, and says yes. */
+  async leave(button: "leave" | "done" = "leave"): Promise<void> {
+    await this.part(button).click();
+    await this.part("confirm").click();
   }
 
   /** Waits until a part is not visible. */
@@ -60,8 +67,8 @@ export class WaitingPage {
 function recordPositions(): void {
   const positions: number[] = ((globalThis as any).shownPositions = []);
   addEventListener("DOMContentLoaded", () => {
-    const part = document.querySelector('[data-part="position"]');
-    const look = () => part?.textContent && positions.push(Number(part.textContent.replaceAll(",", "")));
+    const part = document.querySelector('[data-part="number"]');
+    const look = () => part?.textContent && positions.push(1 + Number(part.textContent.replaceAll(",", "")));
     if (part) new MutationObserver(look).observe(part, { childList: true, characterData: true, subtree: true });
   });
 }

@@ -38,8 +38,8 @@ test("page ends a loop with a shop that sends the visitor back", async ({ page, 
   });
   await waiting.movePointer();
   await queue.completeActive();
-  await expect(waiting.part("trouble")).toContainText("sends you back");
-  await waiting.expectHeadline("You are in");
+  await expect(waiting.part("detail")).toContainText("sent you back");
+  await waiting.expectHeadline("You’re in");
   expect(visits).toBe(2);
   // The visitor may still go there.
   await page.unroute(`${servers.site}/shop.html`);

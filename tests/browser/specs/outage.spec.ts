@@ -4,7 +4,7 @@ import { ONE_AT_A_TIME } from "../harness/queue.js";
 import { expect, test } from "../harness/test.js";
 import { WaitingPage } from "../harness/waiting_page.js";
 
-const TROUBLE = "No answer at the moment. Trying again; your place is kept.";
+const TROUBLE = "Connection lost. Trying again…";
 
 // Behind nginx, an outage is a page with 502. Without it, the connection is refused.
 for (const [name, server] of [
@@ -20,18 +20,18 @@ for (const [name, server] of [
     await waiting.expectPosition(2);
 
     await servers.killRunner();
-    await expect(waiting.part("trouble")).toHaveText(TROUBLE);
+    await expect(waiting.part("strip")).toHaveText(TROUBLE);
     await waiting.expectPosition(2);
 
     await servers.restartRunner();
-    await waiting.expectHidden("trouble");
+    await waiting.expectHidden("strip");
     await waiting.expectPosition(2);
     expect((await queue.run("stats"))["waiting"]).toBe(2);
     await queue.leave(before);
     await waiting.expectPosition(1);
     await waiting.movePointer();
     await queue.completeActive();
-    await waiting.expectHeadline("You are in");
+    await waiting.expectHeadline("You’re in");
     expect(await waiting.shownPositions()).toEqual([2, 1]);
   });
 }

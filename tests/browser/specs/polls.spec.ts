@@ -8,7 +8,7 @@ import { WaitingPage } from "../harness/waiting_page.js";
 
 // The most in milliseconds by which the timers of the browser and of this process differ.
 const TIMER_TOLERANCE_MS = 20;
-const TROUBLE = "No answer at the moment. Trying again; your place is kept.";
+const TROUBLE = "Connection lost. Trying again…";
 
 test("polls come at the time that the server names", async ({ page, servers, queue, traffic }) => {
   const retryAfterMs = [1_500, 400, 2_500, 900];
@@ -42,9 +42,9 @@ test("page waits for Retry-After and keeps its place", async ({ page, servers, q
     call.headers["retry-after"] = String(refusedSeconds);
     call.body = { status: 429, code: "too-many-requests", title: "Too often" };
   });
-  await expect(waiting.part("trouble")).toHaveText(TROUBLE);
+  await expect(waiting.part("strip")).toHaveText(TROUBLE);
   await waiting.expectPosition(1);
-  await waiting.expectHidden("trouble");
+  await waiting.expectHidden("strip");
   await waiting.expectPosition(1);
   const calls = entryCalls(traffic.calls);
   const refused = calls.filter((call, n) => call.status === 429 && n + 1 < calls.length);
@@ -53,7 +53,7 @@ test("page waits for Retry-After and keeps its place", async ({ page, servers, q
 
   await waiting.movePointer();
   await queue.completeActive();
-  await waiting.expectHeadline("You are in");
+  await waiting.expectHeadline("You’re in");
 });
 
 const REFRESH_MS = 400;
@@ -92,7 +92,7 @@ test("page sends one request per look", async ({ page, servers, queue, traffic }
   answers["document"] = publicDocument(25, 2_000);
   await waiting.expectPosition(25);
   // By the document's expected wait at position 25.
-  await expect(waiting.part("wait")).toHaveText("3 to 5 minutes");
+  await expect(waiting.part("range")).toHaveText("About 3–5 minutes");
   await expect(waiting.part("message")).toHaveText("From the document");
   expect(traffic.calls.filter((call) => kindOf(call) !== "document")).toHaveLength(1);
   expectRefreshGaps(traffic.ofKind("document"));
@@ -111,8 +111,8 @@ test("page sends one request per look", async ({ page, servers, queue, traffic }
   answers["claim"] = { ...nearEntry(1), state: "active", pass: "p", expires_in_ms: 3_000_000, retry_after_ms: 60_000 };
   answers["status"] = { ...nearEntry(1), state: "ready", claim_in_ms: 30_000 };
   await waiting.movePointer();
-  await waiting.expectHeadline("You are in");
-  await expect(waiting.part("countdown")).toHaveText(/^(50:00|49:\d\d)$/);
+  await waiting.expectHeadline("You’re in");
+  await expect(waiting.part("detail")).toHaveText(/(50:00|49:\d\d) left/);
   expect(afterClaim(traffic.calls), "the answer has all that the page shows").toEqual([]);
 });
 

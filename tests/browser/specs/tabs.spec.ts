@@ -88,8 +88,8 @@ test("joining again in one tab of the page revives the other one", async ({ tabs
   await first.expectPosition(1);
   const second = await WaitingPage.open(await tabs.newPage(), servers.base, queue.id);
   await second.expectPosition(1);
-  await second.part("leave").click();
-  await Promise.all([first, second].map((tab) => tab.expectHeadline("You have left")));
+  await second.leave();
+  await Promise.all([first, second].map((tab) => tab.expectHeadline("You’ve left the line")));
 
   await queue.enter();
   await second.part("join").click();

@@ -20,16 +20,16 @@ function signTicket(visitor: string, queue: string, seconds = 600): string {
 test("link with a ticket leads into the queue, and the ticket leaves the address bar", async ({ page, servers, queue }) => {
   await queue.run("create", { settings: { ...FULL, visitors: "ticket", ticket_keys: TICKET_KEYS } });
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
-  await waiting.expectHeadline("You are not in line");
-  await expect(waiting.part("trouble")).toContainText("You need a link");
+  await waiting.expectHeadline("You’re not in line");
+  await expect(waiting.part("detail")).toContainText("You need a link");
 
   await page.goto("about:blank");
   await page.goto(`${servers.base}/?queue=${queue.id}#ticket=${signTicket("ada", queue.id)}`);
-  await waiting.expectHeadline("You are in");
+  await waiting.expectHeadline("You’re in");
   expect(page.url()).toBe(`${servers.base}/?queue=${queue.id}`);
   // The secret of the answer keeps the place, without another ticket.
   await page.reload();
-  await waiting.expectHeadline("You are in");
+  await waiting.expectHeadline("You’re in");
   const stored = await page.evaluate(() => Object.values({ ...localStorage }));
   expect(stored.filter((value) => value.startsWith("vst_"))).toHaveLength(1);
   expect(stored.some((value) => value.includes("eyJ"))).toBe(false);
@@ -38,6 +38,6 @@ test("link with a ticket leads into the queue, and the ticket leaves the address
 test("page says that a ticket has expired", async ({ page, servers, queue }) => {
   await queue.open({ ...FULL, ticket_keys: TICKET_KEYS });
   const waiting = await WaitingPage.open(page, servers.base, `${queue.id}#ticket=${signTicket("ada", queue.id, -60)}`);
-  await waiting.expectHeadline("You are not in line");
-  await expect(waiting.part("trouble")).toContainText("Please get a new one");
+  await waiting.expectHeadline("You’re not in line");
+  await expect(waiting.part("detail")).toContainText("get a new one");
 });

@@ -29,14 +29,14 @@ test("without a target the page shows the session", async ({ page, servers, queu
   await waiting.movePointer();
 
   await queue.completeActive();
-  await waiting.expectHeadline("You are in");
-  await waiting.expectHidden("position");
+  await waiting.expectHeadline("You’re in");
+  await waiting.expectHidden("number");
   // The session has an hour.
-  await expect(waiting.part("countdown")).toHaveText(/^(60:00|59:\d\d)$/);
+  await expect(waiting.part("detail")).toHaveText(/^You have (1:00:00|59:\d\d) left\.$/);
   expect((await queue.run("stats"))["active"]).toBe(1);
 
-  await waiting.part("leave").click();
-  await waiting.expectHeadline("You have left");
+  await waiting.leave("done");
+  await waiting.expectHeadline("All done");
   // A pass could still be shown, so the slot stays taken.
   expect(await queue.run("stats")).toMatchObject({ active: 0, held: 1, totals: { completed: 1, left: 1 } });
 });
@@ -48,15 +48,15 @@ test("visitor who is away confirms the turn with the button", async ({ page, ser
   await waiting.expectPosition(1);
 
   await queue.completeActive();
-  await waiting.expectHeadline("It is your turn");
-  await expect(page).toHaveTitle("It is your turn");
+  await waiting.expectHeadline("It’s your turn");
+  await expect(page).toHaveTitle("▶ It’s your turn");
   await expect(waiting.part("claim")).toBeVisible();
   await traffic.untilAnswered(2, "status", "state", "ready");
   expect(traffic.ofKind("claim")).toHaveLength(0);
 
   // The pointer on its way to the button would be input already.
   await waiting.part("claim").dispatchEvent("click");
-  await waiting.expectHeadline("You are in");
+  await waiting.expectHeadline("You’re in");
   await waiting.expectHidden("claim");
 });
 
@@ -70,7 +70,7 @@ test("hidden tab keeps its turn without claiming", async ({ tabs, servers, queue
   await waiting.untilVisibility("hidden");
 
   await queue.completeActive();
-  await expect(waiting.page).toHaveTitle("It is your turn");
+  await expect(waiting.page).toHaveTitle("▶ It’s your turn");
   // The page goes on polling, and the turn lasts.
   await tabsTraffic.untilAnswered(2, "status", "state", "ready");
   expect(tabsTraffic.ofKind("claim"), "a hidden tab must not claim").toHaveLength(0);
@@ -79,7 +79,7 @@ test("hidden tab keeps its turn without claiming", async ({ tabs, servers, queue
   await waiting.page.bringToFront();
   await waiting.untilVisibility("visible");
   await waiting.movePointer();
-  await waiting.expectHeadline("You are in");
+  await waiting.expectHeadline("You’re in");
   expect(await other.evaluate(() => document.visibilityState)).toBe("hidden");
 });
 
@@ -92,7 +92,7 @@ test("visitor who misses the turn gets the old place back", async ({ tabs, serve
   await waiting.untilVisibility("hidden");
 
   await queue.completeActive();
-  await waiting.expectHeadline("You missed your turn");
+  await waiting.expectHeadline("We called you, and you were away");
   await waiting.page.bringToFront();
   await waiting.untilVisibility("visible");
   await expect(waiting.part("join")).toHaveText("Take my place back");

@@ -12,6 +12,7 @@ mod shutdown;
 mod sources;
 mod startup;
 mod tickets;
+mod waiting_page;
 
 use tempfile::TempDir;
 use vestibule_tests::runner::Runner;

@@ -54,7 +54,7 @@ async fn no_route_answers_a_request_for_another_host() {
     ];
     for (method, path) in [
         (Method::GET, "/"),
-        (Method::GET, "/page.js"),
+        (Method::GET, "/theme.json"),
         (Method::GET, "/openapi.json"),
         (Method::GET, "/_health"),
         (Method::GET, "/_nothing"),
@@ -112,7 +112,7 @@ async fn every_answer_has_a_request_id_and_errors_are_problems() {
     let dir = temporary_folder();
     let runner = start_runner(&dir);
     let http = runner.http();
-    for path in ["/", "/page.js", "/_health", "/queues/demo:1"] {
+    for path in ["/", "/theme.json", "/_health", "/queues/demo:1"] {
         let answer = http.get(runner.url(path)).send().await.expect("answered");
         assert_eq!(answer.status(), 200, "{path}");
         assert!(answer.headers().contains_key("x-request-id"), "{path}");
@@ -145,52 +145,6 @@ async fn every_answer_has_a_request_id_and_errors_are_problems() {
             (&json!(code), &json!(id))
         );
     }
-}
-
-#[tokio::test]
-async fn waiting_page_and_its_files_are_served() {
-    let dir = temporary_folder();
-    let runner = start_runner(&dir);
-    let get = async |path: &str| {
-        let answer = runner
-            .http()
-            .get(runner.url(path))
-            .send()
-            .await
-            .expect("answered");
-        assert_eq!(answer.status(), 200, "{path}");
-        let header = |name| answer.headers()[name].to_str().expect("text").to_owned();
-        let (kind, policy) = (header("content-type"), header("content-security-policy"));
-        assert!(!policy.contains("unsafe"), "{policy}");
-        (kind, answer.text().await.expect("text"))
-    };
-    let (kind, page) = get("/").await;
-    assert!(kind.starts_with("text/html"), "{kind}");
-    let (found, text) = get("/style.css").await;
-    assert!(found.starts_with("text/css") && !text.is_empty(), "{found}");
-    for (name, path) in [
-        ("page.js", "web/page.js"),
-        ("vestibule.js", "web/client/dist/vestibule.js"),
-        ("element.js", "web/client/dist/element.js"),
-    ] {
-        let script = read_text(path);
-        let (found, text) = get(&format!("/{name}")).await;
-        assert!(
-            found.starts_with("text/javascript") && text == script,
-            "{name}: {found}"
-        );
-        assert!(!text.contains("innerHTML"), "{name} must not set innerHTML");
-    }
-    let (found, text) = get("/openapi.json").await;
-    assert!(
-        found == "application/json" && text == read_text("docs/openapi.json"),
-        "{found}"
-    );
-    assert!(page.contains("src=\"page.js\"") && page.contains("href=\"style.css\""));
-    assert!(
-        !page.contains("<style") && !page.contains(" onclick"),
-        "the page must have no inline code, which the policy forbids"
-    );
 }
 
 #[tokio::test]

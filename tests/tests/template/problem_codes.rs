@@ -114,23 +114,38 @@ fn the_guides_show_codes_with_their_status() {
 
 #[test]
 fn the_page_knows_only_codes_that_exist() {
-    let html = read_text("web/index.html");
+    let html = read_text("web/page/index.html");
     let codes = codes_of_callers(&read_api_document());
     let mut known = 0;
     for (path, script) in read_web_scripts() {
-        for literal in script.split('"').skip(1).step_by(2) {
-            let is_name =
-                literal.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && literal.contains('-');
+        for literal in script.split('"').skip(1).step_by(2).filter(|text| is_code(text)) {
             // Other names of this form are parts of the page, names of the element, or the code with which the
             // library says that an answer is not a problem.
             let is_of_client = literal == "no-problem" || literal.starts_with("vestibule-");
-            if is_name && !html.contains(&format!("\"{literal}\"")) && !is_of_client {
+            if !html.contains(&format!("\"{literal}\"")) && !is_of_client {
                 assert!(codes.contains_key(literal), "{path}: {literal} is not a code");
                 known += 1;
             }
         }
     }
     assert!(known > 0, "the page handles some codes");
+}
+
+#[test]
+fn the_page_has_sentences_for_codes_that_exist() {
+    let codes = codes_of_callers(&read_api_document());
+    let sentences: Value = serde_json::from_str(&read_text("web/page/lang/en.json")).expect("JSON");
+    let keys = sentences.as_object().expect("sentences").keys();
+    let named: Vec<_> = keys.filter(|key| is_code(key)).collect();
+    assert!(named.len() > 3, "{named:?}");
+    for code in named {
+        assert!(codes.contains_key(code), "{code} is not a code");
+    }
+}
+
+/// Whether a text has the form of a code.
+fn is_code(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && text.contains('-')
 }
 
 #[test]

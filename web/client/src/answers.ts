@@ -18,6 +18,7 @@ export interface EntryAnswer extends Messages {
   readonly state: EntryState;
   readonly queue_state?: string | undefined;
   readonly position?: number | null;
+  readonly waiting?: number;
   readonly place?: number;
   readonly lane?: number;
   readonly gone_ahead?: number;
@@ -70,6 +71,12 @@ export interface PublicDocument extends Messages {
   readonly limited_by?: string;
   /** Before the opening: when it is, by the server's clock. */
   readonly opens_at_ms?: number;
+  /** Before a draw: the hash of its seed. */
+  readonly draw_commitment?: string;
+  /** From when on no new visitor enters, by the server's clock. */
+  readonly closes_at_ms?: number;
+  /** How many entries wait. */
+  readonly waiting?: number;
   /** Before a draw: over how many milliseconds clients spread entering. */
   readonly enter_spread_ms?: number;
   /** After the opening: the seed of the draw. */

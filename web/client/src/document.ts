@@ -17,9 +17,18 @@ export interface QueueSummary {
   readonly messages: Readonly<Record<string, string>>;
   /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
   readonly limitedBy: string;
+  /** How many visitors wait. `NaN` if that is not known. */
+  readonly waiting: number;
   /** When the queue opens, as a reading of `performance.now()`. `NaN` if it has opened, or if that is not known. */
   readonly opensAtMs: number;
+  /** From when on no new visitor enters, as a reading of `performance.now()`. `NaN` if no time is set or known. */
+  readonly closesAtMs: number;
+  /** Whether a draw decides the order of those who come before the opening. */
+  readonly isDrawn: boolean;
 }
+
+/** What every answer says about the queue. The times come from documents alone. */
+export type QueueAnswer = Omit<QueueSummary, "opensAtMs" | "closesAtMs" | "isDrawn">;
 
 /** The shortest and the longest interval of reading the document, if the server sets none. */
 const REFRESH_NEAR_MS = 3_000;
@@ -56,9 +65,9 @@ export function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean {
 }
 
 /** What the page shows about the queue, from a document. */
-export function summarizeQueue(document: PublicDocument): Omit<QueueSummary, "opensAtMs"> {
-  const { state, messages = {}, limited_by: limitedBy = "" } = document;
-  return { state, message: chooseMessage(document), messages, limitedBy };
+export function summarizeQueue(document: PublicDocument): QueueAnswer {
+  const { state, messages = {}, limited_by: limitedBy = "", waiting = NaN } = document;
+  return { state, message: chooseMessage(document), messages, limitedBy, waiting };
 }
 
 /** Whether the document calls the entry to check in. */

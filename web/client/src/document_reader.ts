@@ -1,7 +1,7 @@
 // Reads the public document: keeps the newest one, and decides when to ask for the next.
 
 import type { PublicDocument } from "./answers.js";
-import { compareDocuments, isSameEpoch, refreshBoundsMs } from "./document.js";
+import { compareDocuments, isSameEpoch, refreshBoundsMs, type QueueSummary } from "./document.js";
 import { backoffMs } from "./problem.js";
 
 // A document that has not advanced for so long, or for two refreshes, is stale.
@@ -90,9 +90,11 @@ export class DocumentReader {
     return this.newest ? nowMs - this.newest.now_ms - this.#clockDifferenceMs : 0;
   }
 
-  /** When the queue opens, by the follower's clock. `NaN` if it has opened. */
-  get opensAtMs(): number {
-    return (this.newest?.opens_at_ms ?? NaN) + this.#clockDifferenceMs;
+  /** The times that the newest document names, by the follower's clock, and whether the queue draws. */
+  get announced(): Pick<QueueSummary, "opensAtMs" | "closesAtMs" | "isDrawn"> {
+    const { opens_at_ms: opensAt = NaN, closes_at_ms: closesAt = NaN, draw_commitment: commitment } = this.newest ?? {};
+    const differenceMs = this.#clockDifferenceMs;
+    return { opensAtMs: opensAt + differenceMs, closesAtMs: closesAt + differenceMs, isDrawn: !!commitment };
   }
 
   /** The age at which the newest document is stale. */

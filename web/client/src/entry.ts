@@ -1,7 +1,7 @@
 // What an answer about the entry tells the client about its next request. The functions are pure.
 
 import type { EntryAnswer } from "./answers.js";
-import { isBeforeOpening, type QueueSummary } from "./document.js";
+import { isBeforeOpening, type QueueAnswer } from "./document.js";
 import { chooseMessage } from "./message.js";
 
 /** An entry that waits far from the head, with what it takes to follow the public document. */
@@ -63,7 +63,7 @@ export function stateLeftMs(entry: EntryAnswer | null): number {
 }
 
 /** What the page shows about the queue, by this answer. */
-export function summarizeQueue(answer: Partial<EntryAnswer>): Omit<QueueSummary, "opensAtMs"> {
-  const { queue_state: state = "", messages = {} } = answer;
-  return { state, message: chooseMessage(answer), messages, limitedBy: "" };
+export function summarizeQueue(answer: Partial<EntryAnswer>): QueueAnswer {
+  const { queue_state: state = "", messages = {}, waiting = NaN } = answer;
+  return { state, message: chooseMessage(answer), messages, limitedBy: "", waiting };
 }

@@ -199,7 +199,8 @@ export class Follower {
       // An entry that expired without a session was never let in.
       isMissedTurn: !entry?.expires_at_ms,
       reason,
-      queue: Object.freeze({ ...this.#queue, opensAtMs: this.#reader.opensAtMs }),
+      queue: Object.freeze({ ...this.#queue, ...this.#reader.announced }),
+      updatedAtMs: Math.max(this.entryAtMs, this.#reader.receivedAtMs),
       connection: this.isOffline ? "offline" : this.#problem ? "retrying" : isStale ? "stale" : "online",
       problem: this.#problem,
     }) as PlaceState;

@@ -70,6 +70,8 @@ interface AnyState {
    * what is shown may be old; `offline`: the device has no network. The place is kept in each of them.
    */
   readonly connection: "online" | "retrying" | "stale" | "offline";
+  /** When the last answer came, as a reading of `performance.now()`. 0 if none has come. */
+  readonly updatedAtMs: number;
   /** The failure of the last request, or `null`. */
   readonly problem: ProblemError | null;
 }

@@ -1,0 +1,137 @@
+// Builds the waiting page into dist/, which is committed, or with --tests its unit tests into build/:
+//
+//   index.html            the page
+//   assets/               its script, its style and one file of sentences for each language, with hashes in their names
+//   theme.css, theme.json the default theme: nothing
+//   files.rs              all of them as a constant of Rust, for the programs that serve the page
+//
+// The page has the sources of the client library in its script, so that a visitor loads one script.
+
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { MANGLED } from "../client/build.mjs";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+// The tools are those of the client library.
+const { build, transform } = createRequire(new URL("../client/package.json", import.meta.url))("esbuild");
+
+const KINDS = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  json: "application/json",
+};
+
+const hashedName = (name, text) => {
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
+  return name.replace(/\.(\w+)$/, `-${hash}.$1`);
+};
+
+const read = (path) => readFile(folder + path, "utf8");
+
+/** Reads the sentences of all languages: those of `en`, `ko` and so on by tag. */
+export async function readLanguages() {
+  const names = (await readdir(`${folder}lang`)).sort();
+  const texts = await Promise.all(names.map(async (name) => [basename(name, ".json"), JSON.parse(await read(`lang/${name}`))]));
+  return Object.fromEntries(texts);
+}
+
+async function buildLanguages() {
+  return Object.entries(await readLanguages()).map(([tag, sentences]) => {
+    const { name, ...rest } = sentences;
+    const text = JSON.stringify(rest);
+    return { tag, name, path: hashedName(`lang-${tag}.json`, text), text };
+  });
+}
+
+// Resolves "virtual:languages": the names and files of the languages by tag.
+function languagesPlugin(languages) {
+  const map = Object.fromEntries(languages.map(({ tag, name, path }) => [tag, { name, path }]));
+  return {
+    name: "languages",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^virtual:languages$/ }, () => ({ path: "languages", namespace: "virtual" }));
+      onLoad({ filter: /.*/, namespace: "virtual" }, () => ({ contents: JSON.stringify(map), loader: "json" }));
+    },
+  };
+}
+
+async function buildScript(languages) {
+  const { outputFiles } = await build({
+    absWorkingDir: folder,
+    entryPoints: ["src/page.ts"],
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    charset: "utf8",
+    mangleProps: MANGLED,
+    plugins: [languagesPlugin(languages)],
+    write: false,
+  });
+  return outputFiles[0].text;
+}
+
+/** Builds the page. Returns the texts of its files by their paths in dist/. */
+export async function buildPage() {
+  const languages = await buildLanguages();
+  const script = await buildScript(languages);
+  const { code: style } = await transform(await read("page.css"), { loader: "css", minify: true, target: ["chrome111", "safari16.4", "firefox121"] });
+  const scriptPath = `assets/${hashedName("page.js", script)}`;
+  const stylePath = `assets/${hashedName("page.css", style)}`;
+  const html = (await read("index.html"))
+    .replace('"page.js"', `"/${scriptPath}"`)
+    .replace('"page.css"', `"/${stylePath}"`)
+    .replace(/\n\s*/g, "");
+  const files = {
+    "index.html": html,
+    [stylePath]: style,
+    [scriptPath]: script,
+    ...Object.fromEntries(languages.map(({ path, text }) => [`assets/${path}`, text])),
+    "theme.css": "",
+    "theme.json": "{}",
+  };
+  return { ...files, "files.rs": describeFiles(Object.keys(files)) };
+}
+
+function describeFiles(paths) {
+  const kind = (path) => KINDS[path.split(".").at(-1)];
+  const entries = paths.map((path) => `    ("${path}", "${kind(path)}", include_str!("${path}")),`);
+  return `// The files of the waiting page: path, media type and text. web/page/build.mjs makes this file.
+&[
+${entries.join("\n")}
+]
+`;
+}
+
+async function buildTests() {
+  await rm(`${folder}build`, { recursive: true, force: true });
+  const names = (await readdir(`${folder}tests`)).filter((name) => name.endsWith(".test.ts"));
+  await build({
+    absWorkingDir: folder,
+    entryPoints: names.map((name) => `tests/${name}`),
+    outdir: "build",
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    sourcemap: "inline",
+    plugins: [languagesPlugin(await buildLanguages())],
+  });
+}
+
+async function writePage() {
+  await rm(`${folder}dist`, { recursive: true, force: true });
+  for (const [path, text] of Object.entries(await buildPage())) {
+    await mkdir(dirname(`${folder}dist/${path}`), { recursive: true });
+    await writeFile(`${folder}dist/${path}`, text);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await (process.argv.includes("--tests") ? buildTests() : writePage());
+}

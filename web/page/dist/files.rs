@@ -1,0 +1,12 @@
+// The files of the waiting page: path, media type and text. web/page/build.mjs makes this file.
+&[
+    ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
+    ("assets/page-4da7929327.css", "text/css; charset=utf-8", include_str!("assets/page-4da7929327.css")),
+    ("assets/page-dfda04229e.js", "text/javascript; charset=utf-8", include_str!("assets/page-dfda04229e.js")),
+    ("assets/lang-ar-f57503f6a0.json", "application/json", include_str!("assets/lang-ar-f57503f6a0.json")),
+    ("assets/lang-en-1c77483ce6.json", "application/json", include_str!("assets/lang-en-1c77483ce6.json")),
+    ("assets/lang-ja-b74162a12f.json", "application/json", include_str!("assets/lang-ja-b74162a12f.json")),
+    ("assets/lang-ko-0c70f2e56d.json", "application/json", include_str!("assets/lang-ko-0c70f2e56d.json")),
+    ("theme.css", "text/css; charset=utf-8", include_str!("theme.css")),
+    ("theme.json", "application/json", include_str!("theme.json")),
+]

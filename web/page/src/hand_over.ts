@@ -1,0 +1,36 @@
+// The way of an admitted visitor to the shop.
+
+import { readStored, writeStored } from "./stored.js";
+
+// So many automatic redirects to the shop within this time are no loop.
+const REDIRECTS_MAX = 2;
+const LOOP_MS = 60_000;
+
+/** Sends the visitor to the shop, unless the shop sends the visitor back again and again. */
+export class HandOver {
+  /** Whether the shop has sent the visitor back twice within a minute: then it does not accept the pass. */
+  isLooping = false;
+  #key: string;
+  #isDone = false;
+
+  constructor(queue: string) {
+    this.#key = `vestibule:redirects:${queue}`;
+  }
+
+  /** Goes to the shop once. The address replaces this page in the history, so that going back does not redirect again. */
+  go(address: string): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    this.isLooping = this.#isSentBack();
+    if (!this.isLooping) location.replace(address);
+  }
+
+  #isSentBack(): boolean {
+    const nowMs = Date.now();
+    const times = (readStored(this.#key, "sessionStorage") ?? "").split(" ").map(Number);
+    const recent = times.filter((ms) => ms <= nowMs && ms > nowMs - LOOP_MS);
+    if (recent.length >= REDIRECTS_MAX) return true;
+    writeStored(this.#key, [...recent, nowMs].join(" "), "sessionStorage");
+    return false;
+  }
+}

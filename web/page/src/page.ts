@@ -1,0 +1,226 @@
+// The waiting page around a place in a queue: joins, follows, and shows what the visitor sees.
+
+import { chooseMessage, joinQueue, type Place, type PlaceState } from "../../client/src/vestibule.js";
+import { TurnAlert } from "./alert.js";
+import { Format } from "./format.js";
+import { HandOver } from "./hand_over.js";
+import { Leaving } from "./leaving.js";
+import { watchForReopening } from "./reopening.js";
+import { ScreenWriter, countBehind, isLost, type Screen } from "./screen.js";
+import { CLOSED_CODES } from "./screen_name.js";
+import { applyTheme, loadTheme, type Theme } from "./theme.js";
+import { part, setText, showScreen, showWords } from "./view.js";
+import { Start, Walk } from "./walk.js";
+import { Words, chooseLanguage, languageNames, localeOf, storeLanguage } from "./words.js";
+
+const TICK_MS = 500;
+// An answer that comes sooner needs no "One moment".
+const JOINING_MS = 600;
+// A lost connection that is back sooner is not told.
+const LOST_MS = 1_000;
+const NOTICE_MS = 6_000;
+// The page says "welcome back" after an absence so long, and for so long.
+const AWAY_MS = 120_000;
+const BACK_MS = 20_000;
+// The shortest time between two announcements of the position to a screen reader.
+const ANNOUNCE_MS = 30_000;
+const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];
+
+const parameters = new URLSearchParams(location.search);
+const queue = parameters.get("queue") || "demo:1";
+// The shop's ticket for this visitor. It leaves the address bar at once, and no server sees a fragment.
+const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket") ?? undefined;
+if (ticket) history.replaceState(null, "", location.pathname + location.search);
+
+const themeLoading = loadTheme();
+const walk = new Walk();
+const start = new Start(queue);
+const alert = new TurnAlert();
+const handOver = new HandOver(queue);
+const leaving = new Leaving(() => void leave(), render);
+// The other tabs of the visitor. A place that has ended stays so, and to join again in one tab is for all of them.
+const tabs = globalThis.BroadcastChannel && new BroadcastChannel(`vestibule-page:${queue}`);
+
+let theme: Theme = {};
+let writer: ScreenWriter | undefined;
+let place: Place;
+let state: PlaceState;
+let shown: Screen | undefined;
+let stateAtMs = 0;
+let wasIn = false;
+let isExtendRefused = false;
+let isClaiming = false;
+let endWatching = () => {};
+let lostAtMs = Infinity;
+let noticeUntilMs = 0;
+let backUntilMs = 0;
+let seenAt = Date.now();
+let announcedAtMs = -Infinity;
+
+function join(): void {
+  endWatching();
+  wasIn = isExtendRefused = false;
+  const returnTo = parameters.get("return") ?? "";
+  const joined = joinQueue({ queue, returnTo, ticket, spread: true, confirm: theme.confirm === "always" ? "manual" : "auto" } as const);
+  place = joined;
+  joined.subscribe((next) => joined === place && take(next));
+  take(joined.state);
+}
+
+function take(next: PlaceState): void {
+  state = next;
+  stateAtMs = performance.now();
+  const { status, problem } = state;
+  wasIn ||= status === "active";
+  lostAtMs = isLost(state) ? Math.min(lostAtMs, stateAtMs) : Infinity;
+  if (leaving.undoUntilMs && !["waiting", "ready", "active"].includes(status)) leaving.undo();
+  if (state.status === "ready" && state.needsInput && theme.confirm === "never" && !leaving.undoUntilMs) claim();
+  if (status !== "ready") isClaiming = false;
+  if (state.status === "active" && state.targetUrl && !leaving.undoUntilMs) {
+    part<HTMLAnchorElement>("target").href = state.targetUrl;
+    handOver.go(state.targetUrl);
+  }
+  if (status === "failed" && CLOSED_CODES.includes(problem!.code)) {
+    endWatching();
+    endWatching = watchForReopening(queue, joinInAllTabs);
+  }
+  render();
+}
+
+function claim(): void {
+  if (isClaiming) return;
+  isClaiming = true;
+  void place.claim();
+}
+
+async function leave(): Promise<void> {
+  await place.leave().catch(notifyFailure);
+}
+
+async function extend(): Promise<void> {
+  try {
+    await place.extend();
+    isExtendRefused = shown?.name === "ending";
+  } catch (error) {
+    isExtendRefused = (error as { status?: number }).status! > 0;
+    if (!isExtendRefused) notifyFailure();
+  }
+  render();
+}
+
+function notifyFailure(): void {
+  noticeUntilMs = performance.now() + NOTICE_MS;
+  render();
+}
+
+function joinInAllTabs(): void {
+  join();
+  tabs?.postMessage("joined");
+}
+
+function render(): void {
+  if (!writer || !state) return;
+  const nowMs = performance.now();
+  if (state.status === "joining" && state.connection === "online" && nowMs < JOINING_MS && !shown) return;
+  const isBack = nowMs < backUntilMs && !isLost(state);
+  const { undoUntilMs } = leaving;
+  const { isLooping } = handOver;
+  const isAsking = theme.confirm === "always";
+  const context = { nowMs, stateAtMs, undoUntilMs, wasIn, isBack, isLooping, isAsking, isExtendRefused };
+  const before = shown?.name;
+  const screen = (shown = writer.write(state, context));
+  const { words } = writer;
+  const isLinkLost = nowMs - lostAtMs >= LOST_MS;
+  const strip = nowMs < noticeUntilMs ? words.text("failed") : isLinkLost ? screen.strip : "";
+  document.body.dataset["link"] = isLinkLost ? "lost" : "online";
+  showScreen(screen, chooseMessage(state.queue, [words.language, ...navigator.languages]), strip);
+  const isPlaced = "token" in state && screen.aheadCount !== null;
+  walk.show(screen, isPlaced ? start.aheadAtEntry((state as { token: string }).token, screen.aheadCount!) : 0, words.text("walk"));
+  showTitle(screen, nowMs);
+  announce(screen, before, nowMs);
+}
+
+function showTitle({ name, number, headline }: Screen, nowMs: number): void {
+  const isBlinking = document.hidden && alert.isOn && Math.floor(nowMs / 1_000) % 2 > 0;
+  const mark = name === "turn" ? (isBlinking ? "▷ " : "▶ ") : number ? `(${number}) ` : "";
+  const title = mark + headline;
+  if (document.title !== title) document.title = title;
+}
+
+// Tells screen readers what has changed, and calls a visitor who is away.
+function announce(screen: Screen, before: string | undefined, nowMs: number): void {
+  const { name, headline, detail, number, ahead, range, actions } = screen;
+  if (name !== before) {
+    const isTurn = name === "turn" && actions.includes("claim");
+    const isInUnseen = name === "in" && before !== "ending" && document.hidden;
+    if (isTurn || isInUnseen) alert.call(headline, writer!.words.text(isTurn ? "turnBody" : ""), document.documentElement);
+    else alert.stop();
+    const isUrgent = name === "turn" || name === "ending";
+    part("urgent").textContent = isUrgent ? (name === "turn" ? headline : writer!.words.text("endingSoon")) : "";
+    setSpoken(isUrgent ? "" : [headline, detail].filter(Boolean).join(". "));
+    announcedAtMs = nowMs;
+  } else if (ahead && nowMs - announcedAtMs >= ANNOUNCE_MS) {
+    setSpoken([`${number} ${ahead}`, range].join(", "));
+    announcedAtMs = nowMs;
+  }
+}
+
+function setSpoken(text: string): void {
+  if (part("spoken").textContent !== text) part("spoken").textContent = text;
+}
+
+async function speak(language: string): Promise<void> {
+  const words = await Words.load(language, theme);
+  const { documentElement: root } = document;
+  root.lang = language;
+  root.dir = RIGHT_TO_LEFT.includes(language) ? "rtl" : "ltr";
+  writer = new ScreenWriter(words, new Format(localeOf(language)));
+  showWords((key) => words.text(key));
+  setText("event", words.text("event") || queue);
+  applyTheme(theme, theme.name ?? words.text("brand"), language);
+  render();
+}
+
+function offerLanguages(current: string): void {
+  const menu = part<HTMLSelectElement>("language");
+  menu.append(...languageNames().map(([tag, name]) => new Option(name, tag, false, tag === current)));
+  menu.addEventListener("change", () => {
+    storeLanguage(menu.value);
+    void speak(menu.value);
+  });
+}
+
+function noticeAbsence(): void {
+  const now = Date.now();
+  if (now - seenAt > AWAY_MS) backUntilMs = performance.now() + BACK_MS;
+  if (!document.hidden) seenAt = now;
+}
+
+function listen(): void {
+  part("claim").addEventListener("click", claim);
+  part("extend").addEventListener("click", () => void extend());
+  part("join").addEventListener("click", joinInAllTabs);
+  for (const name of ["leave", "done"]) {
+    part(name).addEventListener("click", () => leaving.ask(writer!.writeQuestion(state, { behindCount: countBehind(state) })));
+  }
+  const toggle = part<HTMLInputElement>("alert");
+  toggle.checked = alert.isOn;
+  toggle.addEventListener("change", () => alert.turn(toggle.checked));
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) alert.stop();
+    noticeAbsence();
+    render();
+  });
+  tabs?.addEventListener("message", () => shown?.actions.includes("join") || shown?.name === "closed" ? join() : undefined);
+  setInterval(() => {
+    noticeAbsence();
+    render();
+  }, TICK_MS);
+}
+
+theme = await themeLoading;
+listen();
+join();
+const language = chooseLanguage(parameters.get("lang"));
+offerLanguages(language);
+await speak(language);

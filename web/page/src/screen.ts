@@ -1,0 +1,209 @@
+// What the page says for a state of the place, as texts. Pure: the same state and time give the same screen.
+
+import type { PlaceState } from "../../client/src/types.js";
+import type { Format } from "./format.js";
+import { nameScreen, waitNow, type Context, type ScreenName } from "./screen_name.js";
+import type { Words } from "./words.js";
+
+/** The buttons. */
+export type Action = "claim" | "target" | "extend" | "undo" | "join" | "done" | "leave";
+
+/** One screen. Empty texts are not shown. */
+export interface Screen {
+  readonly name: ScreenName;
+  readonly headline: string;
+  readonly detail: string;
+  /** The large number, or the countdown to the opening. */
+  readonly number: string;
+  /** The number of visitors ahead, or `null`. */
+  readonly aheadCount: number | null;
+  /** What the number counts, and how many are behind. */
+  readonly ahead: string;
+  readonly behind: string;
+  readonly range: string;
+  readonly clock: string;
+  readonly updated: string;
+  readonly hint: string;
+  readonly strip: string;
+  readonly actions: readonly Action[];
+  /** The words on the buttons that have several. */
+  readonly joinText: string;
+  readonly undoText: string;
+  /** Whether the visitor is in line, so that a switch for the alert makes sense. */
+  readonly isInLine: boolean;
+}
+
+/** The screens of a visitor who keeps a place. */
+const IN_LINE: readonly ScreenName[] = ["before", "waiting", "near", "paused", "shut"];
+/** A wait that is so short has no range. */
+const MOMENT_SECONDS = 3;
+/** The line does not move, although nobody has paused it. */
+const FAULTS: readonly string[] = ["clock", "journal", "service"];
+
+const ACTIONS: Partial<Record<ScreenName, readonly Action[]>> = {
+  in: ["done"],
+  ending: ["extend", "done"],
+  leaving: ["undo"],
+  finishing: ["undo"],
+  left: ["join"],
+  completed: ["join"],
+  ended: ["join"],
+  missed: ["join"],
+  gone: ["join"],
+  overlong: ["join"],
+  evicted: ["join"],
+  reset: ["join"],
+  refused: ["join"],
+};
+
+/** Writes the screens in one language. */
+export class ScreenWriter {
+  readonly words: Words;
+  readonly format: Format;
+
+  constructor(words: Words, format: Format) {
+    this.words = words;
+    this.format = format;
+  }
+
+  /** The screen for a state. */
+  write(state: PlaceState, context: Context): Screen {
+    const { words } = this;
+    const name = nameScreen(state, context);
+    const isInLine = IN_LINE.includes(name);
+    const joinKey = name === "missed" ? "back" : name === "refused" ? "retry" : "join";
+    return {
+      name,
+      headline: words.text(name === "ending" ? "in" : name, { c: this.#opening(state, context) }),
+      detail: this.#detail(name, state, context),
+      ...this.#numbers(name, state, context),
+      ...this.#when(name, state, context),
+      updated: isInLine && state.updatedAtMs ? this.#updated(state, context) : "",
+      hint: isInLine ? words.text("hint") : "",
+      strip: this.#strip(state),
+      actions: this.#actions(name, state, context),
+      joinText: words.text(joinKey),
+      undoText: words.text(name === "finishing" ? "resume" : "undo"),
+      isInLine: isInLine && state.status === "waiting",
+    };
+  }
+
+  /** What leaving costs: a question, its consequence, and the word for yes. */
+  writeQuestion(state: PlaceState, { behindCount }: { behindCount: number }): [question: string, cost: string, yes: string] {
+    const { words } = this;
+    if (state.status === "active") return [words.text("doneTitle"), words.text("doneCost"), words.text("doneNow")];
+    const { isDrawn, state: queueState } = state.queue;
+    const key =
+      state.status === "ready" ? "leaveCostTurn"
+      : queueState === "scheduled" && isDrawn ? "leaveCostDraw"
+      : behindCount > 0 ? "leaveCost"
+      : "leaveCostHere";
+    const cost = words.text(key, { n: this.format.count(behindCount) }, behindCount);
+    return [words.text("leaveTitle"), cost, words.text("leaveNow")];
+  }
+
+  #opening({ queue }: PlaceState, { nowMs }: Context): string {
+    return Number.isNaN(queue.opensAtMs) ? "" : this.#clockIn(queue.opensAtMs - nowMs);
+  }
+
+  // A clock time, so many milliseconds from now.
+  #clockIn(ms: number): string {
+    return this.format.clock(Date.now() + ms);
+  }
+
+  #detail(name: ScreenName, state: PlaceState, context: Context): string {
+    const { words, format } = this;
+    const { nowMs } = context;
+    const leftMs = ((state as { endsAtMs?: number }).endsAtMs ?? NaN) - nowMs;
+    const t = format.left(leftMs);
+    switch (name) {
+      case "waiting":
+        if (context.isBack) return words.text("backLead");
+        return state.status === "waiting" && state.isCalled ? words.text("calledLead") : "";
+      case "near":
+        return words.text(context.isAsking ? "calledLead" : "nearLead");
+      case "before":
+        return words.text(state.queue.isDrawn ? "drawLead" : state.status === "waiting" ? "beforeLead" : "");
+      case "turn":
+        if (state.status === "ready" && !state.needsInput) return words.text("entering");
+        return Number.isNaN(leftMs) ? words.text("turnPaused") : words.text("turnLead", { t });
+      case "in":
+      case "ending":
+        if (context.isLooping) return words.text("loop");
+        if (context.isExtendRefused) return words.text("extendRefused");
+        return Number.isNaN(leftMs) ? "" : words.text("inLead", { t });
+      case "leaving":
+      case "finishing":
+        return words.text(`${name}Lead`, { t: format.left(context.undoUntilMs - nowMs) });
+      case "closed": {
+        const ms = state.queue.closesAtMs - nowMs;
+        return ms < 0 ? words.text("closedLead", { c: this.#clockIn(ms) }) : words.text("closedPlain");
+      }
+      case "refused":
+        return words.text(state.problem?.code ?? "") || words.text("refusedLead");
+      default:
+        return words.text(`${name}Lead`, { t });
+    }
+  }
+
+  #numbers(name: ScreenName, state: PlaceState, { nowMs }: Context): Pick<Screen, "number" | "aheadCount" | "ahead" | "behind"> {
+    const { words, format } = this;
+    const { waiting, opensAtMs } = state.queue;
+    if (name === "before") {
+      const number = Number.isNaN(opensAtMs) ? "" : format.left(opensAtMs - nowMs);
+      return { number, aheadCount: null, ahead: "", behind: waiting > 0 ? words.text("here", { n: format.count(waiting) }, waiting) : "" };
+    }
+    const position = IN_LINE.includes(name) && state.status === "waiting" ? state.position : null;
+    if (position === null) return { number: "", aheadCount: null, ahead: "", behind: "" };
+    const aheadCount = position - 1;
+    const behindCount = countBehind(state);
+    return {
+      number: format.count(aheadCount),
+      aheadCount,
+      ahead: words.text(aheadCount ? "ahead" : "next", {}, aheadCount),
+      behind: behindCount > 0 ? words.text("behind", { n: format.count(behindCount) }) : "",
+    };
+  }
+
+  #when(name: ScreenName, state: PlaceState, context: Context): Pick<Screen, "range" | "clock"> {
+    const { words, format } = this;
+    if (name !== "waiting" && name !== "near") return { range: "", clock: "" };
+    const wait = waitNow(state, context);
+    if (!wait) {
+      const { limitedBy } = state.queue;
+      if (limitedBy === "capacity") return { range: words.text("capacity"), clock: words.text("moves") };
+      return { range: words.text(FAULTS.includes(limitedBy) ? "standstill" : "unknown"), clock: words.text("kept") };
+    }
+    if (wait.high <= MOMENT_SECONDS) return { range: words.text("moment"), clock: "" };
+    const range = words.text("about", { r: format.range(wait.low, wait.high) });
+    if (name === "near") return { range, clock: "" };
+    const [a, b] = [this.#clockIn(wait.low * 1_000), this.#clockIn(wait.high * 1_000)];
+    return { range, clock: a === b ? "" : words.text("between", { a, b }) };
+  }
+
+  #updated(state: PlaceState, { nowMs }: Context): string {
+    return this.words.text(isLost(state) ? "asOf" : "updated", { s: this.format.ago(nowMs - state.updatedAtMs) });
+  }
+
+  #strip(state: PlaceState): string {
+    if (!isLost(state)) return "";
+    return this.words.text(state.connection === "offline" ? "offline" : "lost");
+  }
+
+  #actions(name: ScreenName, state: PlaceState, { isLooping }: Context): readonly Action[] {
+    if (name === "turn") return state.status === "ready" && state.needsInput ? ["claim", "leave"] : ["leave"];
+    const own = ACTIONS[name] ?? (IN_LINE.includes(name) && state.status === "waiting" ? ["leave"] : []);
+    return isLooping && state.status === "active" ? ["target", ...own] : own;
+  }
+}
+
+/** Whether what is shown may be old. */
+export function isLost({ status, connection, problem }: PlaceState): boolean {
+  // A full queue has answered.
+  return connection !== "online" && problem?.code !== "queue-full" && ["joining", "waiting", "ready", "active"].includes(status);
+}
+
+/** How many visitors are behind. 0 if that is not known. */
+export function countBehind(state: PlaceState): number {
+  return (state.status === "waiting" && state.position && state.queue.waiting - state.position) || 0;
+}

@@ -1,0 +1,44 @@
+// A shop's own look: theme.json beside the page, or nothing. Colours, radius and font are in theme.css.
+
+/** When the page asks before it claims a turn: unless the visitor has just used it, always, or never. */
+export type Confirm = "auto" | "always" | "never";
+
+/** What theme.json may have. */
+export interface Theme {
+  /** The name of the shop. */
+  readonly name?: string;
+  /** The address of an image in place of the name, relative to the page. */
+  readonly logo?: string;
+  readonly confirm?: Confirm;
+  /** Links in the footer. `text` is for every language, or has one text for each, with `default`. */
+  readonly links?: readonly { readonly href: string; readonly text: string | Readonly<Record<string, string>> }[];
+  /** Sentences by language, or by `default`, and then by key. The key `event` is the line above the headline. */
+  readonly texts?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** Reads the theme of the page's folder. Without one, or if it is no JSON, the page has the default look. */
+export async function loadTheme(): Promise<Theme> {
+  try {
+    const response = await fetch("theme.json");
+    return response.ok ? Object(await response.json()) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Shows the name or the logo, and the links. */
+export function applyTheme({ logo, links = [] }: Theme, name: string, language: string): void {
+  const part = (part: string) => document.querySelector<HTMLElement>(`[data-part="${part}"]`)!;
+  const image = part("logo") as HTMLImageElement;
+  image.hidden = !logo;
+  image.alt = logo ? name : "";
+  if (logo) image.src = logo;
+  part("brand").textContent = logo ? "" : name;
+  const anchors = links.map(({ href, text }) => {
+    const anchor = document.createElement("a");
+    anchor.href = href;
+    anchor.textContent = typeof text === "string" ? text : (text[language] ?? text["default"] ?? href);
+    return anchor;
+  });
+  part("links").replaceChildren(...anchors);
+}

@@ -1,0 +1,44 @@
+// Numbers and times in the visitor's locale.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Format } from "../src/format.js";
+
+test("a range is in the unit that suits it", () => {
+  const format = new Format("en-US");
+  const cases = [
+    [5, 15, "5–15 seconds"],
+    [0, 1, "1 second"],
+    [61, 90, "1–2 minutes"],
+    // The lower bound is rounded, and the upper one never promises too much.
+    [479, 599, "8–10 minutes"],
+    [590, 595, "10 minutes"],
+    [5_000, 5_399, "83–90 minutes"],
+    [5_500, 9_000, "2–3 hours"],
+  ] as const;
+  for (const [low, high, text] of cases) assert.equal(format.range(low, high), text);
+});
+
+test("a countdown has as many parts as it needs", () => {
+  const format = new Format("en-US");
+  const cases = [
+    [47_001, "0:48"],
+    [600_000, "10:00"],
+    [3_723_000, "1:02:03"],
+    [-5, "0:00"],
+  ] as const;
+  for (const [ms, text] of cases) assert.equal(format.left(ms), text);
+  assert.equal(new Format("ar-EG").left(58_000), "٠:٥٨");
+});
+
+test("an age is in words, and never of no time", () => {
+  const format = new Format("en-US");
+  assert.deepEqual([0, 4_200, 130_000].map((ms) => format.ago(ms)), ["1 second ago", "4 seconds ago", "2 minutes ago"]);
+});
+
+test("a time of another day has its date", () => {
+  const format = new Format("en-US");
+  assert.match(format.clock(Date.now() + 60_000), /^\d+:\d\d\s[AP]M$/);
+  assert.match(format.clock(Date.now() + 50 * 3_600_000), /day, \w+ \d+ at \d+:\d\d/);
+});

@@ -1,0 +1,97 @@
+// The built page: it is that of the sources, small, and complete in every language.
+
+import assert from "node:assert/strict";
+import { readFile, readdir } from "node:fs/promises";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+
+import { buildPage, readLanguages } from "../build.mjs";
+import { findCloseColours } from "../contrast.mjs";
+
+const folder = new URL("../", import.meta.url);
+const read = (path) => readFile(new URL(path, folder), "utf8");
+const FIRST_LOAD_BYTES = 20 * 1_024;
+
+test("the committed page is that of the sources", async () => {
+  const files = await buildPage();
+  for (const [path, text] of Object.entries(files)) {
+    const committed = await read(`dist/${path}`).catch(() => undefined);
+    assert.ok(text === committed, `dist/${path} is not built from the sources: run infra/client.sh build`);
+  }
+  const assets = (await readdir(new URL("dist/assets", folder))).map((name) => `assets/${name}`);
+  assert.deepEqual(assets.filter((path) => !(path in files)), [], "files that no build makes");
+});
+
+test("the first load has at most 20 KB with any one language", async () => {
+  const files = Object.entries(await buildPage()).filter(([path]) => !path.endsWith(".rs"));
+  const sizes = files.map(([path, text]) => [path, gzipSync(text, { level: 9 }).length]);
+  const isLanguage = ([path]) => path.includes("/lang-");
+  const languages = sizes.filter(isLanguage).map(([, bytes]) => bytes);
+  const others = sizes.filter((file) => !isLanguage(file)).reduce((sum, [, bytes]) => sum + bytes, 0);
+  const bytes = others + Math.max(...languages);
+  console.log(`first_load_bytes=${bytes}`);
+  assert.ok(bytes <= FIRST_LOAD_BYTES, `${bytes} bytes`);
+});
+
+test("the page loads from its own origin only", async () => {
+  for (const [path, text] of Object.entries(await buildPage())) {
+    const addresses = text.match(/https?:\/\/[^"' ]+/g) ?? [];
+    assert.deepEqual(addresses.filter((address) => !address.startsWith("http://www.w3.org/")), [], path);
+  }
+});
+
+test("every language has the same sentences with the same values", async () => {
+  const { en, ...others } = await readLanguages();
+  assert.deepEqual(Object.keys(others).sort(), ["ar", "ja", "ko"]);
+  const forms = (sentence) => (typeof sentence === "string" ? [sentence] : Object.values(sentence));
+  const values = (sentence) => new Set(forms(sentence).flatMap((form) => form.match(/\{\w+\}/g) ?? []));
+  for (const [language, sentences] of Object.entries(others)) {
+    assert.deepEqual(Object.keys(sentences), Object.keys(en), language);
+    for (const [key, sentence] of Object.entries(sentences)) {
+      assert.deepEqual(values(sentence), values(en[key]), `${language} ${key}`);
+      assert.ok(forms(sentence).every((form) => form.trim()), `${language} ${key}`);
+    }
+  }
+});
+
+test("forms of a sentence are those that the language needs", async () => {
+  for (const [language, sentences] of Object.entries(await readLanguages())) {
+    const needed = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+    for (const [key, sentence] of Object.entries(sentences)) {
+      if (typeof sentence === "string") continue;
+      assert.ok("other" in sentence, `${language} ${key}`);
+      assert.deepEqual(Object.keys(sentence).filter((form) => !needed.includes(form)), [], `${language} ${key}`);
+    }
+  }
+});
+
+test("every sentence is used, and every used one exists", async () => {
+  const { en } = await readLanguages();
+  const names = await readdir(new URL("src", folder));
+  const sources = (await Promise.all(names.map((name) => read(`src/${name}`)))).join("\n");
+  const html = await read("index.html");
+  const marked = [...html.matchAll(/data-text="(\w+)"/g)].map(([, key]) => key);
+  const direct = [...sources.matchAll(/words\.text\("([\w-]+)"/g)].map(([, key]) => key);
+  const screens = [...(await read("src/screen_name.ts")).matchAll(/^  \| "(\w+)"/gm)].map(([, name]) => name);
+  // A theme alone has an event, and a session that ends has the headline of one that goes on.
+  const isOfOthers = (key) => key === "event" || key === "ending";
+  assert.ok(screens.length > 20);
+  assert.deepEqual([...marked, ...direct, ...screens].filter((key) => !(key in en) && !isOfOthers(key)), []);
+  const isUsed = (key) => {
+    const base = key.replace(/Lead$/, "");
+    // A problem's code is a key, and so is the name of a screen, with and without "Lead".
+    return key.includes("-") || key === "blocked" || marked.includes(key) || sources.includes(`"${key}"`) || sources.includes(`"${base}"`);
+  };
+  assert.deepEqual(Object.keys(en).filter((key) => key !== "name" && !isUsed(key)), []);
+});
+
+test("the colours of the page and of the example theme can be told apart", async () => {
+  assert.deepEqual(await findCloseColours(""), []);
+  assert.deepEqual(await findCloseColours(await read("../../examples/theme/theme.css")), []);
+});
+
+test("a theme whose text is too pale is named", async () => {
+  const found = await findCloseColours("/* pale */ :root { --soft: #b0a89c; } @media (prefers-color-scheme: dark) { :root { --soft: #aaa196; } }");
+  assert.equal(found.length, 1);
+  assert.match(found[0], /^light: soft on paper has a contrast of 2\.\d\d, and needs 4\.5$/);
+});

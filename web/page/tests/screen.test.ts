@@ -1,0 +1,87 @@
+// What the page says for states of the place that the browser tests do not reach.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { ProblemError } from "../../client/src/problem.js";
+import type { PlaceState } from "../../client/src/types.js";
+import { Format } from "../src/format.js";
+import { ScreenWriter } from "../src/screen.js";
+import { nameScreen, type Context } from "../src/screen_name.js";
+import { Start, progressOf } from "../src/walk.js";
+import { Words } from "../src/words.js";
+
+// Each sentence is its key, with its values.
+const KEYS = new Proxy({}, { get: (_, key) => `${String(key)} {n}{t}{r}`.trim() });
+const writer = new ScreenWriter(new Words("en", KEYS), new Format("en-US"));
+
+const context = (changes: Partial<Context> = {}): Context => ({
+  ...{ nowMs: 10_000, stateAtMs: 10_000, undoUntilMs: 0, wasIn: false },
+  ...{ isBack: false, isLooping: false, isAsking: false, isExtendRefused: false },
+  ...changes,
+});
+
+const state = (status: PlaceState["status"], changes: object = {}): PlaceState => {
+  const queue = { state: "open", message: "", messages: {}, limitedBy: "", waiting: NaN, opensAtMs: NaN, closesAtMs: NaN, isDrawn: false };
+  const fields = { token: "t", position: 5, estimatedWaitSeconds: { low: 300, high: 400 }, endsAtMs: NaN, needsInput: true };
+  return { status, connection: "online", problem: null, updatedAtMs: 9_000, queue, ...fields, ...changes } as unknown as PlaceState;
+};
+
+test("the wait grows shorter between two answers, and the position stays", () => {
+  const waiting = state("waiting", { estimatedWaitSeconds: { low: 40, high: 80 } });
+  const later = context({ nowMs: 35_000 });
+  assert.equal(nameScreen(waiting, context()), "waiting");
+  assert.equal(nameScreen(waiting, later), "near");
+  assert.equal(writer.write(waiting, later).number, writer.write(waiting, context()).number);
+});
+
+test("a pause is told although an answer still has an expected wait", () => {
+  const queue = { ...state("waiting").queue, state: "paused" };
+  assert.equal(nameScreen(state("waiting", { queue }), context()), "paused");
+});
+
+test("a missed turn keeps its place until the grace ends", () => {
+  const missed = state("expired", { isMissedTurn: true, endsAtMs: 20_000 });
+  assert.equal(nameScreen(missed, context()), "missed");
+  assert.equal(nameScreen(missed, context({ nowMs: 20_001 })), "gone");
+  assert.equal(nameScreen(state("expired", { isMissedTurn: true }), context()), "gone");
+});
+
+test("each refusal leads to the screen that says what to do", () => {
+  const failed = (code: string) => nameScreen(state("failed", { problem: new ProblemError({ status: 403, body: { code } }) }), context());
+  const codes = ["queue-closed", "queue-draining", "unknown-entry", "token-owner-mismatch", "blocked"];
+  assert.deepEqual(codes.map(failed), ["closed", "closed", "reset", "reset", "refused"]);
+});
+
+test("a full queue is no lost connection", () => {
+  const problem = new ProblemError({ status: 503, body: { code: "queue-full" } });
+  const screen = writer.write(state("joining", { connection: "retrying", problem }), context());
+  assert.deepEqual([screen.name, screen.strip], ["full", ""]);
+});
+
+test("leaving can be taken back in line and in a session", () => {
+  const undo = context({ undoUntilMs: 15_000 });
+  assert.equal(nameScreen(state("waiting"), undo), "leaving");
+  assert.equal(nameScreen(state("active"), undo), "finishing");
+  assert.deepEqual(writer.write(state("waiting"), undo).actions, ["undo"]);
+});
+
+test("a turn that is being claimed shows no button", () => {
+  assert.deepEqual(writer.write(state("ready"), context()).actions, ["claim", "leave"]);
+  assert.deepEqual(writer.write(state("ready", { needsInput: false }), context()).actions, ["leave"]);
+});
+
+test("the progress stays between start and door", () => {
+  assert.deepEqual([progressOf(540, 540), progressOf(135, 540), progressOf(0, 0), progressOf(900, 540)], [0, 0.75, 1, 0]);
+});
+
+test("the start is that of the visit, also after a reload", () => {
+  const items = new Map<string, string>();
+  Object.assign(globalThis, { localStorage: { getItem: (key: string) => items.get(key) ?? null, setItem: (key: string, value: string) => items.set(key, value) } });
+  const first = new Start("q");
+  assert.deepEqual([first.aheadAtEntry("t", 540), first.aheadAtEntry("t", 128)], [540, 540]);
+  assert.equal(new Start("q").aheadAtEntry("t", 127), 540);
+  // The position never rises within a visit, so this is another one.
+  assert.equal(new Start("q").aheadAtEntry("t", 600), 600);
+  assert.equal(new Start("q").aheadAtEntry("other", 3), 3);
+});
