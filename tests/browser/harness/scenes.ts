@@ -74,7 +74,7 @@ const MESSAGES = {
 /** The screens by name. */
 export const SCENES: Readonly<Record<string, Scene>> = {
   joining: { screen: "joining", text: /One moment/, entry: [{ status: 0, body: {} }] },
-  waiting: { screen: "waiting", text: /128.*people ahead of you · 1,076 behind.*About 8–10 minutes/s, entry: [waiting()] },
+  waiting: { screen: "waiting", text: /128.*people ahead of you.*1,076 behind.*About 8–10 minutes/s, entry: [waiting()] },
   message: { screen: "waiting", text: /500 more seats/, entry: [waiting(MESSAGES)] },
   huge: { screen: "waiting", text: /1,128,450/, entry: [waiting({ position: 1_128_451, waiting: 2_000_000 })] },
   next: { screen: "waiting", text: /You’re next/, entry: [waiting({ position: 1, look_after_ms: undefined })] },
@@ -82,7 +82,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   unknown: { screen: "waiting", text: /isn’t known yet/, entry: [waiting({ estimated_wait_seconds: undefined })] },
   near: {
     screen: "near",
-    text: /Almost there.*About 5–15 seconds/s,
+    text: /Almost there.*About \d+–\d+ seconds/s,
     entry: [waiting({ position: 4, look_after_ms: undefined, estimated_wait_seconds: { low: 5, high: 15 } })],
   },
   paused: { screen: "paused", text: /paused/, entry: [waiting({ queue_state: "paused", estimated_wait_seconds: undefined })] },

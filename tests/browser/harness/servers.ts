@@ -50,9 +50,14 @@ async function startOnFreePorts(): Promise<Servers | undefined> {
   let runner: ServerProcess | undefined;
   let nginx: ServerProcess | undefined;
 
+  // A page that was just built can be tested without compiling it into the runner.
+  const web = process.env["VESTIBULE_WEB"];
+  const webOptions = web ? ["--web", web] : [];
+
   const startRunner = async (): Promise<void> => {
     const dir = ["--dir", join(folder, "runner"), "--port", String(runnerPort)];
-    runner = new ServerProcess(program, [...dir, "--demo-visitors", "0", "--cors", site, "--quiet", ...(process.env["VESTIBULE_WEB"] ? ["--web", process.env["VESTIBULE_WEB"]] : [])]);
+    const options = ["--demo-visitors", "0", "--cors", site, "--quiet", ...webOptions];
+    runner = new ServerProcess(program, [...dir, ...options]);
     const greeting = await runner.readFirstLine();
     runnerPort = Number(/:(\d+)\/?$/.exec(greeting)?.[1]);
   };

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule_tests::{runner::Runner, template::read_text};
+use vestibule_tests::runner::Runner;
 
 use crate::{start_runner, temporary_folder};
 

@@ -146,9 +146,11 @@ export function refreshMs(
 ): number {
   const { nearMs, farMs } = refreshBoundsMs(document);
   const range = entry?.estimated_wait_seconds;
+  // A document of before the opening knows no waits, and an answer with a position is newer.
+  const waits = document?.opens_at_ms && position !== null ? null : document;
   // Without any expected wait, the first document may tell it, and otherwise the line stands still.
-  let expectedMs = range ? (range.low + range.high) * 500 - ageMs : document ? Infinity : 0;
-  if (document && position !== null) expectedMs = (rangeAt(position, document)?.low ?? Infinity) * 1_000;
+  let expectedMs = range ? (range.low + range.high) * 500 - ageMs : waits ? Infinity : 0;
+  if (waits && position !== null) expectedMs = (rangeAt(position, waits)?.low ?? Infinity) * 1_000;
   else if (document && isBeforeOpening(entry)) {
     expectedMs = document.opens_at_ms ? document.opens_at_ms - document.now_ms : OPENED_WAIT_MS;
   }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertNext, bareEntry, joinAt, joinedFollower, publicDocument, receiveDocument, receiveFailure, unavailable, waiting } from "./samples.js";
+import { assertNext, bareEntry, farEntry, joinAt, joinedFollower, publicDocument, receiveDocument, receiveFailure, unavailable, waiting } from "./samples.js";
 import { drawnOrder } from "../src/draw.js";
 import { Follower } from "../src/follower.js";
 
@@ -30,6 +30,17 @@ test("the client follows the document to the opening, and sends nothing of its o
   assert.equal(waiting(follower, 123_500).isCalled, false);
   // The server has spread the first request of each visitor behind the opening.
   assertNext(follower, "status", 130_000);
+});
+
+test("after the first answer with a place the next document comes soon", () => {
+  for (const estimated_wait_seconds of [{ low: 0, high: 1 }, undefined]) {
+    const follower = joinedFollower(scheduledEntry());
+    receiveDocument(follower, scheduled(6_000, 115_000), 117_000);
+    // The line has opened, and does not call the entry yet. The newest document is of before the opening.
+    const answer = farEntry({ visit: 7_000, position: 1, place: 5_000, estimated_wait_seconds });
+    follower.receive({ kind: "status", isOk: true, status: 200, body: { ...answer } }, 124_000);
+    assertNext(follower, "document", 127_000);
+  }
 });
 
 test("an entry that is called at the opening is asked at once", () => {

@@ -46,6 +46,7 @@ let writer: ScreenWriter | undefined;
 let place: Place;
 let state: PlaceState;
 let shown: Screen | undefined;
+let joinedAtMs = 0;
 let stateAtMs = 0;
 let wasIn = false;
 let isExtendRefused = false;
@@ -60,6 +61,7 @@ let announcedAtMs = -Infinity;
 function join(): void {
   endWatching();
   wasIn = isExtendRefused = false;
+  joinedAtMs = performance.now();
   const returnTo = parameters.get("return") ?? "";
   const joined = joinQueue({ queue, returnTo, ticket, spread: true, confirm: theme.confirm === "always" ? "manual" : "auto" } as const);
   place = joined;
@@ -121,14 +123,15 @@ function joinInAllTabs(): void {
 function render(): void {
   if (!writer || !state) return;
   const nowMs = performance.now();
-  if (state.status === "joining" && state.connection === "online" && nowMs < JOINING_MS && !shown) return;
   const isBack = nowMs < backUntilMs && !isLost(state);
   const { undoUntilMs } = leaving;
   const { isLooping } = handOver;
   const isAsking = theme.confirm === "always";
   const context = { nowMs, stateAtMs, undoUntilMs, wasIn, isBack, isLooping, isAsking, isExtendRefused };
   const before = shown?.name;
-  const screen = (shown = writer.write(state, context));
+  const screen = writer.write(state, context);
+  if (!shown && screen.name === "joining" && nowMs < joinedAtMs + JOINING_MS) return;
+  shown = screen;
   const { words } = writer;
   const isLinkLost = nowMs - lostAtMs >= LOST_MS;
   const strip = nowMs < noticeUntilMs ? words.text("failed") : isLinkLost ? screen.strip : "";

@@ -1,0 +1,278 @@
+// The waiting page as its visitor uses it: language, keyboard, alert, leaving, sleep and theme.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import type { Page } from "@playwright/test";
+
+import { FULL, ONE_AT_A_TIME, TWO_TURNS } from "../harness/queue.js";
+import { SCENES, openScene } from "../harness/scenes.js";
+import * as screens from "../harness/screens.js";
+import { expect, test } from "../harness/test.js";
+import { WaitingPage } from "../harness/waiting_page.js";
+
+const exampleTheme = fileURLToPath(new URL("../../../examples/theme", import.meta.url));
+
+test.describe("language", () => {
+  test.use({ locale: "ko-KR" });
+
+  test("that of the browser is spoken, another is chosen by hand and kept", async ({ page, servers, queue }) => {
+    await queue.open(FULL);
+    await queue.update({ message: { default: "en", en: "Soon", ko: "곧 시작해요", ja: "まもなく" } });
+    const waiting = await WaitingPage.open(page, servers.base, queue.id);
+    await waiting.expectHeadline("순서를 기다리고 있어요");
+    await expect(waiting.part("message")).toHaveText("곧 시작해요");
+
+    await waiting.part("language").selectOption("ja");
+    await waiting.expectHeadline("順番をお待ちください");
+    await expect(waiting.part("message"), "the operator's message follows").toHaveText("まもなく");
+    await page.reload();
+    await waiting.expectHeadline("順番をお待ちください");
+    await expect(page.locator("html")).toHaveAttribute("lang", "ja");
+  });
+});
+
+test("page loads only its own files and one language", async ({ page, servers, queue }) => {
+  await queue.open(FULL);
+  const paths: string[] = [];
+  page.on("request", (request) => {
+    const { origin, pathname } = new URL(request.url());
+    if (!pathname.startsWith("/queues/")) paths.push(origin === servers.base ? pathname : request.url());
+  });
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  const hash = /-[\da-f]{10}\./;
+  expect(paths.map((path) => path.replace(hash, ".")).sort()).toEqual([
+    ...["/", "/assets/lang-en.json", "/assets/page.css", "/assets/page.js", "/theme.css", "/theme.json"],
+  ]);
+});
+
+test("keyboard alone leads through the page", async ({ page, servers, queue, traffic }) => {
+  await queue.open(TWO_TURNS);
+  await traffic.shortenPolls();
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).dataset["part"]);
+  const tabs = async () => {
+    await page.keyboard.press("Tab");
+    return focused();
+  };
+  expect([await tabs(), await tabs(), await tabs()]).toEqual(["language", "alert", "leave"]);
+  await page.keyboard.press("Enter");
+  // The safe answer has the focus, and Escape is no answer.
+  expect(await focused()).toBe("stay");
+  await page.keyboard.press("Escape");
+  expect(await focused()).toBe("leave");
+  await page.keyboard.press("Enter");
+  await tabs();
+  await page.keyboard.press("Enter");
+  await waiting.expectHeadline("You’re leaving the line");
+  await expect.poll(focused, { message: "the focus is not lost" }).toBe("headline");
+  expect(await tabs()).toBe("undo");
+  await page.keyboard.press("Enter");
+  await waiting.expectPosition(1);
+
+  // The keys were input, so the turn is claimed at once.
+  await queue.completeActive();
+  await waiting.expectHeadline("You’re in");
+  expect(traffic.ofKind("leave")).toHaveLength(0);
+});
+
+test("leaving names its cost and can be taken back", async ({ page, servers, queue, traffic }) => {
+  await queue.open(FULL);
+  await traffic.shortenPolls();
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  for (let n = 0; n < 2; n++) await queue.enter();
+  await expect(waiting.part("behind")).toHaveText("2 behind");
+
+  await waiting.part("leave").click();
+  await expect(page.getByRole("dialog")).toContainText("The 2 people behind you go ahead of you.");
+  await screens.expectAccessible(page);
+  await page.getByRole("button", { name: "Leave", exact: true }).click();
+  await waiting.expectHeadline("You’re leaving the line");
+  await page.getByRole("button", { name: "Keep my place" }).click();
+  await waiting.expectPosition(1);
+  expect(traffic.ofKind("leave"), "nothing was sent").toHaveLength(0);
+  expect((await queue.readStatus(traffic.token))["position"]).toBe(1);
+});
+
+test("session that ends soon can be extended", async ({ page, servers, queue, traffic }) => {
+  await queue.open({ ...ONE_AT_A_TIME, session_seconds: 50 });
+  await traffic.shortenPolls();
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  await waiting.movePointer();
+  await queue.completeActive();
+  await waiting.expectHeadline("You’re in");
+  await expect(waiting.part("urgent"), "a screen reader is told").toHaveText("Your session ends in one minute.");
+  await expect(waiting.part("detail")).toHaveText(/0:4\d left/);
+  await page.waitForTimeout(3_000);
+  const before = (await queue.readStatus(traffic.token))["expires_at_ms"];
+  await page.getByRole("button", { name: "I need more time" }).click();
+  await expect.poll(async () => (await queue.readStatus(traffic.token))["expires_at_ms"]).toBeGreaterThan(before + 2_000);
+});
+
+test("hidden tab calls its visitor", async ({ tabs, servers, queue, tabsTraffic }) => {
+  await queue.open(ONE_AT_A_TIME);
+  await tabsTraffic.shortenPolls();
+  const page = await tabs.newPage();
+  await page.addInitScript(recordCalls);
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  await waiting.part("alert").click();
+  await expect(waiting.part("alert")).toBeChecked();
+  await tabs.newPage();
+  await waiting.untilVisibility("hidden");
+
+  await queue.completeActive();
+  await expect(page).toHaveTitle(/^[▶▷] It’s your turn$/);
+  const calls = () => page.evaluate(() => (globalThis as any).calls as string[]);
+  await expect.poll(calls).toContain("notification: It’s your turn, Come back to the page to enter.");
+  await expect.poll(calls).toContain("tone");
+  expect(await calls()).toContain("vibration");
+  expect(tabsTraffic.ofKind("claim"), "only the visitor claims").toHaveLength(0);
+});
+
+test("without the switch no sound and no notification call", async ({ page, servers }) => {
+  await page.addInitScript(recordCalls);
+  await openScene(page, servers.base, SCENES["turn"]!);
+  await expect(page.locator("h1")).toHaveText("It’s your turn");
+  expect(await page.evaluate(() => (globalThis as any).calls)).toEqual([]);
+});
+
+// Runs in the page, before its scripts: a browser of tests shows no notifications.
+function recordCalls(): void {
+  const calls: string[] = ((globalThis as any).calls = []);
+  (globalThis as any).Notification = class {
+    static permission = "default";
+    static requestPermission = async () => ((globalThis as any).Notification.permission = "granted");
+    constructor(title: string, { body }: NotificationOptions) {
+      calls.push(`notification: ${title}, ${body}`);
+    }
+  };
+  navigator.vibrate = () => calls.push("vibration") > 0;
+  const { start } = OscillatorNode.prototype;
+  OscillatorNode.prototype.start = function (when) {
+    calls.push("tone");
+    start.call(this, when);
+  };
+}
+
+test("phone that slept for 20 minutes has its place and says so", async ({ page, servers, queue, traffic }) => {
+  await page.clock.install();
+  await queue.open(FULL);
+  const before = await queue.enter();
+  await traffic.stretchPolls();
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(2);
+
+  await queue.leave(before);
+  await page.clock.fastForward("20:00");
+  await waiting.expectPosition(1);
+  await expect(waiting.part("detail")).toHaveText("Welcome back. Your place was kept while you were away.");
+  await page.clock.runFor(25_000);
+  await expect(waiting.part("detail")).not.toContainText("Welcome back");
+  expect(traffic.ofKind("enter")).toHaveLength(1);
+});
+
+test("reload does not put the visitor's dot back to the start", async ({ page, servers, queue, traffic }) => {
+  await queue.open(FULL);
+  await traffic.shortenPolls();
+  const others = [await queue.enter(), await queue.enter(), await queue.enter(), await queue.enter()];
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(5);
+  await expect(waiting.part("walk")).toHaveAttribute("aria-valuenow", "0");
+  for (const other of others.slice(0, 3)) await queue.leave(other);
+  await waiting.expectPosition(2);
+  await expect(waiting.part("walk")).toHaveAttribute("aria-valuenow", "75");
+  await page.reload();
+  await waiting.expectPosition(2);
+  await expect(waiting.part("walk")).toHaveAttribute("aria-valuenow", "75");
+});
+
+test.describe("theme", () => {
+  const open = async (page: Page, base: string, theme: Record<string, unknown> = {}) => {
+    const json = { ...JSON.parse(await readFile(join(exampleTheme, "theme.json"), "utf8")), ...theme };
+    for (const name of ["theme.css", "logo.svg"]) {
+      await page.route(`${base}/${name}`, (route) => route.fulfill({ path: join(exampleTheme, name) }));
+    }
+    await openScene(page, base, SCENES["waiting"]!, json);
+  };
+
+  test("has its colours, logo, texts and links, and no shift", async ({ page, servers }) => {
+    await screens.observeLayoutShift(page);
+    await open(page, servers.base);
+    await expect(page.locator('[data-part="event"]')).toHaveText("Year-end concert · Fan club presale");
+    await expect(page.getByRole("img", { name: "TICKETHOUSE" })).toBeVisible();
+    await expect(page.locator(".you")).toHaveCSS("fill", "rgb(209, 0, 95)");
+    await expect(page.locator("html")).toHaveCSS("background-color", "rgb(255, 255, 255)");
+    await expect(page.getByRole("link", { name: "Help" })).toHaveAttribute("href", "https://shop.example/help");
+    await screens.expectAccessible(page);
+    await screens.expectStill(page);
+  });
+
+  test("may be broken without harm", async ({ page, servers, queue }) => {
+    await queue.open(FULL);
+    await page.route(`${servers.base}/theme.json`, (route) => route.fulfill({ body: "<html>" }));
+    await page.route(`${servers.base}/theme.css`, (route) => route.abort());
+    const waiting = await WaitingPage.open(page, servers.base, queue.id);
+    await waiting.expectPosition(1);
+    await expect(waiting.part("brand")).toHaveText("Waiting room");
+  });
+});
+
+for (const [confirm, isClaimed] of [
+  ["always", false],
+  ["never", true],
+] as const) {
+  test(`turn with confirm ${confirm} is ${isClaimed ? "claimed without" : "left to"} the visitor`, async ({ page, servers, queue, traffic }) => {
+    await queue.open(ONE_AT_A_TIME);
+    await traffic.shortenPolls();
+    await page.route(`${servers.base}/theme.json`, (route) => route.fulfill({ json: { confirm } }));
+    const waiting = await WaitingPage.open(page, servers.base, queue.id);
+    await waiting.expectPosition(1);
+    if (!isClaimed) await waiting.movePointer();
+    await queue.completeActive();
+    if (!isClaimed) {
+      await waiting.expectHeadline("It’s your turn");
+      await waiting.movePointer();
+      await traffic.untilAnswered(2, "status", "state", "ready");
+      expect(traffic.ofKind("claim")).toHaveLength(0);
+      await waiting.part("claim").click();
+    }
+    await waiting.expectHeadline("You’re in");
+    expect(traffic.ofKind("claim")).toHaveLength(1);
+  });
+}
+
+test.describe("with reduced motion", () => {
+  test.use({ contextOptions: { reducedMotion: "reduce" } });
+
+  test("nothing moves, and the interim screen comes as late as ever", async ({ page, servers }) => {
+    await page.addInitScript(() => {
+      const shown: Record<string, number> = ((globalThis as any).shown = {});
+      const look = () => (shown[document.body.dataset["state"]!] ??= performance.now());
+      addEventListener("DOMContentLoaded", () => new MutationObserver(look).observe(document.body, { attributes: true }));
+    });
+    await openScene(page, servers.base, SCENES["joining"]!);
+    await expect(page.locator("h1")).toHaveText("One moment");
+    const delayMs = await page.evaluate(() => {
+      const requests = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/queues/"));
+      return (globalThis as any).shown["joining"] - requests[0]!.startTime;
+    });
+    expect(delayMs).toBeGreaterThan(500);
+    expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
+  });
+});
+
+test("forced colours keep door, visitor and switch apart", async ({ page, servers }) => {
+  await page.emulateMedia({ forcedColors: "active" });
+  await openScene(page, servers.base, SCENES["waiting"]!);
+  await expect(page.locator("h1")).toHaveText("You’re in line");
+  const fill = (selector: string) => page.locator(selector).first().evaluate((element) => getComputedStyle(element).fill);
+  const [you, others, paper] = [await fill(".you"), await fill(".dark"), await page.evaluate(() => getComputedStyle(document.body).backgroundColor)];
+  expect(new Set([you, others, paper]).size).toBe(3);
+  await screens.expectAccessible(page);
+});

@@ -1,0 +1,42 @@
+// Every screen of the waiting page once, with the language, the colours and the width in turn.
+
+import type { Page } from "@playwright/test";
+
+import { SCENES, openScene, type Scene } from "../harness/scenes.js";
+import * as screens from "../harness/screens.js";
+import { expect, test } from "../harness/test.js";
+
+const names = Object.keys(SCENES);
+
+async function open(page: Page, base: string, name: string): Promise<Scene> {
+  const scene = SCENES[name]!;
+  await screens.observeLayoutShift(page);
+  await openScene(page, base, scene);
+  await expect(page.locator("body")).toHaveAttribute("data-state", scene.screen);
+  return scene;
+}
+
+for (const [n, name] of names.entries()) {
+  const language = screens.LANGUAGES[n % screens.LANGUAGES.length]!;
+  const colorScheme = screens.COLOUR_SCHEMES[Math.floor(n / 2) % 2]!;
+  const viewport = screens.SIZES[n % screens.SIZES.length]!;
+
+  test.describe(`screen ${name}`, () => {
+    test.use({ locale: screens.LOCALES[language], colorScheme, viewport });
+
+    test(`is whole in ${language}, ${colorScheme}, at ${viewport.width} px`, async ({ page, servers }) => {
+      await open(page, servers.base, name);
+      await expect(page.locator("html")).toHaveAttribute("lang", language);
+      await expect(page.locator("html")).toHaveAttribute("dir", language === "ar" ? "rtl" : "ltr");
+      await screens.finishAnimations(page);
+      await screens.expectNoOverflow(page);
+      await screens.expectAccessible(page);
+      await screens.expectStill(page);
+    });
+  });
+
+  test(`screen ${name} says so in English`, async ({ page, servers }) => {
+    const { text } = await open(page, servers.base, name);
+    await expect(page.locator("body")).toContainText(text, { useInnerText: true });
+  });
+}
