@@ -7,7 +7,8 @@
 #   infra/browser.sh -g 'two tabs'    those whose names match
 #   infra/browser.sh long             only the long ones, whose names contain @long
 #
-# VESTIBULE_LOCAL_BIN names a runner that is built. Without it, this script builds one.
+# VESTIBULE_LOCAL_BIN names a runner that is built. Without it, this script builds one. VESTIBULE_WEB names a folder with a
+# page to test instead of the one in the runner, such as web/page/dist after `infra/client.sh build`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,6 +20,7 @@ node=$(need_node)
 VESTIBULE_CHROMIUM=${VESTIBULE_CHROMIUM:-$(need_chromium)}
 VESTIBULE_NGINX=${VESTIBULE_NGINX:-$(need_nginx)}
 export VESTIBULE_CHROMIUM VESTIBULE_NGINX
+need_fonts
 install_packages "$folder"
 install_shops
 if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then

@@ -12,7 +12,7 @@ import { ServerProcess, findFreePorts } from "./processes.js";
 
 // Another process may take a port between its choice and the start of nginx.
 const ATTEMPTS = 5;
-const CONNECTIONS = 256;
+const CONNECTIONS = 2_048;
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 

@@ -1,5 +1,10 @@
 // A shop's own look: theme.json beside the page, or nothing. Colours, radius and font are in theme.css.
 
+import { part } from "./view.js";
+
+// The visitor joins after the theme is there, so a slow one is left out.
+const THEME_MS_MAX = 3_000;
+
 /** When the page asks before it claims a turn: unless the visitor has just used it, always, or never. */
 export type Confirm = "auto" | "always" | "never";
 
@@ -19,7 +24,7 @@ export interface Theme {
 /** Reads the theme of the page's folder. Without one, or if it is no JSON, the page has the default look. */
 export async function loadTheme(): Promise<Theme> {
   try {
-    const response = await fetch("theme.json");
+    const response = await fetch("theme.json", { signal: AbortSignal.timeout(THEME_MS_MAX) });
     return response.ok ? Object(await response.json()) : {};
   } catch {
     return {};
@@ -28,8 +33,7 @@ export async function loadTheme(): Promise<Theme> {
 
 /** Shows the name or the logo, and the links. */
 export function applyTheme({ logo, links = [] }: Theme, name: string, language: string): void {
-  const part = (part: string) => document.querySelector<HTMLElement>(`[data-part="${part}"]`)!;
-  const image = part("logo") as HTMLImageElement;
+  const image = part<HTMLImageElement>("logo");
   image.hidden = !logo;
   image.alt = logo ? name : "";
   if (logo) image.src = logo;

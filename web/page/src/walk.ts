@@ -4,6 +4,7 @@
 import { readStored, writeStored } from "./stored.js";
 import type { Screen } from "./screen.js";
 import type { ScreenName } from "./screen_name.js";
+import { part } from "./view.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 // From this width of the window in pixels on, the floor crosses it. page.css has the same.
@@ -91,8 +92,6 @@ export class Walk {
     part("people").replaceChildren(...(isArrived ? [] : drawDots(edge, door - 38, this.#name === "full" ? 0 : x)));
   }
 }
-
-const part = (name: string) => document.querySelector<HTMLElement>(`[data-part="${name}"]`)!;
 
 // Those behind `x` are pale, those ahead dark, and the visitor's own dot has room.
 function drawDots(from: number, to: number, x: number): SVGElement[] {
