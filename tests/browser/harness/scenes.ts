@@ -62,6 +62,11 @@ async function leave(page: Page, button: string): Promise<void> {
   await page.locator('[data-part="confirm"]').click();
 }
 
+// The strip comes after a second.
+async function untilLost(page: Page): Promise<void> {
+  await page.locator('[data-part="strip"]').waitFor();
+}
+
 const MESSAGES = {
   message: "Block B is open now. 500 more seats go on sale at 8:45 PM.",
   messages: {
@@ -73,7 +78,7 @@ const MESSAGES = {
 
 /** The screens by name. */
 export const SCENES: Readonly<Record<string, Scene>> = {
-  joining: { screen: "joining", text: /One moment/, entry: [{ status: 0, body: {} }] },
+  joining: { screen: "joining", text: /One moment/, entry: [{ status: 0, body: {} }], act: untilLost },
   waiting: { screen: "waiting", text: /128.*people ahead of you.*1,076 behind.*About 8–10 minutes/s, entry: [waiting()] },
   message: { screen: "waiting", text: /500 more seats/, entry: [waiting(MESSAGES)] },
   huge: { screen: "waiting", text: /1,128,450/, entry: [waiting({ position: 1_128_451, waiting: 2_000_000 })] },
@@ -87,7 +92,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   },
   paused: { screen: "paused", text: /paused/, entry: [waiting({ queue_state: "paused", estimated_wait_seconds: undefined })] },
   shut: { screen: "shut", text: /closed for now/, entry: [waiting({ queue_state: "closed", estimated_wait_seconds: undefined })] },
-  lost: { screen: "waiting", text: /Connection lost/, entry: ending({ status: 0, body: {} }) },
+  lost: { screen: "waiting", text: /Connection lost/, entry: ending({ status: 0, body: {} }), act: untilLost },
   draw: {
     screen: "before",
     text: /Doors open at.*random order.*26:5\d.*18,402 people are here/s,

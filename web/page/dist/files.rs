@@ -1,7 +1,7 @@
 // The files of the waiting page: path, media type and text. web/page/build.mjs makes this file.
 &[
     ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
-    ("assets/page-2f7bc80dab.css", "text/css; charset=utf-8", include_str!("assets/page-2f7bc80dab.css")),
+    ("assets/page-896fe9bbd3.css", "text/css; charset=utf-8", include_str!("assets/page-896fe9bbd3.css")),
     ("assets/page-6351b4c4f6.js", "text/javascript; charset=utf-8", include_str!("assets/page-6351b4c4f6.js")),
     ("assets/lang-ar-f57503f6a0.json", "application/json", include_str!("assets/lang-ar-f57503f6a0.json")),
     ("assets/lang-en-1c77483ce6.json", "application/json", include_str!("assets/lang-en-1c77483ce6.json")),
