@@ -7,8 +7,10 @@ const JITTER = 0.25;
 /** Calls `reopen` once the queue lets visitors enter. Returns a function that ends this. */
 export function watchForReopening(queue: string, reopen: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>;
+  let isEnded = false;
   const look = async () => {
     const isOpen = await readEntrance(queue).catch(() => false);
+    if (isEnded) return;
     if (isOpen) reopen();
     else schedule();
   };
@@ -16,7 +18,10 @@ export function watchForReopening(queue: string, reopen: () => void): () => void
     timer = setTimeout(() => void look(), LOOK_MS * (1 + JITTER * (2 * Math.random() - 1)));
   };
   schedule();
-  return () => clearTimeout(timer);
+  return () => {
+    isEnded = true;
+    clearTimeout(timer);
+  };
 }
 
 async function readEntrance(queue: string): Promise<boolean> {

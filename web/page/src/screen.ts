@@ -130,8 +130,7 @@ export class ScreenWriter {
       case "in":
       case "ending":
         if (context.isLooping) return words.text("loop");
-        if (context.isExtendRefused) return words.text("extendRefused");
-        return Number.isNaN(leftMs) ? "" : words.text("inLead", { t });
+        return [leftMs > 0 && words.text("inLead", { t }), context.isExtendRefused && words.text("extendRefused")].filter(Boolean).join(" ");
       case "leaving":
       case "finishing":
         return words.text(`${name}Lead`, { t: format.left(context.undoUntilMs - nowMs) });
@@ -190,9 +189,10 @@ export class ScreenWriter {
     return this.words.text(state.connection === "offline" ? "offline" : "lost");
   }
 
-  #actions(name: ScreenName, state: PlaceState, { isLooping }: Context): readonly Action[] {
+  #actions(name: ScreenName, state: PlaceState, { isLooping, isExtendRefused }: Context): readonly Action[] {
     if (name === "turn") return state.status === "ready" && state.needsInput ? ["claim", "leave"] : ["leave"];
     const own = ACTIONS[name] ?? (IN_LINE.includes(name) && state.status === "waiting" ? ["leave"] : []);
+    if (isExtendRefused) return own.filter((action) => action !== "extend");
     return isLooping && state.status === "active" ? ["target", ...own] : own;
   }
 }

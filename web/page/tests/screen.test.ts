@@ -66,6 +66,13 @@ test("leaving can be taken back in line and in a session", () => {
   assert.deepEqual(writer.write(state("waiting"), undo).actions, ["undo"]);
 });
 
+test("a session that cannot be longer says so beside the time left, without the button", () => {
+  const active = state("active", { endsAtMs: 40_000 });
+  assert.deepEqual(writer.write(active, context()).actions, ["extend", "done"]);
+  const { actions, detail } = writer.write(active, context({ isExtendRefused: true }));
+  assert.deepEqual([actions, detail.trim()], [["done"], "inLead 0:30 extendRefused"]);
+});
+
 test("a turn that is being claimed shows no button", () => {
   assert.deepEqual(writer.write(state("ready"), context()).actions, ["claim", "leave"]);
   assert.deepEqual(writer.write(state("ready", { needsInput: false }), context()).actions, ["leave"]);
