@@ -5,6 +5,7 @@ pub mod adaptive_pace;
 pub mod call_limit;
 pub mod change;
 pub mod clock;
+pub mod closing;
 pub mod configuration;
 pub mod consumption;
 pub mod draw;

@@ -45,6 +45,12 @@ impl Visit {
         Self(((elapsed_ms + 1) * ARRIVALS_PER_MS - 1).min(PHASE_OPEN - 1))
     }
 
+    /// When the visit began, in Unix milliseconds. If more than 256 visits began within one millisecond, this is late
+    /// by as many milliseconds as the overflow needed.
+    pub fn began_at_ms(self) -> u64 {
+        self.0 / ARRIVALS_PER_MS + ERA_MS
+    }
+
     /// The place at which the visit began, in the default lane of an open queue.
     pub fn place(self) -> WaitScore {
         let place = WaitScore {
@@ -120,10 +126,9 @@ impl WaitScore {
         self.raw & PHASE_OPEN != 0
     }
 
-    /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one
-    /// millisecond, this is late by as many milliseconds as the overflow needed.
+    /// When the entry joined, in Unix milliseconds: see [`Visit::began_at_ms`].
     pub fn joined_at_ms(self) -> u64 {
-        self.visit.0 / ARRIVALS_PER_MS + ERA_MS
+        self.visit.began_at_ms()
     }
 
     /// The visit that began with this place.

@@ -19,6 +19,7 @@
 
 mod answers;
 mod call_budget;
+mod closing_line;
 mod entry_line;
 mod eviction_line;
 mod hold_budget;
@@ -38,6 +39,7 @@ pub use vestibule_domain::tally::QueueTotals;
 pub use self::{
     answers::*,
     call_budget::CallBudget,
+    closing_line::ClosingLine,
     entry_line::EntryLine,
     eviction_line::EvictionLine,
     hold_budget::HoldBudget,
@@ -68,6 +70,7 @@ pub const EVICT_CHUNK: usize = 1_000;
 /// for the capabilities that it needs, so that its signature shows what it may do.
 pub trait Line:
     EntryLine
+    + ClosingLine
     + PromotionLine
     + TallyLine
     + JournalLine
@@ -81,6 +84,7 @@ pub trait Line:
 
 impl<T> Line for T where
     T: EntryLine
+        + ClosingLine
         + PromotionLine
         + TallyLine
         + JournalLine

@@ -16,14 +16,14 @@ use vestibule_domain::{
 };
 use vestibule_line::{
     AdjustClockOutcome, AdoptOrder, AdoptOutcome, Arrival, CallBudget, CallOutcome, ChangeMark,
-    CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor, DeadLetterOutcome,
-    EnterOutcome, EntryLine, EntryLookup, EntryPromotionOutcome, EvictOrder, EvictionLine, EvictionPolicy,
-    ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine, JournalRecord,
-    LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, OperatorLine, Page, PromoteEntryOrder,
-    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace, QueueView, RaiseWatermarkOutcome,
-    RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder, RestoredEntries, SessionExtension, SwitchOrder,
-    TallyLine, TickSubscription, UnflushedChanges, UnsavedSwitches, ValidateOutcome, Validation,
-    WaitingPresence,
+    CheckAssignment, CheckIn, CheckOrder, ClaimOutcome, ClosingLine, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EntryPromotionOutcome, EvictOrder, EvictionLine,
+    EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine,
+    JournalRecord, LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, MarkClosingOutcome,
+    OperatorLine, Page, PromoteEntryOrder, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace,
+    QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoredEntries, SessionExtension, SwitchOrder, TallyLine, TickSubscription, UnflushedChanges,
+    UnsavedSwitches, ValidateOutcome, Validation, WaitingPresence,
 };
 
 use crate::{Fault, Faults};
@@ -190,6 +190,11 @@ decorate! { EntryLine {
         call.end().await.map_err(line_error)?;
         answer
     }
+} }
+
+decorate! { ClosingLine {
+    fn mark_closing(id: EntryId, visit: Option<Visit>) -> MarkClosingOutcome;
+    fn remove_closing_mark(id: EntryId) -> ();
 } }
 
 decorate! { OperatorLine {

@@ -7,9 +7,9 @@ use ::redis::Script;
 use crate::scene::{Guest, Scene};
 
 /// The keys of a queue.
-const KEYS: [&str; 13] = [
-    "waiting", "ready", "active", "visits", "ended", "settled", "present", "seen", "config", "state", "load",
-    "journal", "lost",
+const KEYS: [&str; 14] = [
+    "waiting", "ready", "active", "visits", "ended", "settled", "present", "seen", "closing", "config",
+    "state", "load", "journal", "lost",
 ];
 
 /// Replaces keys by their dumped values, and keeps the watermark. One script, so that no promoter runs in between. Its first
@@ -35,7 +35,9 @@ impl Scene {
     pub(crate) async fn forget_entries(&self, guests: &[Guest]) {
         let mut pipe = ::redis::pipe();
         for guest in guests {
-            for set in ["waiting", "ready", "active", "settled", "present", "seen"] {
+            for set in [
+                "waiting", "ready", "active", "settled", "present", "seen", "closing",
+            ] {
                 pipe.zrem(self.key(set), guest.member()).ignore();
             }
             for hash in ["visits", "ended"] {

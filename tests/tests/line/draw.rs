@@ -23,7 +23,7 @@ use crate::{
 const VISITORS: u64 = 12;
 
 /// Queues of the tests have one salt.
-fn seed(settings: &Settings) -> DrawSeed {
+pub(crate) fn seed(settings: &Settings) -> DrawSeed {
     let salt: Salt = configuration(settings).salt;
     DrawSeed::of_salt(&salt)
 }

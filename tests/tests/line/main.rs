@@ -15,6 +15,7 @@ mod check;
 mod claim_and_leave;
 mod clock;
 mod clock_offset;
+mod closed_pages;
 mod command_arguments;
 mod concurrent_promoters;
 mod configure;

@@ -64,6 +64,7 @@ pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
         line.enter(queue, id, Arrival::Ordinary).await.map(drop),
         line.status(queue, id).await.map(drop),
         line.status_many(queue, &[id]).await.map(drop),
+        line.mark_closing(queue, id, None).await.map(drop),
         line.adopt(queue, &adoption).await.map(drop),
         line.read_page(queue, &Cursor::default()).await.map(drop),
         line.claim(queue, id).await.map(drop),

@@ -37,6 +37,10 @@ pub(crate) enum Operation {
     /// The idle promoter removes its heartbeat.
     ParkPromoter,
     Claim(u64),
+    /// A visitor closes the page.
+    MarkClosing(u64, VisitSelector),
+    /// A request shows that a page of the visitor is open.
+    RemoveClosingMark(u64),
     Leave(u64, VisitSelector, LeaveReason),
     /// An operator asks which of all visitors are present, and evicts these, or only those who have not polled.
     Evict {
@@ -153,6 +157,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         }),
         1 => Just(Operation::ParkPromoter),
         4 => visitor().prop_map(Operation::Claim),
+        3 => (visitor(), visit_selector()).prop_map(|(id, visit)| Operation::MarkClosing(id, visit)),
+        1 => visitor().prop_map(Operation::RemoveClosingMark),
         2 => (visitor(), visit_selector(), leave_reason())
             .prop_map(|(id, visit, reason)| Operation::Leave(id, visit, reason)),
         2 => (vec((visitor(), visit_selector()), 0..4), any::<bool>())

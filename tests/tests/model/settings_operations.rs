@@ -39,6 +39,7 @@ pub(crate) enum Setting {
     QueueLimit(u32),
     AbsentLimit(u32),
     WaitingSecondsMax(u32),
+    LeaveOnClose(bool),
     LaneShare(u32),
 }
 
@@ -93,6 +94,7 @@ impl Setting {
             Self::QueueLimit(entries) => settings.queue_limit = *entries,
             Self::AbsentLimit(entries) => settings.absent_limit = *entries,
             Self::WaitingSecondsMax(seconds) => settings.waiting_seconds_max = *seconds,
+            Self::LeaveOnClose(leaves) => settings.leave_on_close = *leaves,
             Self::LaneShare(percent) => settings.lane_share = *percent,
         }
         if matches!(self, Self::ClosesIn(Some(_)) | Self::EndsIn(Some(_))) {
@@ -128,6 +130,7 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
         1 => (0_u32..5).prop_map(Setting::QueueLimit),
         1 => (0_u32..3).prop_map(Setting::AbsentLimit),
         1 => prop_oneof![1 => Just(0), 1 => 5_u32..60].prop_map(Setting::WaitingSecondsMax),
+        1 => prop_oneof![3 => Just(true), 1 => Just(false)].prop_map(Setting::LeaveOnClose),
         1 => (0_u32..=50).prop_map(Setting::LaneShare),
         // Pauses end more often than they start, so that most operations find the queue moving.
         4 => paused(),

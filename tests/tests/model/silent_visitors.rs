@@ -1,4 +1,5 @@
-//! Sequences in which visitors are often silent, so that absences of different lengths meet the limits.
+//! Sequences in which visitors are often silent, so that absences of different lengths meet the limits, and visitors who
+//! close the page leave.
 
 use proptest::{collection::vec, prelude::*};
 use vestibule_domain::lane::Lane;
@@ -15,6 +16,7 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
         Setting::Capacity(1),
         Setting::PresenceSeconds(4),
         Setting::CallSeconds(2),
+        Setting::LeaveOnClose(true),
     ];
     vec(operation(), 100..=210).prop_map(move |operations| {
         let settings = opening.iter().cloned().map(Operation::ChangeSetting);
@@ -35,6 +37,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         9 => Just(tick),
         9 => (1_u64..6).prop_map(|seconds| Operation::AdvanceClockMicros(seconds * 1_000_000)),
         1 => visitor().prop_map(|id| Operation::Leave(id, VisitSelector::None, LeaveReason::Leave)),
+        2 => visitor().prop_map(|id| Operation::MarkClosing(id, VisitSelector::None)),
+        1 => visitor().prop_map(Operation::RemoveClosingMark),
         1 => Just(Operation::Acknowledge { records: 12, ended: Vec::new() }),
         2 => (0_u32..4).prop_map(|entries| Operation::ChangeSetting(Setting::AbsentLimit(entries))),
         1 => prop_oneof![2 => Just(0), 1 => 2_u32..5]

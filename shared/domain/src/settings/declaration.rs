@@ -218,6 +218,10 @@ declare_settings! {
     /// the time anew for all who wait.
     waiting_seconds_max: u32 = 0, "seconds", number(0, 7 * DAY_SECONDS), read by scripts;
 
+    /// Whether a waiting visitor who closes the page leaves the line 15 s later, unless a request of the visitor comes
+    /// before. The client library tells the server of it if the page uses its module closing.
+    leave_on_close: bool = false, "flag", FieldType::Flag, read by scripts;
+
     /// Whether the queue trusts the X-Visitor-Id header to identify the visitor.
     trust_client_visitor_id: bool = false, "flag", FieldType::Flag;
 

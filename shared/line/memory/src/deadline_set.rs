@@ -1,4 +1,4 @@
-//! Entries in order of a time, such as the deadlines of the ready or active ones.
+//! Entries in order of a time, such as the deadlines of the ready or active ones, or when visitors closed the page.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry};
 

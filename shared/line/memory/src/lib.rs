@@ -17,6 +17,7 @@ mod check_progress;
 mod checkpoint;
 mod chosen_entries;
 mod clock;
+mod closed_pages;
 mod configure;
 mod deadline_set;
 mod deletion;

@@ -4,7 +4,7 @@ use vestibule_domain::{
     adaptive_pace::PaceInForce,
     change::{Change, EndReason, Event},
     clock::LineTime,
-    estimate::TickCounts,
+    estimate::{TICK_GAP_MAX_MS, TickCounts},
     fact::Turn,
     id::EntryId,
     pace::{LimitedBy, PromotionBounds},
@@ -27,6 +27,7 @@ impl Queue {
         limits: JournalLimits,
     ) -> (Promotion, Option<Tick>) {
         let (now_ms, is_apart) = (time.ms(), time.clocks.apart);
+        let last_tick_ms = self.ticked_at_ms;
         let loss_sign = self.look_for_loss(now_ms, order.history);
         self.is_journal_full = self.journal.due_len() >= limits.new_entries;
         let is_full = self.journal.len() >= limits.all_changes;
@@ -54,9 +55,13 @@ impl Queue {
         let stop = self.find_stop(time, is_full, in_force);
         let is_standing = stop.is_some() || presence_tick.is_door_down;
         let overlong_waits = self.end_overlong_waits(time, is_standing, budget - silent, &mut events);
+        let may_be_unheard =
+            is_apart || presence_tick.is_door_down || now_ms.saturating_sub(last_tick_ms) > TICK_GAP_MAX_MS;
+        let left_budget = budget - silent - dismissed - overlong_waits;
+        let left = self.end_closed_pages(now_ms, may_be_unheard, left_budget, &mut events);
         let asked = order
             .max_entries
-            .min(PROMOTE_CHUNK - no_shows - expired - silent - overlong_waits);
+            .min(PROMOTE_CHUNK - no_shows - expired - silent - overlong_waits - left);
         let room = self.promotion_bounds(bucket.tokens(in_force.pace), asked);
         self.tally.peak.record(room.waiting, now_ms);
         let (allowed, mut limited_by) = match stop {
@@ -88,7 +93,7 @@ impl Queue {
         }
         self.decide_growths();
         let absences = if presence_tick.is_running && budget > 0 {
-            self.end_absences(budget - silent - overlong_waits - promoted, &mut events)
+            self.end_absences(budget - silent - overlong_waits - left - promoted, &mut events)
         } else {
             0
         };
@@ -113,8 +118,9 @@ impl Queue {
             absences,
             overlong_waits,
             dismissed,
+            left,
             limited_by,
-            has_more: promoted + no_shows + expired + silent + absences + overlong_waits + dismissed
+            has_more: promoted + no_shows + expired + silent + absences + overlong_waits + dismissed + left
                 == PROMOTE_CHUNK,
             waiting: self.waiting.len(),
             ready: self.ready.len(),

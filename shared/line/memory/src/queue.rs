@@ -66,6 +66,8 @@ pub(super) struct Queue {
     pub(super) lane_turns: LaneTurns,
     /// Which visitors are present; `None` while presence is switched off.
     pub(super) presence: Option<Presence>,
+    /// The line times at which visitors closed the page, of entries that waited then.
+    pub(super) closing: DeadlineSet,
     /// How many entries were absent after the last tick. Entering goes by it.
     pub(super) absent_at_tick: u64,
     /// How many more visitors are called by entering, so check in by it.
@@ -135,6 +137,7 @@ impl Queue {
                 .settings
                 .has_presence()
                 .then(|| Presence::new(now_ms)),
+            closing: DeadlineSet::default(),
             absent_at_tick: 0,
             newcomers_called: if configuration.settings.has_presence() {
                 WINDOW_ENTRIES_MIN

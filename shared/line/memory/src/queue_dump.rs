@@ -43,6 +43,8 @@ pub struct QueueDump {
     /// The last check-ins of the called entries by the presence clock in half milliseconds, in order; negative for
     /// those that are not present, and odd for those whose visitors have only entered. Entries with equal numbers are ordered by id.
     pub seen: Vec<(EntryId, i64)>,
+    /// The entries whose visitors closed the page, with the line times of that, in order.
+    pub closing: Vec<(EntryId, u64)>,
     /// What Redis stores about presence under its field names: the clock, the calls and the marks.
     pub presence: BTreeMap<String, String>,
     /// How far each lane has moved, as Redis stores it.
@@ -111,6 +113,7 @@ impl Queue {
                 .as_ref()
                 .map(Presence::dump_seen)
                 .unwrap_or_default(),
+            closing: self.closing.iter().map(by_id).collect(),
             presence: self
                 .presence
                 .as_ref()

@@ -2,7 +2,7 @@
 -- Removes every key of a deleted queue but the tombstone, which expires. So no earlier epoch of the queue can be
 -- created or restored.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters view config state lost tombstone tally
+-- KEYS: waiting ready active held visits ended settled present seen closing journal journaled deferred dead_letters view config state lost tombstone tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -12,6 +12,7 @@
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   present: sorted set, called entry that checked in lately -> place
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
+--   closing: sorted set, entry -> line time at which its visitor closed the page, in Unix milliseconds
 --   journal: stream, changes that the backup does not have yet
 --   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
@@ -30,9 +31,9 @@
 -- Output: {'deleted'}: Redis has nothing of the queue but the tombstone
 --         {'later'}: nothing changed: the queue is of this epoch or a later one, or was deleted again later
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local settled, present, seen, journal, journaled = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local deferred, dead_letters, view, config, state = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local lost, tombstone, tally = KEYS[17], KEYS[18], KEYS[19]
+local settled, present, seen, closing, journal = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local journaled, deferred, dead_letters, view, config = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local state, lost, tombstone, tally = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
 local epoch, generation, deleted_at_ms, kept_seconds = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 
 local function read_epoch(key)
@@ -43,8 +44,8 @@ local tombstone_epoch = read_epoch(tombstone)
 if read_epoch(config) >= epoch or read_epoch(lost) >= epoch or tombstone_epoch > epoch then
   return { 'later' }
 end
-redis.call('UNLINK', waiting, ready, active, held, visits, ended, settled, present, seen, journal, journaled, deferred,
-  dead_letters, view, config, state, lost, tally)
+redis.call('UNLINK', waiting, ready, active, held, visits, ended, settled, present, seen, closing, journal, journaled,
+  deferred, dead_letters, view, config, state, lost, tally)
 if tombstone_epoch < epoch then
   redis.call('HSET', tombstone, 'epoch', epoch, 'generation', generation, 'deleted_at_ms', deleted_at_ms)
   redis.call('EXPIRE', tombstone, kept_seconds)

@@ -4,7 +4,7 @@
 -- `deferred`, `dead_letters`, `ended` and `settled` stay, because the backup may lack what they hold, and `lost` keeps
 -- their generation.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: waiting ready active held visits present seen view config state lost tombstone tally
+-- KEYS: waiting ready active held visits present seen closing view config state lost tombstone tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -12,6 +12,7 @@
 --   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again
 --   present: sorted set, called entry that checked in lately -> place
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
+--   closing: sorted set, entry -> line time at which its visitor closed the page, in Unix milliseconds
 --   view: string, a stored snapshot of the queue
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -24,8 +25,8 @@
 --         {'later'}: nothing changed: the queue is of this epoch or a later one, a restore of a later epoch is under
 --           way, or the queue was deleted
 local waiting, ready, active, held, visits, present = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local seen, view, config, state, lost = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local tombstone, tally = KEYS[12], KEYS[13]
+local seen, closing, view, config, state, lost = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local tombstone, tally = KEYS[13], KEYS[14]
 local epoch = tonumber(ARGV[1])
 
 local old_epoch, old_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
@@ -37,5 +38,5 @@ if old_generation then
   redis.call('HSET', lost, 'generation', old_generation)
 end
 redis.call('HSET', lost, 'epoch', ARGV[1])
-redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, view, config, state, tally)
+redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, closing, view, config, state, tally)
 return { 'dropped' }

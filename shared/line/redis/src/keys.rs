@@ -31,7 +31,7 @@ impl<'a> Keys<'a> {
     ///
     /// | type | names |
     /// | --- | --- |
-    /// | sorted set | `waiting`, `ready`, `active`, `held`, `present`, `seen`, `settled`, `deferred` |
+    /// | sorted set | `waiting`, `ready`, `active`, `held`, `present`, `seen`, `closing`, `settled`, `deferred` |
     /// | hash | `visits`, `ended`, `journaled`, `config`, `state`, `lost`, `tombstone`, `tally` |
     /// | string | `view`, and [`calls`](Self::calls_key) of each entry |
     /// | stream | `journal`, `dead_letters` |
@@ -42,6 +42,7 @@ impl<'a> Keys<'a> {
     /// | `waiting` | its place |
     /// | `present` | its place, if it is called and checked in lately |
     /// | `seen` | its last check-in by the presence clock, negative if it is not present any more |
+    /// | `closing` | the line time, in Unix milliseconds, at which its visitor closed the page |
     /// | `ready` | its claim deadline by the claim clock, in Unix milliseconds |
     /// | `active` | the end of its session, in Unix milliseconds |
     /// | `held` | when its slot becomes free, in Unix milliseconds, if its visitor left or was evicted |

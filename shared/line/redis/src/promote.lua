@@ -4,13 +4,14 @@
 -- journal record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not
 -- trusted. Goes past the absent ones at the cost of one: see domain/presence.rs. While presence is off, all who wait
 -- are promoted in turn. While the front door is down, it promotes none as long as an entry is ready.
--- Ends waits that have lasted too long. In the mode `passthrough`, neither capacity nor tokens count.
--- Once the queue is finished, it promotes none and ends the waiting entries. Before it opens, it promotes and calls none.
+-- Ends waits that have lasted too long, and those of visitors who have closed the page. In the mode `passthrough`, neither
+-- capacity nor tokens count. Once the queue is finished, it promotes none and ends the waiting entries. Before it opens, it
+-- promotes and calls none.
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits pace adaptive_pace settled imbalance loss averages timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits tally
--- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes tally
+-- include: line line_table clock scores claim_clock visits pace adaptive_pace settled imbalance loss averages timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits closed_pages tally
+-- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes tally closing
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -26,6 +27,7 @@
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   changes: channel, one message for each tick that promotes entries
 --   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
+--   closing: sorted set, entry -> line time at which its visitor closed the page, in Unix milliseconds
 -- ARGV: given_us witness_ms requested chunk heartbeat newcomers_max journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms seen_epoch seen_ticks seen_at_ms has_changed_server
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -43,12 +45,13 @@
 --     ticks, and the time of the last one in Unix milliseconds; seen_epoch is empty if the caller has seen none
 --   has_changed_server: 1 if the caller has left a server that no longer accepted writes, since its last call; else 0
 -- Output: {'no-queue'}: Redis does not have the queue, or has it with another epoch or a watermark below the fence
---         {'promoted', promoted, no_shows, expired, silent, absences, overlong_waits, dismissed, limited_by, waiting, ready,
---          active, promoted_through, now_ms, clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
+--         {'promoted', promoted, no_shows, expired, silent, absences, overlong_waits, dismissed, left, limited_by, waiting,
+--          ready, active, promoted_through, now_ms, clocks_apart, ahead_ms, offset_ms, epoch, ticks, loss_sign, is_check_due}:
 --           promoted, no_shows, expired: how many entries this call promoted and removed
 --           silent, absences: how many visitors are not present any more, and how many absences this call ended
 --           overlong_waits: how many waits this call ended because they had lasted too long
 --           dismissed: how many waiting entries this call ended because the queue is finished
+--           left: how many visitors this call let leave because they had closed the page
 --           limited_by: why it promoted no more: 'line' (no entry waits), 'presence' (the next ones were called lately
 --             and have not checked in), 'capacity', 'pace', 'requested' (`requested` or
 --             `chunk`), 'service' (it is down), 'switch' (paused, closed, finished or not open yet), 'journal' (full) or
@@ -63,7 +66,7 @@
 --           is_check_due: 1 if a consistency check is due because this call or an earlier one noticed a loss; else 0
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local journal, deferred, changes, tally = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local journal, deferred, changes, tally, closing = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, newcomers_max, journal_max = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local fence_epoch, fence, short_ms, long_ms = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -115,7 +118,7 @@ line.journal_full = due_count >= newcomers_max and 1 or 0
 local is_journal_full = due_count + redis.call('ZCARD', deferred) >= journal_max
 local remove_limit = (is_journal_full or clocks_apart) and 0 or chunk
 local keys = { waiting = waiting, held = held, visits = visits, ended = ended, settled = settled, present = present,
-  seen = seen, state = state }
+  seen = seen, closing = closing, state = state }
 -- All ends of this call have the same version and time.
 local tick = { epoch = epoch, v = change_v, now_ms = now_ms, dismissed = 0, dismissed_list = '' }
 tick.entrance, line.entrance_changes_at_ms = read_entrance(config, now_ms)
@@ -157,6 +160,9 @@ local bucket = read_bucket(config, state, now_ms)
 tick.overlong_waits, tick.overlong_list = end_overlong_waits(keys, tick, lanes, config, not clocks_apart
   and (is_switched_off or bucket.is_service_down or is_door_down or is_journal_full),
   remove_limit - no_shows - expired - silent - tick.dismissed)
+tick.left, tick.left_list = end_closed_pages(keys, tick, lanes, config,
+  clocks_apart or is_door_down or now_ms - tonumber(ticked_at_ms or 0) > silent_ms,
+  remove_limit - no_shows - expired - silent - tick.dismissed - tick.overlong_waits)
 
 -- How many entries to promote, and which limit keeps it from being more.
 local in_line, ready_count = redis.call('ZCARD', waiting) - count_absent(lanes), redis.call('ZCARD', ready)
@@ -172,7 +178,7 @@ if not bucket.is_passthrough then
   apply_limit('capacity', math.max(tonumber(capacity) - taken, 0))
   apply_limit('pace', math.floor(bucket.credit / bucket.interval_ms))
 end
-apply_limit('requested', math.min(requested, chunk - no_shows - expired - silent - tick.overlong_waits))
+apply_limit('requested', math.min(requested, chunk - no_shows - expired - silent - tick.overlong_waits - tick.left))
 if is_door_down and ready_count > 0 then
   promoted, limited_by = 0, 'presence'
 end
@@ -245,7 +251,7 @@ if clock then
   if is_clock_running and remove_limit > 0 then
     absences, absence_list = end_absences(keys, tick, lanes, calls, clock, absent_ms,
       parse_limit(absent_limit) or line.queue_limit,
-      remove_limit - no_shows - expired - silent - tick.overlong_waits - promoted)
+      remove_limit - no_shows - expired - silent - tick.overlong_waits - tick.left - promoted)
   end
 end
 local newcomers_called = tick.is_scheduled and call_none(keys, lanes)
@@ -256,12 +262,12 @@ end
 write_lanes(state, lanes)
 local left_in_line = redis.call('ZCARD', waiting) - count_absent(lanes)
 line.absent, line.newcomers_called = count_absent(lanes), clock and newcomers_called or -1
-if promoted + no_shows + expired + absences + tick.overlong_waits + tick.dismissed > 0 then
+if promoted + no_shows + expired + absences + tick.overlong_waits + tick.dismissed + tick.left > 0 then
   line.v = change_v
   redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,
     'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'absences', absence_list,
-    'overlong_waits', tick.overlong_list, 'dismissed', tick.dismissed_list, 'promoted', promoted_list,
-    'promoted_again', promoted_again_list)
+    'overlong_waits', tick.overlong_list, 'dismissed', tick.dismissed_list, 'left', tick.left_list,
+    'promoted', promoted_list, 'promoted_again', promoted_again_list)
 end
 if not clocks_apart then
   delete_settled_ends(ended, settled, now_ms, settled_kept_ms)
@@ -291,6 +297,6 @@ redis.call('HSET', state, 'standstill', standstill, 'counted_at_ms', now_ms, 'ta
   'waiting_seconds', sums.waiting_seconds, 'paced', sums.paced, 'paced_seconds', sums.paced_seconds)
 rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + promoted, sum_lanes(lanes, 'gone_ahead'),
   sums)
-return { 'promoted', promoted, no_shows, expired, silent, absences, tick.overlong_waits, tick.dismissed, limited_by,
-  redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through, now_ms,
-  clocks_apart and 1 or 0, ahead_ms, line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }
+return { 'promoted', promoted, no_shows, expired, silent, absences, tick.overlong_waits, tick.dismissed, tick.left,
+  limited_by, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through,
+  now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

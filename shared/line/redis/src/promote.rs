@@ -49,7 +49,8 @@ pub(super) async fn promote(
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let (silent, absences) = (reply.read_number()?, reply.read_number()?);
-    let (overlong_waits, dismissed) = (reply.read_number()?, reply.read_number()?);
+    let (overlong_waits, dismissed, left) =
+        (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let limited_by = LimitedBy::from_name(&reply.read_text()?)
         .ok_or_else(|| reply.protocol_error("a known limit of the promotion"))?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
@@ -72,8 +73,9 @@ pub(super) async fn promote(
         absences,
         overlong_waits,
         dismissed,
+        left,
         limited_by,
-        has_more: promoted + no_shows + expired + silent + absences + overlong_waits + dismissed
+        has_more: promoted + no_shows + expired + silent + absences + overlong_waits + dismissed + left
             == PROMOTE_CHUNK,
         waiting,
         ready,

@@ -6,7 +6,7 @@
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another
 -- generation.
 -- include: line line_table entrance new_state fields imbalance
--- KEYS: waiting ready active held visits ended settled present seen journal journaled deferred dead_letters view config state lost tombstone tally staged_waiting staged_ready staged_active staged_held staged_visits
+-- KEYS: waiting ready active held visits ended settled present seen closing journal journaled deferred dead_letters view config state lost tombstone tally staged_waiting staged_ready staged_active staged_held staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -16,6 +16,7 @@
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds
 --   present: sorted set, called entry that checked in lately -> place
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
+--   closing: sorted set, entry -> line time at which its visitor closed the page, in Unix milliseconds
 --   journal: stream, changes that the backup does not have yet
 --   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
@@ -42,10 +43,10 @@
 --           deleted
 --         {'incomplete'}: a staged key expired because the server's clock jumped forward; nothing changed
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local settled, present, seen, journal, journaled = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local deferred, dead_letters, view, config, state = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local lost, tombstone, tally, staged_waiting, staged_ready = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21]
-local staged_active, staged_held, staged_visits = KEYS[22], KEYS[23], KEYS[24]
+local settled, present, seen, closing, journal = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local journaled, deferred, dead_letters, view, config = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local state, lost, tombstone, tally, staged_waiting = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21]
+local staged_ready, staged_active, staged_held, staged_visits = KEYS[22], KEYS[23], KEYS[24], KEYS[25]
 local now_us, last_order, fence, staged_count = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local tally_json = ARGV[5]
 
@@ -75,7 +76,7 @@ local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
   redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
-redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, view, config, lost, tombstone, tally)
+redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, closing, view, config, lost, tombstone, tally)
 for _, move in ipairs(moves) do
   if redis.call('EXISTS', move.from) == 1 then
     redis.call('RENAME', move.from, move.to)

@@ -27,7 +27,7 @@ pub(super) static RESTORE: LazyLock<LuaScript> =
     LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE_KEYS: [&str; 19] = [
+const LIVE_KEYS: [&str; 20] = [
     "waiting",
     "ready",
     "active",
@@ -37,6 +37,7 @@ const LIVE_KEYS: [&str; 19] = [
     "settled",
     "present",
     "seen",
+    "closing",
     "journal",
     "journaled",
     "deferred",

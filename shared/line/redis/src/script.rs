@@ -21,6 +21,7 @@ const INCLUDES: &[(&str, &str)] = &[
     ("adaptive_pace", include_str!("include/adaptive_pace.lua")),
     ("arrivals", include_str!("include/arrivals.lua")),
     ("averages", include_str!("include/averages.lua")),
+    ("closed_pages", include_str!("include/closed_pages.lua")),
     ("dismissals", include_str!("include/dismissals.lua")),
     ("entrance", include_str!("include/entrance.lua")),
     ("opening", include_str!("include/opening.lua")),

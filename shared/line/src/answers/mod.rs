@@ -4,6 +4,7 @@ mod adopt;
 mod call;
 mod change_mark;
 mod check;
+mod closing;
 mod entry;
 mod eviction;
 mod fallback_tick;
@@ -20,7 +21,7 @@ mod report;
 mod switches;
 
 pub use self::{
-    adopt::*, call::*, change_mark::*, check::*, entry::*, eviction::*, fallback_tick::*, hold::*,
-    journal::*, loss::*, operator::*, presence::*, promotion::*, queue::*, queue_trace::*, report::*,
-    switches::*,
+    adopt::*, call::*, change_mark::*, check::*, closing::*, entry::*, eviction::*, fallback_tick::*,
+    hold::*, journal::*, loss::*, operator::*, presence::*, promotion::*, queue::*, queue_trace::*,
+    report::*, switches::*,
 };

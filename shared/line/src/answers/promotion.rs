@@ -48,6 +48,8 @@ pub struct Promotion {
     pub overlong_waits: u64,
     /// The number of waiting entries that the line dropped because the queue is finished.
     pub dismissed: u64,
+    /// The number of waiting entries that left because their visitors had closed the page.
+    pub left: u64,
     /// What limited the number of promotions.
     pub limited_by: LimitedBy,
     /// Whether this call moved the maximum number of entries. The caller should call again at once.

@@ -81,6 +81,18 @@ macro_rules! queue_cases {
                 a_restored_wait_has_the_whole_time_again
                 no_wait_is_too_old_while_the_clocks_disagree
             }
+            closed_pages {
+                a_visitor_leaves_15_s_after_closing_the_page
+                a_request_after_the_closing_keeps_the_place
+                only_waiting_entries_of_such_a_queue_are_marked
+                a_closing_ends_no_later_visit_and_no_turn
+                visitors_of_closed_pages_leave_in_chunks
+                no_visitor_leaves_whom_the_line_may_not_have_heard
+                no_visitor_leaves_while_the_front_door_is_down
+                an_absent_visitor_may_leave_by_closing_the_page
+                a_visitor_may_leave_before_a_draw
+                a_restored_queue_has_forgotten_who_closed_the_page
+            }
             endings {
                 from_closes_at_no_new_visitor_enters
                 a_finished_queue_dismisses_its_line_and_serves_the_rest

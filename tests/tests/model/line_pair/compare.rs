@@ -113,7 +113,9 @@ impl LinePair {
         type Fields = BTreeMap<String, String>;
         let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
         let (mut sets, mut hashes) = (redis::pipe(), redis::pipe());
-        for name in ["waiting", "ready", "active", "held", "settled", "present", "seen"] {
+        for name in [
+            "waiting", "ready", "active", "held", "settled", "present", "seen", "closing",
+        ] {
             sets.zrange_withscores(key(name), 0, -1);
         }
         for name in ["visits", "ended", "state"] {
@@ -124,8 +126,8 @@ impl LinePair {
             sets.query_async::<Vec<Scored>>(&mut one_link),
             hashes.query_async::<(Fields, Fields, BTreeMap<String, Vec<u8>>)>(&mut other_link)
         );
-        let sets: [Scored; 7] = sets.expect("Redis answers").try_into().expect("seven sets");
-        let [waiting, ready, active, held, settled, present, seen] = sets;
+        let sets: [Scored; 8] = sets.expect("Redis answers").try_into().expect("eight sets");
+        let [waiting, ready, active, held, settled, present, seen, closing] = sets;
         let (visits, ended, state) = hashes.expect("Redis answers");
         let by_id = |fields: Fields| {
             let fields = fields.into_iter();
@@ -155,6 +157,7 @@ impl LinePair {
             settled: scored(settled),
             present: scored(present),
             seen: read_seen(&seen),
+            closing: scored(closing),
             presence: presence_fields(&state),
             lanes: read_lanes(&state),
             // The first tick that meets another lane stores them even if no lane had a turn yet.

@@ -95,6 +95,13 @@ impl LinePair {
             Operation::TakeFallbackTick(order) => to_text(line.take_fallback_tick(queue, *order).await),
             Operation::ParkPromoter => to_text(line.park_idle_promoter(queue).await),
             Operation::Claim(number) => to_text(line.claim(queue, visitor(*number)).await),
+            Operation::MarkClosing(number, selector) => {
+                let visit = self.select_visit(*number, *selector);
+                to_text(line.mark_closing(queue, visitor(*number), visit).await)
+            }
+            Operation::RemoveClosingMark(number) => {
+                to_text(line.remove_closing_mark(queue, visitor(*number)).await)
+            }
             Operation::Leave(number, selector, reason) => {
                 let visit = self.select_visit(*number, *selector);
                 to_text(line.leave(queue, visitor(*number), visit, *reason).await)

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
     let (mut no_shows, mut expired) = (Vec::new(), Vec::new());
     let (mut absences, mut evicted, mut dismissed) = (Vec::new(), Vec::new(), Vec::new());
-    let mut overlong_waits = Vec::new();
+    let (mut overlong_waits, mut left) = (Vec::new(), Vec::new());
     let (mut promoted, mut promoted_again) = (Vec::new(), Vec::new());
     let mut claim_by_ms_of_all = 0;
     for change in changes {
@@ -33,7 +33,8 @@ pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
                 };
                 (list, format_place(place))
             }
-            // Besides promotions, a tick only ends what ran out. An eviction of many entries has the same form.
+            // Besides promotions, a tick ends what ran out, and the waits of visitors who closed the page. An eviction of
+            // many entries has the same form.
             event => {
                 let fact = event.fact();
                 let list = match event {
@@ -57,6 +58,9 @@ pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
                         how: EndReason::Dismissed,
                         ..
                     } => &mut dismissed,
+                    Event::Ended {
+                        how: EndReason::Left, ..
+                    } => &mut left,
                     _ => &mut expired,
                 };
                 let (visit, step) = (fact.visit.number(), fact.step.number());
@@ -80,6 +84,7 @@ pub(crate) fn encode_tick(changes: &[Change]) -> Vec<String> {
         ("evicted", evicted.join(" ")),
         ("overlong_waits", overlong_waits.join(" ")),
         ("dismissed", dismissed.join(" ")),
+        ("left", left.join(" ")),
         ("promoted", promoted.join(" ")),
         ("promoted_again", promoted_again.join(" ")),
     ])
@@ -107,12 +112,13 @@ pub(super) fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
         ("evicted", EndReason::Evicted),
         ("overlong_waits", EndReason::OverlongWait),
         ("dismissed", EndReason::Dismissed),
+        ("left", EndReason::Left),
     ];
     for (list, how) in lists {
         // A tick evicts no entry and an eviction ends no other one, so each lacks a list of the other.
         let may_be_missing = matches!(
             how,
-            EndReason::Evicted | EndReason::OverlongWait | EndReason::Dismissed
+            EndReason::Evicted | EndReason::OverlongWait | EndReason::Dismissed | EndReason::Left
         );
         if may_be_missing && !fields.has(list) {
             continue;
