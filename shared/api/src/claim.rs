@@ -29,7 +29,7 @@ pub(super) async fn handle(
         ClaimOutcome::Active { status, change } => (status, change),
         ClaimOutcome::StillWaiting(status) => {
             // A visitor who claims too early is present, and the gateway may refuse the polls that say so otherwise.
-            if let Err(error) = state.line.check_in(&queue, id).await {
+            if let Err(error) = state.check_in_by_request(&snapshot, id).await {
                 return Err(state.line_problem(&queue, error).await);
             }
             let (status, _) = state.reject_finished_wait(&snapshot, id, status, None).await?;

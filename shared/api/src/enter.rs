@@ -81,6 +81,7 @@ async fn answer(
         )
         .await?;
     let id = visitor.id;
+    state.keep_open(&snapshot, id).await?;
     let mut entered = state.enter_line(&snapshot, &visitor).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is

@@ -54,6 +54,9 @@ pub(super) struct EntryBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_wait_seconds: Option<Estimate>,
     retry_after_ms: u64,
+    /// Whether the client is to tell the server when the page closes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    leave_on_close: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     joined_at_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,6 +141,7 @@ impl ApiState {
             waiting: None,
             estimated_wait_seconds: None,
             retry_after_ms: 0,
+            leave_on_close: false,
             joined_at_ms: record.as_ref().and_then(EntryRecord::joined_at_ms),
             promoted_at_ms: record.as_ref().and_then(|record| record.promoted_at_ms),
             claim_by_ms: None,
@@ -152,6 +156,7 @@ impl ApiState {
         match status {
             EntryStatus::Waiting { score, position } => {
                 body.joined_at_ms = Some(score.joined_at_ms());
+                body.leave_on_close = snapshot.settings().leave_on_close;
                 if let Some(left_ms) = ms_until_opening {
                     body.fill_wait_for_opening(snapshot, left_ms);
                     return Ok(body);

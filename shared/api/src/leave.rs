@@ -1,9 +1,14 @@
 //! `DELETE /queues/{queue}/entries/{token}`: ends the visit. The entry becomes left. The slot of an
-//! active one is held while a pass can still be shown.
+//! active one is held while a pass can still be shown. With `closed=true` the visitor only closes the page:
+//! see [`super::closing`].
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::StatusCode};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
 use vestibule_domain::{id::EntryId, score::Visit};
 use vestibule_engine::{missing_entry::MissingEntryOutcome, reconcile_entry::ReconciledEntry};
 use vestibule_line::{EntryLookup, LeaveOutcome, LeaveReason};
@@ -22,14 +27,17 @@ pub(super) async fn handle(
     EntryPath { queue, id }: EntryPath,
     raw_credentials: RawCredentials,
     queries: QueryParams,
-) -> Result<StatusCode, Problem> {
-    let visit = queries.visit()?;
+) -> Result<Response, Problem> {
+    let (visit, is_closed) = (queries.visit()?, queries.is_closed()?);
     let snapshot = state.snapshot(&queue).await?;
     raw_credentials
         .resolve(&snapshot)?
         .require_ownership(&snapshot.ids, id)?;
+    if is_closed {
+        return state.mark_closing(&snapshot, id, visit).await;
+    }
     state.end_visit(&snapshot, id, visit, LeaveReason::Leave).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 impl ApiState {

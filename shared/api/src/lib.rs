@@ -34,6 +34,7 @@ pub mod authorizer;
 mod budget;
 mod claim;
 mod client_address;
+mod closing;
 mod code;
 mod complete;
 pub mod config;

@@ -105,6 +105,15 @@ impl QueryParams {
         let number = |text: &str| text.parse().ok().and_then(Visit::new).ok_or_else(invalid_visit);
         self.get_once("visit")?.map(number).transpose()
     }
+
+    /// Whether the query says that the page of the visitor is closed.
+    pub(super) fn is_closed(&self) -> Result<bool, Problem> {
+        match self.get_once("closed")? {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(Problem::invalid_field("closed", "must be true or false")),
+        }
+    }
 }
 
 fn invalid_visit() -> Problem {

@@ -74,7 +74,7 @@ async fn answer(
     let answer_degraded = async |snapshot: &QueueSnapshot, cause| {
         answer_from_backup(DegradedContext::from_snapshot(snapshot, cause)).await
     };
-    let checked_in = match state.line.check_in(queue, id).await {
+    let checked_in = match state.check_in_by_request(&snapshot, id).await {
         Ok(checked_in) => checked_in,
         Err(LineError::Unavailable(cause)) => return answer_degraded(&snapshot, cause).await,
         Err(error) => return Err(state.line_problem(queue, error).await),

@@ -7,6 +7,7 @@ crate::cases![
     a_waiting_visitor_leaves_and_the_others_move_up,
     a_token_that_the_queue_never_issued_is_unknown,
     a_visitor_who_left_comes_back_at_the_end_with_the_same_token,
+    a_visitor_who_closes_the_page_keeps_the_place_for_15_s,
 ];
 
 async fn a_waiting_visitor_leaves_and_the_others_move_up(backend: &Backend) {
@@ -52,4 +53,15 @@ async fn a_visitor_who_left_comes_back_at_the_end_with_the_same_token(backend: &
         back.number("joined_at_ms") > first.number("joined_at_ms"),
         "{back:?}"
     );
+}
+
+async fn a_visitor_who_closes_the_page_keeps_the_place_for_15_s(backend: &Backend) {
+    let (queue, _) = backend.create_full_queue(json!({ "leave_on_close": true })).await;
+    let (guest, entered) = queue.enter_and_expect_created().await;
+    assert_eq!(entered.body["leave_on_close"], true);
+    let request = ApiRequest::delete(queue.entry_path(&guest, "?closed=true")).visitor(&guest.id);
+    let closing = backend.send(request).await;
+    assert_eq!(closing.expect_status(202).number("leaves_in_ms"), 15_000);
+    let status = queue.get_status(&guest).await;
+    assert_eq!(status.expect_status(200).text("state"), "waiting");
 }

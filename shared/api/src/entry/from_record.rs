@@ -46,6 +46,7 @@ impl EntryBody {
             waiting: None,
             estimated_wait_seconds: None,
             retry_after_ms,
+            leave_on_close: false,
             joined_at_ms: record.joined_at_ms(),
             promoted_at_ms: record.promoted_at_ms,
             claim_by_ms: deadline_of(EntryState::Ready),

@@ -4,6 +4,7 @@ mod any_origin;
 mod attack;
 mod authorizer;
 mod backup_unavailable;
+mod closed_pages;
 mod deleted_queue;
 mod early_claims;
 mod endings;
@@ -65,6 +66,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         attack::trials(),
         authorizer::trials(),
         backup_unavailable::trials(),
+        closed_pages::trials(),
         deleted_queue::trials(),
         early_claims::trials(),
         endings::trials(),

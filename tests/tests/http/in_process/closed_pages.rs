@@ -1,0 +1,136 @@
+//! Visitors who close the page, in a queue with `leave_on_close`.
+
+use serde_json::{Value, json};
+use vestibule_tests::in_process::{ApiRequest, InProcessApi, entry_path};
+
+use super::{
+    Guest, claim_request, enter_and_expect_created,
+    hold_wakeups::{hold_poll_until, poll_request},
+    leave_request, start_full_queue, status_request,
+};
+
+super::cases![
+    a_waiting_visitor_leaves_by_closing_the_page,
+    any_request_of_the_visitor_keeps_the_place,
+    the_end_of_a_held_poll_does_not_keep_the_place,
+    closing_the_page_changes_nothing_elsewhere,
+    the_page_of_another_visitor_cannot_be_closed,
+];
+
+/// The seconds from the closing to the end.
+const SECONDS: u64 = 15;
+
+fn leaving() -> Value {
+    json!({ "leave_on_close": true, "session_seconds": 3_600 })
+}
+
+fn close_request(guest: &Guest) -> ApiRequest {
+    ApiRequest::delete(format!(
+        "{}?closed=true&visit={}",
+        entry_path(&guest.token),
+        guest.visit
+    ))
+    .visitor(&guest.id)
+}
+
+/// Ticks once a second. Returns how many visitors left.
+async fn run_seconds(api: &InProcessApi, seconds: u64) -> u64 {
+    let mut left = 0;
+    for _ in 0..seconds {
+        api.advance_seconds(1);
+        left += api.promote().await.left;
+    }
+    left
+}
+
+async fn a_waiting_visitor_leaves_by_closing_the_page() {
+    let api = start_full_queue(leaving()).await;
+    let (guest, entered) = enter_and_expect_created(&api).await;
+    assert_eq!(entered.body["leave_on_close"], true);
+    let (behind, _) = enter_and_expect_created(&api).await;
+    run_seconds(&api, 1).await;
+    let closing = api.send(close_request(&guest)).await;
+    assert_eq!(closing.expect_status(202).number("leaves_in_ms"), SECONDS * 1_000);
+    assert_eq!(run_seconds(&api, SECONDS - 1).await, 0);
+    assert_eq!(run_seconds(&api, 1).await, 1);
+    let status = api.send(status_request(&guest)).await;
+    assert_eq!(status.expect_problem(410, "left").text("state"), "left");
+    let status = api.send(status_request(&behind)).await;
+    assert_eq!(status.expect_status(200).number("position"), 1);
+}
+
+async fn any_request_of_the_visitor_keeps_the_place() {
+    let requests: [fn(&Guest) -> ApiRequest; 3] = [status_request, claim_request, |guest| {
+        ApiRequest::enter().visitor(&guest.id)
+    }];
+    for (request, status) in requests.into_iter().zip([200, 409, 200]) {
+        let api = start_full_queue(leaving()).await;
+        let (guest, _) = enter_and_expect_created(&api).await;
+        run_seconds(&api, 1).await;
+        api.send(close_request(&guest)).await.expect_status(202);
+        run_seconds(&api, SECONDS - 1).await;
+        api.send(request(&guest)).await.expect_status(status);
+        assert_eq!(run_seconds(&api, 2 * SECONDS).await, 0);
+        let waiting = api.send(status_request(&guest)).await;
+        assert_eq!(waiting.expect_status(200).text("state"), "waiting");
+    }
+}
+
+async fn the_end_of_a_held_poll_does_not_keep_the_place() {
+    // The turn is near, so that the poll is held.
+    let settings = json!({
+        "leave_on_close": true, "session_seconds": 5, "interval_seconds": 1, "capacity": 1, "batch": 1,
+    });
+    let api = start_full_queue(settings.clone()).await;
+    api.promote().await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    let (polled, _) = hold_poll_until(&api, poll_request(&guest), async || {
+        api.send(close_request(&guest)).await.expect_status(202);
+        let mut changed = settings;
+        changed["paused"] = json!(true);
+        api.configure_line(changed, "2").await;
+    })
+    .await;
+    assert_eq!(polled.expect_status(200).text("queue_state"), "paused");
+    assert_eq!(run_seconds(&api, SECONDS).await, 1);
+}
+
+async fn closing_the_page_changes_nothing_elsewhere() {
+    let api = start_full_queue(json!({ "session_seconds": 3_600 })).await;
+    let (guest, entered) = enter_and_expect_created(&api).await;
+    assert!(entered.body["leave_on_close"].is_null());
+    api.send(close_request(&guest)).await.expect_status(204);
+
+    let api = start_full_queue(leaving()).await;
+    let (ended, _) = enter_and_expect_created(&api).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    api.send(leave_request(&ended)).await.expect_status(204);
+    api.send(close_request(&ended)).await.expect_status(204);
+    let of_other_visit = Guest {
+        visit: ended.visit,
+        ..guest
+    };
+    api.send(close_request(&of_other_visit)).await.expect_status(204);
+    assert_eq!(run_seconds(&api, 2 * SECONDS).await, 0);
+
+    let unclear = format!("{}?closed=yes", entry_path(&of_other_visit.token));
+    let unclear = api
+        .send(ApiRequest::delete(unclear).visitor(&of_other_visit.id))
+        .await;
+    assert_eq!(
+        unclear.expect_problem(400, "invalid-field").text("field"),
+        "closed"
+    );
+}
+
+async fn the_page_of_another_visitor_cannot_be_closed() {
+    let api = start_full_queue(leaving()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    let (other, _) = enter_and_expect_created(&api).await;
+    let foreign = Guest {
+        id: other.id,
+        ..guest
+    };
+    let refused = api.send(close_request(&foreign)).await;
+    refused.expect_problem(403, "token-owner-mismatch");
+}
