@@ -29,7 +29,7 @@ export const MANGLED = new RegExp(`^(${INTERNAL.trim().split(/\s+/).join("|")})$
 export function buildBundles({ write }) {
   return build({
     absWorkingDir: folder,
-    entryPoints: ["src/vestibule.ts", "src/element.ts"],
+    entryPoints: ["src/vestibule.ts", "src/element.ts", "src/closing.ts"],
     outdir: "dist",
     // The element and a page share one library.
     external: ["./vestibule.js"],

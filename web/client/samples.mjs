@@ -26,6 +26,7 @@ const config = {
     paths: {
       "vestibule-client": ["../../dist/types/vestibule.d.ts"],
       "vestibule-client/element": ["../../dist/types/element.d.ts"],
+      "vestibule-client/closing": ["../../dist/types/closing.d.ts"],
     },
   },
   include: ["."],

@@ -29,11 +29,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const PAGE: &[(&str, &str, &str)] = include!("../../../web/page/dist/files.rs");
 
 /// The bundles of the client library, which other pages may load.
-const SCRIPTS: [(&str, &str); 2] = [
+const SCRIPTS: [(&str, &str); 3] = [
     (
         "/vestibule.js",
         include_str!("../../../web/client/dist/vestibule.js"),
     ),
+    ("/closing.js", include_str!("../../../web/client/dist/closing.js")),
     ("/element.js", include_str!("../../../web/client/dist/element.js")),
 ];
 

@@ -25,6 +25,7 @@ export interface EntryAnswer extends Messages {
   readonly look_after_ms?: number | undefined;
   readonly estimated_wait_seconds?: WaitRange | undefined;
   readonly retry_after_ms?: number;
+  readonly leave_on_close?: boolean;
   readonly claim_in_ms?: number;
   readonly expires_at_ms?: number;
   readonly expires_in_ms?: number;

@@ -35,9 +35,10 @@ export function createSend({ queue, base = "", fetch = globalThis.fetch, headers
       // preflight to another origin.
       if (kind === "document") return fetch(address, { credentials: "omit", signal });
       // The visit keeps a late repetition from ending the next one.
-      const paths = { enter: "", status: `/${token}?wait=${holdSeconds}`, leave: `/${token}?visit=${entry?.visit}` };
+      const leave = `/${token}?visit=${entry?.visit}`;
+      const paths = { enter: "", status: `/${token}?wait=${holdSeconds}`, leave, close: `${leave}&closed=true` };
       const sent = kind === "enter" ? { ticket: typeof ticket === "function" ? await ticket() : ticket } : requestBody;
-      const method = { status: "GET", leave: "DELETE" }[kind as string] ?? "POST";
+      const method = { status: "GET", leave: "DELETE", close: "DELETE" }[kind as string] ?? "POST";
       return fetch(`${address}/entries${paths[kind as "enter"] ?? `/${token}/${kind}`}`, {
         method,
         headers: {
@@ -46,6 +47,7 @@ export function createSend({ queue, base = "", fetch = globalThis.fetch, headers
           ...(await headers?.()),
         },
         body: method === "POST" ? JSON.stringify(sent) : null,
+        keepalive: kind === "close",
         signal,
       });
     };

@@ -9,7 +9,7 @@ import { END_CODES, ProblemError } from "./problem.js";
 import type { Answer, FollowerRequest } from "./request.js";
 import { PlaceRecords, defaultStorage } from "./storage.js";
 import { Tabs, runAlone, type TabMessage } from "./tabs.js";
-import type { ActiveState, Place, PlaceState, Presence, PresenceEvent, QueueOptions, Runtime } from "./types.js";
+import type { ActiveState, Place, PlaceState, Presence, PresenceEvent, QueueOptions, Runtime, WhenClosed } from "./types.js";
 
 // A browser runs a timer of more than 24 days at once.
 const TIMER_MS_MAX = 3_600_000;
@@ -27,6 +27,9 @@ class FollowedPlace implements Place {
   #records: PlaceRecords;
   #presence: Presence;
   #tabs: Tabs | undefined;
+  #whenClosed: WhenClosed | undefined;
+  // Ends what follows the closing of the page, while this tab leads.
+  #endClosing = () => {};
   #name: string;
   #visitor = "";
   #listeners = new Set<(state: PlaceState) => void>();
@@ -42,6 +45,7 @@ class FollowedPlace implements Place {
     const { queue, base = "", confirm, returnTo, spread, signal, storage = defaultStorage(), presence } = options;
     const isAlways = presence ? presence === "always" : !globalThis.document;
     this.#now = now;
+    this.#whenClosed = options.whenClosed;
     this.#name = `${base}/queues/${queue}`;
     this.#send = createSend(options);
     this.#follower = new Follower(random, confirm !== "manual", returnTo, spread);
@@ -115,11 +119,28 @@ class FollowedPlace implements Place {
     const tabs = (this.#tabs = new Tabs(
       `vestibule:${id}:${this.#name}`,
       () => this.#join(),
-      () => this.#resume(),
+      () => this.#changeLeader(),
       (message) => this.#receive(message),
     ));
-    this.#endings.push(() => tabs.close());
+    this.#endings.push(() => tabs.close(), () => this.#endClosing());
     while (!this.#isEnded) await this.#step(tabs);
+  }
+
+  // Without locks, which tell whether another tab is open, the closing of this one means nothing.
+  #changeLeader(): void {
+    this.#endClosing();
+    const ask = async (kind: "status" | "close") => {
+      if (!this.#follower.entry?.leave_on_close) return;
+      const answer = await this.#ask({ kind });
+      if (kind === "status") this.#share(answer);
+    };
+    const end = this.#tabs?.isLeader && this.#whenClosed?.({
+      hadPlace: !!this.#follower.token,
+      look: () => void ask("status"),
+      tellClosed: () => void ask("close"),
+    });
+    this.#endClosing = end || (() => {});
+    this.#resume();
   }
 
   // Continues with the stored place. Another tab may have stored it since this one was opened.

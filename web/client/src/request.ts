@@ -3,7 +3,7 @@
 import type { Refusal } from "./problem.js";
 
 /** A request about the entry, or for the public document. */
-export type RequestKind = "enter" | "status" | "claim" | "leave" | "extend" | "document";
+export type RequestKind = "enter" | "status" | "claim" | "leave" | "close" | "extend" | "document";
 
 /** A request, and when to send it. `holdSeconds`: how long the server may hold a poll. */
 export interface FollowerRequest {

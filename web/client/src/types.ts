@@ -60,7 +60,25 @@ export interface QueueOptions {
   storage?: PlaceStorage;
   /** Whether the visitor is there. `always` is for programs. Default: `browser` where there is a `document`. */
   presence?: "browser" | "always" | Presence;
+  /**
+   * What follows when the visitor closes the page: `leaveOnClose` of `vestibule-client/closing`. Default: the place is kept
+   * until the visitor is absent.
+   */
+  whenClosed?: WhenClosed;
 }
+
+/** A tab that sends the requests for all tabs of the visitor. */
+export interface LeadingTab {
+  /** Whether the visitor had the place before: this page was loaded again, or the tab that led is closed. */
+  readonly hadPlace: boolean;
+  /** Asks the server for the place, if the queue lets its visitors leave by closing the page. */
+  readonly look: () => void;
+  /** Tells the server that this page is closed, if the queue lets its visitors leave by that. */
+  readonly tellClosed: () => void;
+}
+
+/** What a tab does about its closing from now on. It is called when the tab leads, and returns what ends it. */
+export type WhenClosed = (tab: LeadingTab) => () => void;
 
 interface AnyState {
   /** What the operator says about the queue. */

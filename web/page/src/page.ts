@@ -1,5 +1,6 @@
 // The waiting page around a place in a queue: joins, follows, and shows what the visitor sees.
 
+import { leaveOnClose } from "../../client/src/closing.js";
 import { chooseMessage, joinQueue, type Place, type PlaceState } from "../../client/src/vestibule.js";
 import { TurnAlert } from "./alert.js";
 import { Format } from "./format.js";
@@ -63,7 +64,8 @@ function join(): void {
   wasIn = isExtendRefused = false;
   joinedAtMs = performance.now();
   const returnTo = parameters.get("return") ?? "";
-  const joined = joinQueue({ queue, returnTo, ticket, spread: true, confirm: theme.confirm === "always" ? "manual" : "auto" } as const);
+  const confirm = theme.confirm === "always" ? "manual" : "auto";
+  const joined = joinQueue({ queue, returnTo, ticket, spread: true, confirm, whenClosed: leaveOnClose });
   place = joined;
   joined.subscribe((next) => joined === place && take(next));
   take(joined.state);

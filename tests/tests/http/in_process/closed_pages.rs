@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, entry_path};
 
 use super::{
-    Guest, claim_request, enter_and_expect_created,
-    hold_wakeups::{hold_poll_until, poll_request},
-    leave_request, start_full_queue, status_request,
+    Guest, claim_request, enter_and_expect_created, hold_wakeups::hold_poll_until, leave_request,
+    start_full_queue, status_request,
 };
 
 super::cases![
@@ -77,22 +76,32 @@ async fn any_request_of_the_visitor_keeps_the_place() {
 }
 
 async fn the_end_of_a_held_poll_does_not_keep_the_place() {
-    // The turn is near, so that the poll is held.
-    let settings = json!({
-        "leave_on_close": true, "session_seconds": 5, "interval_seconds": 1, "capacity": 1, "batch": 1,
-    });
-    let api = start_full_queue(settings.clone()).await;
-    api.promote().await;
-    let (guest, _) = enter_and_expect_created(&api).await;
-    let (polled, _) = hold_poll_until(&api, poll_request(&guest), async || {
-        api.send(close_request(&guest)).await.expect_status(202);
-        let mut changed = settings;
-        changed["paused"] = json!(true);
-        api.configure_line(changed, "2").await;
-    })
-    .await;
-    assert_eq!(polled.expect_status(200).text("queue_state"), "paused");
-    assert_eq!(run_seconds(&api, SECONDS).await, 1);
+    // A pause ends the hold, or its time does. The turn is near, so that the poll is held.
+    for (wait_seconds, pause_ends_hold) in [(20, true), (4, false)] {
+        let mut settings = json!({
+            "leave_on_close": true, "session_seconds": 5, "interval_seconds": 1, "capacity": 1, "batch": 1,
+        });
+        let api = start_full_queue(settings.clone()).await;
+        api.promote().await;
+        settings["paused"] = json!(true);
+        let (guest, _) = enter_and_expect_created(&api).await;
+        let path = format!("{}?wait={wait_seconds}", entry_path(&guest.token));
+        let poll = ApiRequest::get(path).visitor(&guest.id);
+        let (polled, _) = hold_poll_until(&api, poll, async || {
+            api.send(close_request(&guest)).await.expect_status(202);
+            if pause_ends_hold {
+                api.configure_line(settings.clone(), "2").await;
+            }
+        })
+        .await;
+        assert_eq!(polled.expect_status(200).text("state"), "waiting");
+        api.configure_line(settings, "3").await;
+        assert_eq!(
+            run_seconds(&api, SECONDS).await,
+            1,
+            "after a hold of {wait_seconds} s at most"
+        );
+    }
 }
 
 async fn closing_the_page_changes_nothing_elsewhere() {

@@ -1,0 +1,1 @@
+var l=({hadPlace:e,look:n,tellClosed:o})=>{let t=new AbortController,s=({persisted:i})=>i||o();addEventListener("pagehide",s,{signal:t.signal}),e&&n();let r=e?setTimeout(n,5e3):void 0;return()=>{t.abort(),clearTimeout(r)}};export{l as leaveOnClose};
