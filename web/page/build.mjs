@@ -15,6 +15,9 @@ import { fileURLToPath } from "node:url";
 
 import { MANGLED } from "../client/build.mjs";
 
+// The page has the library in its own script, so it may also shorten options of the library.
+const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(whenClosed|tellClosed|hadPlace|returnTo|subscribe)$`);
+
 const folder = fileURLToPath(new URL(".", import.meta.url));
 // The tools are those of the client library.
 const { build, transform } = createRequire(new URL("../client/package.json", import.meta.url))("esbuild");
@@ -69,7 +72,7 @@ async function buildScript(languages) {
     target: "es2022",
     minify: true,
     charset: "utf8",
-    mangleProps: MANGLED,
+    mangleProps: MANGLED_HERE,
     plugins: [languagesPlugin(languages)],
     write: false,
   });
