@@ -64,7 +64,7 @@ impl Queue {
             .min(PROMOTE_CHUNK - no_shows - expired - silent - overlong_waits - left);
         let room = self.promotion_bounds(bucket.tokens(in_force.pace), asked);
         self.tally.peak.record(room.waiting, now_ms);
-        let (allowed, mut limited_by) = match stop {
+        let (allowed, limited_by) = match stop {
             Some(limit) => (0, limit),
             None if presence_tick.is_door_down && self.ready.len() > 0 => (0, LimitedBy::Presence),
             None => room.compute_allowance(),
@@ -72,19 +72,8 @@ impl Queue {
         if !is_apart {
             self.proposed_offset_ms = None;
         }
-        let head = if allowed > 0 {
-            self.choose_entries(allowed)
-        } else {
-            Places::new()
-        };
+        let (head, limited_by) = self.choose_allowed(allowed, limited_by);
         let promoted = head.len() as u64;
-        if promoted < allowed {
-            limited_by = if self.waiting.len() > self.absent() {
-                LimitedBy::Presence
-            } else {
-                LimitedBy::Line
-            };
-        }
         self.standstill = limited_by.as_standstill(promoted, room.waiting);
         let highest = self.make_ready(now_ms, head, &mut events);
         self.totals.promoted += promoted;
@@ -133,6 +122,24 @@ impl Queue {
             is_check_due: self.check_progress.due_ms > 0,
         };
         (promotion, tick)
+    }
+
+    /// The entries to promote, at most so many as are allowed. If there are fewer, the line or the presence of its
+    /// visitors is the limit, and else `limited_by`.
+    fn choose_allowed(&mut self, allowed: u64, limited_by: LimitedBy) -> (Places, LimitedBy) {
+        let head = if allowed > 0 {
+            self.choose_entries(allowed)
+        } else {
+            Places::new()
+        };
+        let limit = if head.len() as u64 == allowed {
+            limited_by
+        } else if self.waiting.len() > self.absent() {
+            LimitedBy::Presence
+        } else {
+            LimitedBy::Line
+        };
+        (head, limit)
     }
 
     /// What keeps every entry from being promoted; `None` if nothing does. `is_full`: the journal is.
