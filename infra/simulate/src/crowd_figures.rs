@@ -1,6 +1,7 @@
 //! The figures of a crowd in a deployment with ceilings.
 
-use crate::{ceilings::POLL_COST, outcome::Outcome, run_figures::RunFigures, traffic::Traffic};
+use crate::{outcome::Outcome, run_figures::RunFigures, traffic::Traffic};
+use vestibule_domain::crowd::ceilings::POLL_COST;
 
 /// The figures of one run.
 #[derive(Debug, Clone)]

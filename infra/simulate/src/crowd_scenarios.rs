@@ -1,9 +1,9 @@
 //! The scenarios of a crowd in a deployment with ceilings.
 
+use vestibule_domain::crowd::ceilings::{Ceilings, HELD_BUDGET};
 use vestibule_domain::settings::Settings;
 
 use crate::{
-    ceilings::{Ceilings, HELD_BUDGET},
     crowd_plan::CrowdPlan,
     deployment::{CdnBehavior, Deployment},
     scenario::{Arrivals, Network, Operator, Promoter, Scenario, ServiceTime, VisitorProfile, with_pace},

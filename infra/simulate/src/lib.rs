@@ -14,7 +14,6 @@
 
 pub mod adaptive;
 pub mod arguments;
-pub mod ceilings;
 pub mod crowd_figures;
 pub mod crowd_plan;
 pub mod crowd_runs;

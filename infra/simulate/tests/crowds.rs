@@ -1,8 +1,8 @@
 //! Runs small crowds in a deployment with ceilings, and checks the promises to their visitors.
 
+use vestibule_domain::crowd::ceilings::{Ceilings, Function};
 use vestibule_domain::settings::Settings;
 use vestibule_simulate::{
-    ceilings::{Ceilings, Function},
     crowd_figures::CrowdFigures,
     crowd_scenarios::{CROWD_NAMES, CrowdParameters, crowd_by_name},
     scenario::Scenario,

@@ -4,11 +4,10 @@
 //! The bursts are what each part takes at once: the gateway as AWS says, a function one second of requests, and the slot
 //! half a second of commands, after which the connection of a process gives up.
 
+use vestibule_domain::crowd::ceilings::{Ceilings, FUNCTIONS, Function, POLL_COST, Route};
+
 use super::token_bucket::TokenBucket;
-use crate::{
-    ceilings::{Ceilings, FUNCTIONS, Function, POLL_COST, Route},
-    traffic::Traffic,
-};
+use crate::traffic::Traffic;
 
 /// Why a request is not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +87,7 @@ impl FrontDoor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ceilings::SERVERLESS_SLOT_POLLS;
+    use vestibule_domain::crowd::ceilings::SERVERLESS_SLOT_POLLS;
 
     /// Sends this many requests per second for ten seconds and returns how many were served in a second.
     fn served_per_second(ceilings: &Ceilings, route: Route, per_second: u64) -> u64 {

@@ -1,6 +1,7 @@
 //! The polls of waiting visitors and their answers.
 
 use rand::RngExt;
+use vestibule_domain::crowd::ceilings::LANE_COST;
 use vestibule_domain::{
     entry_status::EntryStatus,
     lane::LaneProgress,
@@ -15,7 +16,7 @@ use super::{
     state::{Simulation, resolve},
     visitor_state::Step,
 };
-use crate::{ceilings::LANE_COST, population::Behavior, scenario::Network};
+use crate::{population::Behavior, scenario::Network};
 
 /// The most that a claim comes after the visitor learned of the turn, in milliseconds, in a usual and in a slow network.
 const CLAIM_DELAY_MS: u64 = 1_000;

@@ -1,6 +1,7 @@
 //! The promoter, and what each tick does: it promotes entries and flushes the journal.
 
 use rand::RngExt;
+use vestibule_domain::crowd::ceilings::{POLL_COST, PROMOTION_COST, TICK_COST};
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     id::EntryId,
@@ -8,11 +9,7 @@ use vestibule_domain::{
 use vestibule_line::{JournalLine, LineHistory, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
 
 use super::state::{Simulation, resolve};
-use crate::{
-    ceilings::{POLL_COST, PROMOTION_COST, TICK_COST},
-    outcome::Sample,
-    scenario::Promoter,
-};
+use crate::{outcome::Sample, scenario::Promoter};
 
 /// The time between two samples, in milliseconds.
 pub const SAMPLE_MS: u64 = 10_000;

@@ -1,12 +1,13 @@
 //! The next step of one visitor, and the delays of a network.
 
 use rand::RngExt;
+use vestibule_domain::crowd::ceilings::Route;
 
 use super::{
     state::Simulation,
     visitor_state::{Session, Step},
 };
-use crate::{ceilings::Route, population::Behavior, scenario::Network};
+use crate::{population::Behavior, scenario::Network};
 
 /// The most that a poll is late in a usual network, in milliseconds, and the most for one poll in 100.
 const POLL_DELAY_MS: u64 = 300;

@@ -4,11 +4,13 @@ use serde_json::{Map, Value};
 use vestibule_domain::{
     id::{EntryId, QueueId, Source, Visitor},
     lane::Lane,
-    plan::Demand,
     record::EntryRecord,
 };
 
-use super::{Problem, defaults_order::DefaultsOrder, entries_order::EntriesOrder, report_order::ReportOrder};
+use super::{
+    Problem, defaults_order::DefaultsOrder, entries_order::EntriesOrder, plan::PlanOrder,
+    report_order::ReportOrder,
+};
 
 /// One command with its arguments. [`OPERATIONS`](super::OPERATIONS) says what each one does.
 #[derive(Debug)]
@@ -44,7 +46,7 @@ pub(super) enum Command {
     Entries(QueueId, EntriesOrder),
     /// The number is the first shard to check.
     Check(QueueId, u8),
-    Plan(Demand),
+    Plan(PlanOrder),
     Restore(QueueId),
     Reset(QueueId),
     Rotate,

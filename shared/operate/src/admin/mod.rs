@@ -174,7 +174,7 @@ impl Admin {
             Command::Report(queue, order) => self.report(&queue, order).await,
             Command::Entries(queue, order) => self.entries(&queue, &order).await,
             Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
-            Command::Plan(demand) => plan::plan_settings(&demand),
+            Command::Plan(order) => plan::plan(&order),
             Command::Rotate => self.rotate().await,
         }
     }

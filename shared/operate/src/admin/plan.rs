@@ -1,7 +1,15 @@
-//! The command `plan`: computes settings for a demand. It reads and changes no queue.
+//! The command `plan`: computes settings for a demand, or for a crowd. It reads and changes no queue.
 
 use serde_json::{Value, json};
-use vestibule_domain::plan::{Demand, Interval, SizingPlan};
+use vestibule_domain::{
+    crowd::{
+        cost::{CostItem, CrowdCost},
+        prices::PRICES_OF,
+        sizing::{Cache, CrowdDemand, CrowdSizing, PartLoad},
+    },
+    plan::{Demand, Interval, SizingPlan},
+    settings::Settings,
+};
 
 use super::{Problem, command_fields::CommandFields};
 
@@ -10,7 +18,52 @@ const DEFAULT_INTERVAL_SECONDS: u32 = 10;
 /// The most calls that a visitor makes in one session.
 const CALLS_MAX: u32 = 100_000;
 
+/// What the settings of a queue are computed from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum PlanOrder {
+    /// What the protected service can do.
+    Service(Demand),
+    /// The crowd that is expected.
+    Crowd(CrowdOrder),
+}
+
+/// A crowd, and whether a CDN answers the reads of the public document.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct CrowdOrder {
+    /// The crowd.
+    demand: CrowdDemand,
+    /// Whether the deployment has a CDN.
+    has_cdn: bool,
+}
+
 impl CommandFields {
+    /// Reads the fields of a crowd if there is one (`visitors`), and else those of a demand.
+    pub(super) fn plan_order(&mut self) -> Result<PlanOrder, Problem> {
+        match self.optional_integer_in_range("visitors", 1..=100_000_000)? {
+            Some(visitors) => self.crowd(visitors).map(PlanOrder::Crowd),
+            None => self.demand().map(PlanOrder::Service),
+        }
+    }
+
+    fn crowd(&mut self, visitors: u32) -> Result<CrowdOrder, Problem> {
+        let cache = match self.string("cache")?.as_deref() {
+            None | Some("serverless") => Cache::Serverless,
+            Some("node") => Cache::Node,
+            Some(_) => return Err(Problem::invalid_field("cache", "must be serverless or node")),
+        };
+        Ok(CrowdOrder {
+            demand: CrowdDemand {
+                visitors,
+                arrival_seconds: self.integer_in_range("arrival_seconds", None, 1..=86_400)?,
+                wait_seconds: 60 * self.integer_in_range("wait_minutes", None, 0..=1_440)?,
+                session_seconds: self.integer_in_range("session_seconds", Some(300), 1..=86_400)?,
+                checks: self.integer_in_range("checks", Some(0), 0..=10_000)?,
+                cache,
+            },
+            has_cdn: !self.flag("without_cdn")?,
+        })
+    }
+
     /// Reads the required fields `tps`, `calls` and `session_seconds`, and the optional fields
     /// `failure_percent`, `margin_percent`, and `interval_seconds` or `target_load`.
     pub(super) fn demand(&mut self) -> Result<Demand, Problem> {
@@ -38,8 +91,75 @@ impl CommandFields {
     }
 }
 
+/// Computes what an order asks for.
+pub(super) fn plan(order: &PlanOrder) -> Result<Value, Problem> {
+    match order {
+        PlanOrder::Service(demand) => plan_settings(demand),
+        PlanOrder::Crowd(crowd) => plan_crowd(crowd),
+    }
+}
+
+/// Computes settings for a crowd, what it asks of each part of a deployment, and what it costs. Refused if the
+/// line cannot take the crowd in as fast as it comes.
+fn plan_crowd(order: &CrowdOrder) -> Result<Value, Problem> {
+    let (demand, settings) = (&order.demand, Settings::default());
+    let sizing = CrowdSizing::for_crowd(demand, &settings)
+        .map_err(|error| Problem::invalid_field("arrival_seconds", error.to_string()))?;
+    let cost = CrowdCost::of_crowd(demand, &sizing, &settings, order.has_cdn);
+    Ok(json!({
+        "settings": {
+            "capacity": sizing.capacity,
+            "batch": sizing.batch,
+            "interval_seconds": sizing.interval_seconds,
+            "session_seconds": demand.session_seconds,
+        },
+        "visitors_per_hour": (sizing.pace * 3_600.0).floor(),
+        "visitors_per_hour_max": (sizing.pace_max * 3_600.0).floor(),
+        "wait_minutes_mean": rounded(sizing.wait_mean_seconds / 60.0),
+        "wait_minutes_longest": rounded(sizing.wait_longest_seconds / 60.0),
+        "parts": sizing.parts.iter().map(describe_part).collect::<Vec<_>>(),
+        "requests_per_visitor": rounded(cost.requests_per_visitor),
+        "document_reads_per_visitor": rounded(cost.document_reads_per_visitor),
+        "cost": {
+            "currency": "USD",
+            "prices_of": PRICES_OF,
+            "total": rounded(cost.dollars()),
+            "items": cost.items.iter().map(describe_item).collect::<Vec<_>>(),
+        },
+    }))
+}
+
+fn describe_part(part: &PartLoad) -> Value {
+    let mut described = json!({
+        "part": part.part,
+        "unit": part.unit,
+        "needed": rounded(part.used),
+        "given": part.ceiling,
+        "share": rounded(part.share()),
+    });
+    // A part that is nearly full has nothing left for what comes unevenly.
+    if part.is_too_small() {
+        described["remedy"] = json!(part.remedy);
+    }
+    described
+}
+
+fn describe_item(item: &CostItem) -> Value {
+    json!({
+        "what": item.what,
+        "units": item.units.round(),
+        "dollars": rounded(item.dollars()),
+        "page": format!("https://aws.amazon.com/{}", item.price.page),
+    })
+}
+
+/// A number with two decimals.
+fn rounded(number: f64) -> f64 {
+    (number * 100.0).round() / 100.0
+}
+
 /// Computes settings for `create` that meet a demand.
-pub(super) fn plan_settings(demand: &Demand) -> Result<Value, Problem> {
+fn plan_settings(demand: &Demand) -> Result<Value, Problem> {
     let plan =
         SizingPlan::for_demand(demand).map_err(|error| Problem::invalid_field(error.field, error.reason))?;
     Ok(json!({ "settings": {

@@ -1,6 +1,6 @@
 //! The command `plan`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::AdminFixture;
 
@@ -95,4 +95,47 @@ async fn impossible_demand_is_refused_by_field_name() {
     for (order, field) in orders {
         desk.expect_refused_field(order, field).await;
     }
+}
+
+fn crowd(changes: Value) -> Value {
+    let mut order = json!({
+        "op": "plan", "visitors": 1_000_000, "arrival_seconds": 1_800, "wait_minutes": 30, "cache": "node",
+    });
+    let (order_fields, changes) = (order.as_object_mut().expect("an object"), changes);
+    order_fields.extend(changes.as_object().expect("an object").clone());
+    order
+}
+
+#[tokio::test]
+async fn plan_of_a_crowd_says_what_each_part_needs_and_what_it_costs() {
+    let desk = AdminFixture::new();
+    let plan = desk.run(crowd(json!({ "checks": 6 }))).await;
+    assert_eq!(plan["wait_minutes_mean"], 30.0, "{plan}");
+    let parts = plan["parts"].as_array().expect("parts");
+    let shares: Vec<_> = parts.iter().filter_map(|part| part["share"].as_f64()).collect();
+    assert!(
+        shares.is_sorted_by(|a, b| a >= b),
+        "the fullest part comes first: {shares:?}"
+    );
+    assert_eq!(parts[0]["part"], "Validate", "{plan}");
+    let remedy = parts[0]["remedy"].as_str().expect("a remedy");
+    assert!(remedy.contains("ValidateConcurrency"), "{remedy}");
+    assert!(
+        plan["cost"]["total"].as_f64().expect("a number") > 100.0,
+        "{plan}"
+    );
+    assert_eq!(plan["cost"]["prices_of"], "2026-11");
+    desk.run(json!({ "op": "create", "queue": "q", "settings": plan["settings"] }))
+        .await;
+}
+
+#[tokio::test]
+async fn plan_refuses_a_crowd_that_comes_faster_than_the_line_takes_it_in() {
+    let desk = AdminFixture::new();
+    let problem = desk
+        .refuse(crowd(json!({ "arrival_seconds": 60, "cache": "serverless" })))
+        .await;
+    assert_eq!(problem["field"], "arrival_seconds", "{problem}");
+    let detail = problem["detail"].as_str().expect("a detail");
+    assert!(detail.contains("before_opening: draw"), "{detail}");
 }

@@ -62,6 +62,9 @@ pub enum Function {
 /// The number of functions.
 pub const FUNCTIONS: usize = 5;
 
+/// The names of the functions in the parameters of the template, in the order of [`Function`].
+pub const FUNCTION_NAMES: [&str; FUNCTIONS] = ["Document", "Enter", "Status", "Claim", "Validate"];
+
 /// The ceilings of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceilings {
@@ -91,6 +94,19 @@ impl Ceilings {
     pub fn with_concurrency(mut self, function: Function, concurrency: u32) -> Self {
         self.concurrency[function as usize] = concurrency;
         self
+    }
+
+    /// Sets the concurrency of a function so that it serves this many requests per second.
+    #[must_use]
+    pub fn with_rate(self, function: Function, per_second: f64) -> Self {
+        self.with_concurrency(function, executions(per_second))
+    }
+
+    /// Raises the concurrency of a function, if it serves less than this many requests per second.
+    #[must_use]
+    pub fn with_at_least_rate(self, function: Function, per_second: f64) -> Self {
+        let needed = executions(per_second);
+        self.with_concurrency(function, needed.max(self.concurrency[function as usize]))
     }
 
     /// Requests per second that a function serves.
@@ -133,13 +149,19 @@ impl Route {
     }
 }
 
+/// The executions that serve this many requests per second.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn executions(per_second: f64) -> u32 {
+    (per_second / f64::from(REQUESTS_PER_EXECUTION)).ceil() as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_ceilings_are_the_defaults_of_the_template() {
-        let template = include_str!("../../../template.yaml");
+        let template = include_str!("../../../../template.yaml");
         let default_of = |parameter: &str| -> u64 {
             let declared = template.split(&format!("\n  {parameter}:\n")).nth(1);
             let default = declared.and_then(|text| text.split("Default: ").nth(1));
