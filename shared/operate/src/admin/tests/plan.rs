@@ -133,7 +133,7 @@ async fn plan_of_a_crowd_says_what_each_part_needs_and_what_it_costs() {
 async fn plan_refuses_a_crowd_that_comes_faster_than_the_line_takes_it_in() {
     let desk = AdminFixture::new();
     let problem = desk
-        .refuse(crowd(json!({ "arrival_seconds": 60, "cache": "serverless" })))
+        .run_refused(crowd(json!({ "arrival_seconds": 60, "cache": "serverless" })))
         .await;
     assert_eq!(problem["field"], "arrival_seconds", "{problem}");
     let detail = problem["detail"].as_str().expect("a detail");
