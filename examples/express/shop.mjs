@@ -6,6 +6,8 @@ import cookieParser from "cookie-parser";
 import express from "express";
 import { createRemoteJWKSet, errors, jwtVerify } from "jose";
 
+import { LoadMeter } from "./load_meter.mjs";
+
 const { API = "http://127.0.0.1:8080", WAITING_PAGE = API, QUEUE = "demo:1", ISSUER = "vestibule-local" } = process.env;
 const { PORT = "3000", SIGN_FOR_AWS } = process.env;
 const CHECKOUT_PAGE = '<title>Checkout</title><form method="post"><button>Order</button></form>';
@@ -19,7 +21,8 @@ const keys = createRemoteJWKSet(new URL(`${API}/.well-known/jwks.json`), { cache
 const sessions = new Map();
 // Passes of an earlier epoch are void after a reset, and after a deletion, when the answer is a 410 that has this number, too.
 // Until this is known, no pass is accepted.
-let [minEpoch, requests] = [Infinity, 0];
+let minEpoch = Infinity;
+const meter = new LoadMeter();
 
 async function callQueue(path, content) {
   const address = `${API}/queues/${QUEUE}${path}`;
@@ -78,18 +81,15 @@ async function order(request, response) {
 
 // Reports the load, and reads which passes are void.
 async function exchangeReports() {
-  const tps = Math.round((requests * 1_000) / REPORT_MS);
-  requests = 0;
   const answer = await fetch(`${API}/queues/${QUEUE}`, { signal: AbortSignal.timeout(REPORT_MS) });
   minEpoch = (await answer.json()).min_epoch ?? minEpoch;
-  await callQueue("/load", { tps, healthy: true });
+  await callQueue("/load", meter.takeReport());
   // For an hour after the pass has ended, because the queue may still accept the order.
   sessions.forEach(({ endsAtMs }, visit) => Date.now() > endsAtMs + 3_600_000 && sessions.delete(visit));
 }
 
 const app = express();
-app.use(cookieParser(randomBytes(32).toString("hex")), (request, response, next) => {
-  requests++;
+app.use(meter.measure, cookieParser(randomBytes(32).toString("hex")), (request, response, next) => {
   request.shopSession = sessions.get(request.signedCookies.shop);
   response.set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" });
   next();

@@ -16,6 +16,7 @@ import httpx
 import jwt
 from fastapi import BackgroundTasks, Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
+from load_meter import LoadMeter
 from starlette.middleware.sessions import SessionMiddleware
 
 API, QUEUE = environ.get("API", "http://127.0.0.1:8080"), environ.get("QUEUE", "demo:1")
@@ -29,7 +30,8 @@ keys = jwt.PyJWKClient(f"{API}/.well-known/jwks.json", timeout=REPORT_SECONDS)
 sessions: dict[str, Session] = {}
 # Passes of an earlier epoch are void after a reset, and after a deletion, when the answer is a 410 that has this number,
 # too. Until this is known, no pass is accepted.
-figures = {"requests": 0, "min_epoch": float("inf")}
+figures = {"min_epoch": float("inf")}
+meter = LoadMeter()
 
 
 def call_queue(path: str, content: dict) -> httpx.Response:
@@ -42,10 +44,9 @@ def call_queue(path: str, content: dict) -> httpx.Response:
 # Reports the load, and reads which passes are void.
 def exchange_reports() -> None:
     while True:
-        tps, figures["requests"] = round(figures["requests"] / REPORT_SECONDS), 0
         try:
             figures["min_epoch"] = client.get(f"/{QUEUE}").json().get("min_epoch", figures["min_epoch"])
-            call_queue("/load", {"tps": tps, "healthy": True})
+            call_queue("/load", meter.take_report())
         except (httpx.HTTPError, ValueError) as error:
             logging.warning("the queue did not answer: %s", error)
         # For an hour after the pass has ended, because the queue may still accept the order.
@@ -60,12 +61,9 @@ async def lifespan(app: FastAPI):
     yield
 
 
-async def count() -> None:
-    figures["requests"] += 1
-
-
-app = FastAPI(lifespan=lifespan, dependencies=[Depends(count)])
+app = FastAPI(lifespan=lifespan)
 app.add_middleware(SessionMiddleware, secret_key=token_hex(32), https_only=WAITING_PAGE.startswith("https:"))
+app.add_middleware(meter.middleware)
 
 
 @app.exception_handler(jwt.PyJWTError)
