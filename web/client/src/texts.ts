@@ -19,7 +19,10 @@ const HEADLINES: Record<PlaceState["status"], string> = {
 
 /** The headline. */
 export function headlineText(state: PlaceState): string {
-  return state.status === "expired" && state.isMissedTurn ? "You missed your turn" : HEADLINES[state.status];
+  const { status, isMissedTurn, reason } = state;
+  // A wait that lasted longer than the queue allows had no turn.
+  const missed = reason ? "Your wait has ended" : "You missed your turn";
+  return status === "expired" && isMissedTurn ? missed : HEADLINES[status];
 }
 
 /** What else the visitor should know, or an empty string. */
@@ -29,8 +32,8 @@ export function hintText(state: PlaceState): string {
   if (connection === "offline") return "Your device is offline. Your place is kept.";
   if (connection !== "online") return "No answer at the moment. Trying again.";
   if (status === "waiting" && !state.estimatedWaitSeconds)
-    return "The line stands still for a moment. Your place is kept.";
-  return status === "waiting" ? "Keep this page open. Reloading it does not lose your place." : "";
+    return "The line stands still. Your place is kept.";
+  return status === "waiting" ? "Keep this page open. A reload keeps your place." : "";
 }
 
 /** The expected wait, or an empty string if it is not known. */

@@ -31,6 +31,9 @@ test("a headline says what happened", () => {
   const missed = joinedFollower(nearEntry({ state: "ready" }));
   receiveFailure(missed, "status", refusal(410, "expired", undefined, { state: "expired" }), 1);
   assert.equal(headlineText(missed.stateAt(1)), "You missed your turn");
+  const tooLong = joinedFollower(nearEntry());
+  receiveFailure(tooLong, "status", refusal(410, "expired", undefined, { state: "expired", reason: "overlong-wait" }), 1);
+  assert.equal(headlineText(tooLong.stateAt(1)), "Your wait has ended");
   const ended = joinedFollower(nearEntry({ state: "active", expires_at_ms: 9 }));
   receiveFailure(ended, "status", refusal(410, "expired", undefined, { state: "expired" }), 1);
   assert.equal(headlineText(ended.stateAt(1)), "Your session has ended");
