@@ -46,6 +46,8 @@ export interface LaneDocument {
   readonly gone_ahead: number;
   /** How many entries go past the head per second, or `null` before it was measured. */
   readonly speed?: number | null;
+  /** The expected waits of the lane, if other lanes have a part of the promotions. */
+  readonly estimated_waits?: readonly EstimatedWait[];
 }
 
 /** What a problem says about the end of a visit. */

@@ -98,7 +98,9 @@ export function positionNow(entry: EntryAnswer, document: PublicDocument): numbe
  * The expected wait at a position as a range in seconds, from those of the document at the positions around it. `null`
  * if the document has none, because the line stands still.
  */
-function rangeAt(position: number, { estimated_waits: waits = [] }: PublicDocument): WaitRange | null {
+function rangeAt(position: number, lane: number | undefined, document: PublicDocument): WaitRange | null {
+  // While other lanes have a part of the promotions, the own one has waits of its own.
+  const waits = document.lanes[lane!]?.estimated_waits ?? document.estimated_waits ?? [];
   const last = waits.at(-1);
   if (!last) return null;
   const at = waits.findIndex((wait) => wait.position >= position);
@@ -121,7 +123,7 @@ export function estimate(
   ageMs: number,
 ): WaitRange | null {
   if (entry?.state !== "waiting") return null;
-  const range = document && position !== null ? rangeAt(position, document) : entry.estimated_wait_seconds;
+  const range = document && position !== null ? rangeAt(position, entry.lane, document) : entry.estimated_wait_seconds;
   if (!range) return null;
   const after = (seconds: number) => seconds - ageMs / 1_000;
   return { low: Math.max(0, Math.floor(after(range.low))), high: Math.max(1, Math.ceil(after(range.high))) };
@@ -150,7 +152,7 @@ export function refreshMs(
   const waits = document?.opens_at_ms && position !== null ? null : document;
   // Without any expected wait, the first document may tell it, and otherwise the line stands still.
   let expectedMs = range ? (range.low + range.high) * 500 - ageMs : waits ? Infinity : 0;
-  if (waits && position !== null) expectedMs = (rangeAt(position, waits)?.low ?? Infinity) * 1_000;
+  if (waits && position !== null) expectedMs = (rangeAt(position, entry?.lane, waits)?.low ?? Infinity) * 1_000;
   else if (document && isBeforeOpening(entry)) {
     expectedMs = document.opens_at_ms ? document.opens_at_ms - document.now_ms : OPENED_WAIT_MS;
   }

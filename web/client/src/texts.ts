@@ -19,10 +19,9 @@ const HEADLINES: Record<PlaceState["status"], string> = {
 
 /** The headline. */
 export function headlineText(state: PlaceState): string {
-  const { status, isMissedTurn, reason } = state;
+  if (state.status !== "expired" || !state.isMissedTurn) return HEADLINES[state.status];
   // A wait that lasted longer than the queue allows had no turn.
-  const missed = reason ? "Your wait has ended" : "You missed your turn";
-  return status === "expired" && isMissedTurn ? missed : HEADLINES[status];
+  return state.reason ? "Your wait has ended" : "You missed your turn";
 }
 
 /** What else the visitor should know, or an empty string. */
@@ -30,7 +29,7 @@ export function hintText(state: PlaceState): string {
   const { status, connection, problem } = state;
   if (status === "failed") return `${problem?.message}.`;
   if (connection === "offline") return "Your device is offline. Your place is kept.";
-  if (connection !== "online") return "No answer at the moment. Trying again.";
+  if (connection !== "online") return "No answer yet. Trying again.";
   if (status === "waiting" && !state.estimatedWaitSeconds)
     return "The line stands still. Your place is kept.";
   return status === "waiting" ? "Keep this page open. A reload keeps your place." : "";

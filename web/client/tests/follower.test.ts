@@ -187,6 +187,13 @@ test("the estimate lies between those of the document around the position", () =
   assert.equal(estimateAt(4_000, []), null);
 });
 
+test("the estimate is that of the own lane while lanes share the promotions", () => {
+  const follower = joinedFollower(farEntry({ position: 2_000 }));
+  const lane = { estimated_waits: [{ position: 4_000, low: 3_500, high: 4_500 }] };
+  receiveDocument(follower, publicDocument({ estimated_waits: WAITS }, lane), 1_000);
+  assert.deepEqual(waiting(follower, 1_000).estimatedWaitSeconds, { low: 1_750, high: 2_250 });
+});
+
 test("the interval follows the shortest expected wait of the document", () => {
   const follower = joinedFollower(farEntry({ position: 2_000 }));
   receiveDocument(follower, publicDocument({ estimated_waits: WAITS }), 1_000);
