@@ -11,6 +11,7 @@
 //! | routes | `routes`, `request_context` | list all routes; give every request its id and its span |
 //! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
 //! | shared steps | `visitor`, `credentials`, `entry` | identify the visitor; compare a token with its owner; show an entry |
+//! | | `enter_line` | puts a visitor in line, and writes the place to the backup |
 //! | | `entering_visitor` | decides who enters |
 //! | | `token_lookup` | bounds what requests with invented tokens cost |
 //! | | `missing_entry`, `ended` | repair an entry on which the line and the backup disagree |
@@ -44,6 +45,7 @@ pub mod deadline;
 mod degraded;
 mod ended;
 mod enter;
+mod enter_line;
 mod entering_visitor;
 mod entry;
 mod entry_notifier;

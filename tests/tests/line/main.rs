@@ -37,6 +37,7 @@ mod journal;
 mod journal_limits;
 mod journal_slots;
 mod lane_moves;
+mod lane_moves_after_loss;
 mod lane_order;
 mod lanes;
 mod limits;

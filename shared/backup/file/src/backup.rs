@@ -18,8 +18,8 @@ use vestibule_domain::{
 };
 
 use super::{
-    FileBackup, defaults, entry_pages, queues, report,
-    tables::{self, ENTRIES, QUEUES, Tables, to_backup_error},
+    FileBackup, defaults, entry_pages, entry_reads, queues, report,
+    tables::{QUEUES, Tables, to_backup_error},
     tombstones,
 };
 
@@ -78,20 +78,8 @@ impl Backup for FileBackup {
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError> {
         let partition = partition.clone();
-        self.run_read(move |transaction| {
-            let entries = transaction.open_table(ENTRIES).map_err(|e| to_backup_error(&e))?;
-            let key = (
-                partition.queue.as_str(),
-                partition.generation,
-                id.shard(),
-                id.as_bytes(),
-            );
-            let value = entries.get(key).map_err(|e| to_backup_error(&e))?;
-            value
-                .map(|value| tables::decode_record(id, value.value()))
-                .transpose()
-        })
-        .await
+        self.run_read(move |transaction| entry_reads::read_entry(transaction, &partition, id))
+            .await
     }
 
     async fn read_live_entries(
@@ -111,19 +99,8 @@ impl Backup for FileBackup {
         shard: u8,
     ) -> Result<Vec<EntryRecord>, BackupError> {
         let partition = partition.clone();
-        self.run_read(move |transaction| {
-            let entries = transaction.open_table(ENTRIES).map_err(|e| to_backup_error(&e))?;
-            let (queue, generation) = (partition.queue.as_str(), partition.generation);
-            let whole = (queue, generation, shard, &[0; 16])..=(queue, generation, shard, &[u8::MAX; 16]);
-            let mut records = Vec::new();
-            for found in entries.range(whole).map_err(|e| to_backup_error(&e))? {
-                let (key, value) = found.map_err(|e| to_backup_error(&e))?;
-                let id = tables::decode_entry_id(key.value().3)?;
-                records.push(tables::decode_record(id, value.value())?);
-            }
-            Ok(records)
-        })
-        .await
+        self.run_read(move |transaction| entry_reads::read_shard(transaction, &partition, shard))
+            .await
     }
 
     async fn read_entry_page(

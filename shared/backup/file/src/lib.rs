@@ -5,6 +5,7 @@ mod backup;
 mod checkpoints;
 mod defaults;
 mod entry_pages;
+mod entry_reads;
 mod open;
 mod queues;
 mod report;

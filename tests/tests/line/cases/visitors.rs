@@ -34,6 +34,8 @@ macro_rules! visitor_cases {
                 only_a_waiting_entry_is_moved
                 a_moved_visitor_who_is_present_is_promoted_next
                 an_absent_entry_can_be_moved
+            }
+            lane_moves_after_loss {
                 a_moved_entry_stays_moved_after_a_loss
             }
             entry_promotion {

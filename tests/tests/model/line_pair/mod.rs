@@ -3,6 +3,7 @@
 mod compare;
 mod invariants;
 mod known_visits;
+mod redis_dump;
 mod run_operation;
 
 use std::{collections::BTreeMap, fmt::Debug, time::Duration};
