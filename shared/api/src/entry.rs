@@ -165,7 +165,7 @@ impl ApiState {
                 body.lane = Some(score.lane());
                 let far_in_lane = input.lane.filter(|lane| score.raw() > lane.check_in_through);
                 let was_check_in = far_in_lane.is_none() && !input.has_entered;
-                body.fill_wait(snapshot, position, was_check_in);
+                body.fill_wait(snapshot, score.lane(), position, was_check_in);
                 if let Some(lane) = far_in_lane {
                     body.gone_ahead = Some(lane.gone_ahead);
                     body.look_after_ms = Some(look_after_ms(snapshot.view.in_line(), rand::random()));
@@ -225,13 +225,14 @@ impl ApiState {
 impl EntryBody {
     /// Fills in what a waiting visitor needs. There is no estimate while the queue does not move.
     /// `was_check_in`: whether this request was the poll of a called visitor.
-    fn fill_wait(&mut self, snapshot: &QueueSnapshot, position: u64, was_check_in: bool) {
+    fn fill_wait(&mut self, snapshot: &QueueSnapshot, lane: u8, position: u64, was_check_in: bool) {
         let settings = snapshot.settings();
         self.position = Some(position);
         // The count may be a second older than the position.
         self.waiting = Some(snapshot.view.in_line().max(position));
-        self.estimated_wait_seconds = snapshot.estimate(position);
-        let (eta_ms, cap_ms) = (snapshot.eta_ms(position), retry_cap_ms(settings, was_check_in));
+        self.estimated_wait_seconds = snapshot.estimate(lane, position);
+        let eta_ms = snapshot.eta_in_lane_ms(lane, position);
+        let cap_ms = retry_cap_ms(settings, was_check_in);
         // The snapshot is older than the position, and much older if a slow backup delayed a new entry.
         self.retry_after_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
     }
@@ -248,8 +249,9 @@ impl EntryBody {
 
     /// Lets a waiting visitor poll again soon: the poll was held, so the turn is near.
     pub(super) fn shorten_pause_after_hold(&mut self, snapshot: &QueueSnapshot) {
-        if let Some(position) = self.position.filter(|_| snapshot.can_promote()) {
-            let eta_ms = snapshot.eta_ms(position);
+        let place = self.lane.zip(self.position).filter(|_| snapshot.can_promote());
+        if let Some((lane, position)) = place {
+            let eta_ms = snapshot.eta_in_lane_ms(lane, position);
             self.retry_after_ms = retry_after_hold_ms(eta_ms, self.retry_after_ms, rand::random());
         }
     }

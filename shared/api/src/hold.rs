@@ -103,7 +103,7 @@ impl ApiState {
         let wait_ms = wait_ms.min(snapshot.settings().check_in_interval_ms());
         let moving = snapshot.can_promote() && !snapshot.view.clocks.apart;
         let hold = plan_hold(
-            snapshot.eta_ms(poll.position),
+            snapshot.eta_in_lane_ms(poll.score.lane(), poll.position),
             wait_ms,
             u64::from(self.config.held_polls_max),
             snapshot.forecast.expected_per_second(),

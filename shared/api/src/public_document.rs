@@ -17,7 +17,10 @@ use vestibule_domain::{
     settings::{Entrance, Mode},
 };
 
-use super::{ApiState, entry::json, message::MessageFields, problem::Problem, request::QueuePath};
+use super::{
+    ApiState, entry::json, message::MessageFields, problem::Problem, queue_cache::QueueSnapshot,
+    request::QueuePath,
+};
 
 #[derive(Serialize)]
 struct PublicDocument<'a> {
@@ -101,6 +104,10 @@ struct LaneDocument {
     /// How many entries went past the head per second in the last half minute, promoted or passed over;
     /// `null` before it was measured.
     speed: Option<f64>,
+    /// The expected waits at positions spread over the lane, if other lanes have a part of the promotions. They count
+    /// then, and not those of the whole line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_waits: Option<Vec<EstimatedWait>>,
 }
 
 impl From<(u64, Estimate)> for EstimatedWait {
@@ -117,7 +124,17 @@ impl From<LaneProgress> for LaneDocument {
             passed_through: progress.passed_through,
             gone_ahead: progress.gone_ahead,
             speed: progress.speed.per_second(),
+            estimated_waits: None,
         }
+    }
+}
+
+/// What visitors of a lane learn.
+fn describe_lane(snapshot: &QueueSnapshot, lane: u8, progress: LaneProgress) -> LaneDocument {
+    let waits = snapshot.estimated_waits_in_lane(lane);
+    LaneDocument {
+        estimated_waits: waits.map(|waits| waits.into_iter().map(EstimatedWait::from).collect()),
+        ..progress.into()
     }
 }
 
@@ -149,7 +166,7 @@ pub(super) async fn handle(
         refresh_far_ms: DOCUMENT_REFRESH_FAR_MS,
         resync_ms: resync_ms(snapshot.view.waiting),
         lanes: lanes
-            .map(|(lane, progress)| (*lane, (*progress).into()))
+            .map(|(lane, progress)| (*lane, describe_lane(&snapshot, *lane, *progress)))
             .collect(),
         waiting: snapshot.view.in_line(),
         full: snapshot.view.is_full(),

@@ -141,6 +141,7 @@ impl QueueCache {
                 let snapshot = QueueSnapshot {
                     queue: queue.clone(),
                     forecast: view.forecast(),
+                    lane_loads: view.lane_loads(),
                     view,
                     ids,
                     asked_at,

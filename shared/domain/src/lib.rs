@@ -18,6 +18,7 @@ pub mod fallback_tick;
 pub mod id;
 pub mod key_ring;
 pub mod lane;
+pub mod lane_rank;
 pub mod lane_turns;
 pub mod load;
 pub mod opening;

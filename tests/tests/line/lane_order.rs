@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Lets these visitors enter a lane while the queue is paused, so that all of them wait.
-async fn line_up_in(subject: &mut Subject, lane: u8, visitors: Range<u64>) {
+pub(crate) async fn line_up_in(subject: &mut Subject, lane: u8, visitors: Range<u64>) {
     subject.change_settings(|settings| settings.paused = true).await;
     for number in visitors {
         let entered = subject.enter_lane(visitor(number), lane).await;

@@ -36,6 +36,7 @@ mod held_slots;
 mod journal;
 mod journal_limits;
 mod journal_slots;
+mod lane_estimates;
 mod lane_moves;
 mod lane_moves_after_loss;
 mod lane_order;

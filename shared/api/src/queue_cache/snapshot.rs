@@ -6,6 +6,7 @@ use vestibule_domain::{
     estimate::{Estimate, Forecast},
     id::{IdKey, QueueId},
     lane::LaneProgress,
+    lane_rank::LaneLoads,
     queue_state::QueueState,
     record::EntryRecord,
     score::WaitScore,
@@ -21,6 +22,8 @@ pub(crate) struct QueueSnapshot {
     pub(crate) view: QueueView,
     /// When turns come, according to this snapshot.
     pub(crate) forecast: Forecast,
+    /// How the lanes share the promotions, according to this snapshot.
+    pub(super) lane_loads: LaneLoads,
     /// Derives tokens from visitors.
     pub(crate) ids: IdKey,
     /// Read just before the line was asked.
@@ -81,15 +84,26 @@ impl QueueSnapshot {
             .is_none_or(|progress| place.raw() <= progress.check_in_through)
     }
 
-    /// The expected wait at a position, in milliseconds. Pacing needs a number even if there is no
+    /// The expected wait at a position of the whole line, in milliseconds. Pacing needs a number even if there is no
     /// estimate.
     pub(crate) fn eta_ms(&self, position: u64) -> u64 {
         self.forecast.eta_ms(position)
     }
 
-    /// The estimated wait at a position; `None` if there is no estimate.
-    pub(crate) fn estimate(&self, position: u64) -> Option<Estimate> {
-        self.view.estimate(&self.forecast, position)
+    /// The expected wait at a position of a lane, in milliseconds, if no visitor enters an earlier lane from now on.
+    pub(crate) fn eta_in_lane_ms(&self, lane: u8, position: u64) -> u64 {
+        self.eta_ms(self.lane_loads.rank(lane, position).low)
+    }
+
+    /// The estimated wait at a position of a lane; `None` if there is no estimate.
+    pub(crate) fn estimate(&self, lane: u8, position: u64) -> Option<Estimate> {
+        self.view
+            .estimate_in_lane(&self.forecast, &self.lane_loads, lane, position)
+    }
+
+    /// The estimated waits at positions spread over a lane; `None` if those of the whole line are right for it.
+    pub(crate) fn estimated_waits_in_lane(&self, lane: u8) -> Option<Vec<(u64, Estimate)>> {
+        self.view.estimated_waits_in_lane(&self.forecast, lane)
     }
 
     /// The estimated waits at positions spread over the line; none if there is no estimate.

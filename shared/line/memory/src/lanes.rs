@@ -1,7 +1,7 @@
 //! How far the lanes of one queue in memory have moved.
 
 use vestibule_domain::{
-    lane::{Lane, LaneProgress, WINDOW_ENTRIES_MIN, lane_top, window_entries},
+    lane::{LANES, Lane, LaneProgress, WINDOW_ENTRIES_MIN, lane_top, window_entries},
     pace::{LimitedBy, Pace},
     score::WaitScore,
 };
@@ -76,6 +76,18 @@ impl Queue {
         let default = Lane::DEFAULT.number();
         lanes.entry(default).or_insert_with(|| LaneProgress::new(default));
         lanes.into_iter().collect()
+    }
+
+    /// How many entries wait in each lane.
+    pub(super) fn waiting_by_lane(&self) -> [u64; LANES as usize] {
+        let tops = (0..LANES).map(|lane| self.waiting.count_between(0, lane_top(lane)));
+        let mut counts = [0; LANES as usize];
+        let mut before = 0;
+        for (count, through) in counts.iter_mut().zip(tops) {
+            *count = through - before;
+            before = through;
+        }
+        counts
     }
 
     /// How far a lane has moved.

@@ -212,6 +212,7 @@ impl Queue {
             promoted_through: self.promoted_through,
             standstill: self.standstill,
             lanes: self.lanes(),
+            waiting_by_lane: self.waiting_by_lane(),
             heartbeat_ms: self.heartbeat_ms,
             fallback_ticked_at_ms: self.fallback_ticked_at_ms,
             bucket: self.bucket,

@@ -27,7 +27,7 @@
 --             server's is ahead, in milliseconds
 --           line: the fields that line.lua describes and their values, as one list
 --           snapshot: a JSON list of waiting, ready, active, held, unsettled ends, journal records, dead letters, config,
---             state, load, session_ends_in_ms, called and present:
+--             state, load, session_ends_in_ms, called, present and waiting_by_lane:
 --             waiting, ready, active, held: how many entries are in each state, and how many slots are held
 --             unsettled ends: how many ends the backup may lack
 --             config, state: the fields and values of these hashes, each as one list
@@ -35,6 +35,7 @@
 --             session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one
 --               at each twentieth of all sessions by their end, and the last one; empty if no entry is active
 --             called, present: how many waiting entries are called and not absent, and how many are present
+--             waiting_by_lane: how many entries wait in each lane, from lane 0 on
 local waiting, ready, active, held, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local settled, present, config, state, journal = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local deferred, dead_letters, view = KEYS[11], KEYS[12], KEYS[13]
@@ -76,13 +77,21 @@ local function sample_session_ends(active_count, now_ms)
   return session_ends_in_ms
 end
 
+local function count_by_lane()
+  local counts = {}
+  for lane = 0, LANES - 1 do
+    counts[lane + 1] = count_between(waiting, find_lane_bottom(lane) - 1, find_lane_top(lane))
+  end
+  return counts
+end
+
 local function take_snapshot(config_fields, now_ms)
-  local active_count = redis.call('ZCARD', active)
+  local active_count, lanes = redis.call('ZCARD', active), read_lanes(state)
   return cjson.encode({ redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
     redis.call('ZCARD', held), redis.call('HLEN', ended) - redis.call('ZCARD', settled),
     redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
     list_state_fields(), split_words(redis.call('HGET', state, 'load') or ''), sample_session_ends(active_count, now_ms),
-    count_called(waiting, read_lanes(state)), redis.call('ZCARD', present) })
+    count_called(waiting, lanes), redis.call('ZCARD', present), count_by_lane() })
 end
 
 local line = read_line_fields(state)

@@ -47,6 +47,8 @@ pub(super) async fn queue_view(
     };
     let session_ends_in_ms = reply.read_numbers()?;
     let (called, present) = (reply.read_number()?, reply.read_number()?);
+    // A snapshot that an earlier build stored a second ago lacks it.
+    let waiting_by_lane = reply.read_numbers().unwrap_or_default();
     let lanes = read_lanes(&state)?;
     let totals = read_totals(&state)?;
     Ok(QueueView {
@@ -62,6 +64,7 @@ pub(super) async fn queue_view(
         called,
         present,
         absent: lanes.iter().map(|(_, progress)| progress.absent).sum(),
+        waiting_by_lane: waiting_by_lane.try_into().unwrap_or_default(),
         lanes,
         standstill: if state.has("standstill") {
             LimitedBy::from_name(state.text("standstill")?)

@@ -96,16 +96,23 @@ impl QueueView {
     /// Returns the expected waits at the head, at positions spread over the line, and at its end, in
     /// ascending order. It is empty if an estimate is impossible.
     pub fn estimated_waits(&self, forecast: &Forecast) -> Vec<(u64, Estimate)> {
-        let last = self.in_line().max(1);
-        let mut positions: Vec<u64> = (1..=WAIT_PARTS)
-            .map(|part| (last * part).div_ceil(WAIT_PARTS))
-            .collect();
-        positions.insert(0, 1);
-        positions.dedup();
-        let waits = positions.into_iter().map_while(|position| {
-            let estimate = self.estimate(forecast, position)?;
-            Some((position, estimate))
-        });
+        let waits = spread_positions(self.in_line())
+            .into_iter()
+            .map_while(|position| {
+                let estimate = self.estimate(forecast, position)?;
+                Some((position, estimate))
+            });
         waits.collect()
     }
+}
+
+/// The head, positions spread over a line of this length, and its end, in ascending order.
+pub(super) fn spread_positions(in_line: u64) -> Vec<u64> {
+    let last = in_line.max(1);
+    let mut positions: Vec<u64> = (1..=WAIT_PARTS)
+        .map(|part| (last * part).div_ceil(WAIT_PARTS))
+        .collect();
+    positions.insert(0, 1);
+    positions.dedup();
+    positions
 }

@@ -11,6 +11,7 @@ mod fallback_tick;
 mod forecast;
 mod hold;
 mod journal;
+mod lane_estimate;
 mod loss;
 mod operator;
 mod presence;

@@ -6,7 +6,7 @@ use vestibule_domain::{
     clock::ClockDifference,
     configuration::Configuration,
     estimate::MovingAverages,
-    lane::LaneProgress,
+    lane::{LANES, LaneProgress},
     load::LastLoadReport,
     pace::{LimitedBy, Pace, PaceBucket},
     queue_state::QueueState,
@@ -110,6 +110,8 @@ pub struct QueueView {
     pub standstill: Option<LimitedBy>,
     /// How far each lane has moved, in order. The first lane is always there.
     pub lanes: Vec<(u8, LaneProgress)>,
+    /// The number of waiting entries of each lane, from lane 0 on, also the absent ones.
+    pub waiting_by_lane: [u64; LANES as usize],
     /// When the promoter last ticked, in Unix milliseconds; 0 if it never did, and while it is parked.
     pub heartbeat_ms: u64,
     /// When a request last took a fallback tick, in Unix milliseconds; 0 if no request did.

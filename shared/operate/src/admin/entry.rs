@@ -46,7 +46,7 @@ impl Admin {
         let record = self.backup.read_entry(&partition, id).await?;
         let item = || json!({ "shard": partition.shard_key(id.shard()), "entry": id.to_string() });
         let place = match self.line.status(queue, id).await {
-            Ok(EntryLookup::Found(status)) => place_to_json(&status),
+            Ok(EntryLookup::Found(status)) => self.describe_place(queue, &status).await?,
             Ok(EntryLookup::NotFound(NotFound::Ended(end))) => json!({
                 "state": end.event.state(),
                 "visit": end.event.visit().number(),
@@ -71,6 +71,16 @@ impl Admin {
         }))
     }
 
+    /// Shows where an entry is, with the position that its visitor is told if it waits.
+    async fn describe_place(&self, queue: &QueueId, status: &EntryStatus) -> Result<Value, Problem> {
+        let EntryStatus::Waiting { score, position } = status else {
+            return Ok(place_to_json(status, None));
+        };
+        let view = self.line.queue_view(queue).await?;
+        let position = view.position_in_lane(*score, *position);
+        Ok(place_to_json(status, Some(position)))
+    }
+
     pub(super) fn entry_id(&self, queue: &QueueId, stored: &StoredQueue, whom: &EntrySelector) -> EntryId {
         match whom {
             EntrySelector::Token(id) => *id,
@@ -81,12 +91,15 @@ impl Admin {
     }
 }
 
-fn place_to_json(status: &EntryStatus) -> Value {
+fn place_to_json(status: &EntryStatus, position: Option<u64>) -> Value {
     let (state, visit) = (status.state(), status.visit().number());
     match status {
-        EntryStatus::Waiting { score, position } => json!({
-            "state": state, "visit": visit, "position": position, "score": score.raw(),
-            "lane": score.lane(), "joined_at_ms": score.joined_at_ms(),
+        EntryStatus::Waiting {
+            score,
+            position: rank_in_line,
+        } => json!({
+            "state": state, "visit": visit, "position": position, "rank_in_line": rank_in_line,
+            "score": score.raw(), "lane": score.lane(), "joined_at_ms": score.joined_at_ms(),
         }),
         EntryStatus::Ready { claim_by_ms, .. } => {
             json!({ "state": state, "visit": visit, "claim_by_ms": claim_by_ms })

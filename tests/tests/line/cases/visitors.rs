@@ -27,6 +27,10 @@ macro_rules! visitor_cases {
                 lower_lanes_have_their_turns_by_age
                 a_lane_behind_its_wall_gives_its_turns_away
             }
+            lane_estimates {
+                a_late_lane_is_told_the_wait_behind_earlier_ones
+                arrivals_in_an_earlier_lane_do_not_outlast_the_estimate
+            }
             lane_moves {
                 a_moved_entry_keeps_the_order_of_joining
                 a_move_changes_the_positions_of_both_lanes

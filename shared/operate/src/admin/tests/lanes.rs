@@ -60,6 +60,14 @@ async fn lane_moves_an_entry_in_line_and_backup() {
         (&shown["place"]["lane"], &shown["place"]["position"]),
         (&json!(1), &json!(1))
     );
+    let shown = desk
+        .run(json!({ "op": "inspect", "queue": "q", "visitor": "ada" }))
+        .await;
+    assert_eq!(
+        (&shown["place"]["position"], &shown["place"]["rank_in_line"]),
+        (&json!(1), &json!(3)),
+        "the first of lane 4 is told 1, and stands behind two of lane 1"
+    );
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use super::{TicketScene, with_ticket};
 crate::in_process::cases![
     a_ticket_names_the_lane_of_a_new_place,
     a_later_ticket_leaves_the_lane_as_it_is,
+    a_late_lane_is_told_the_wait_behind_the_others,
     the_authorizers_claim_names_the_lane,
     a_claimed_lane_out_of_range_is_refused,
     no_visitor_chooses_a_lane,
@@ -46,6 +47,36 @@ async fn a_ticket_names_the_lane_of_a_new_place() {
         .send_until(document, |document| document.body["waiting"] == 5)
         .await;
     assert!(document.body["lanes"]["4"].is_object(), "{document:?}");
+}
+
+async fn a_late_lane_is_told_the_wait_behind_the_others() {
+    let scene = TicketScene::start_full().await;
+    scene.enter("bob").await;
+    for visitor in ["vip-1", "vip-2", "vip-3"] {
+        scene.enter_lane(visitor, 0).await;
+    }
+    let document = || ApiRequest::get(format!("/queues/{QUEUE}"));
+    let document = scene
+        .api
+        .send_until(document, |document| {
+            document.body["waiting"] == 4 && document.body["lanes"]["0"]["estimated_waits"].is_array()
+        })
+        .await;
+    let waits = |lane: &str| document.body["lanes"][lane]["estimated_waits"].clone();
+    let (early, late) = (waits("0"), waits("4"));
+    assert_eq!(
+        (&early[0]["position"], &late[0]["position"]),
+        (&json!(1), &json!(1))
+    );
+    assert!(
+        late[0]["high"].as_u64() >= early[2]["high"].as_u64(),
+        "bob is the head of his lane, and waits for three visitors: {early} and {late}"
+    );
+    let told = scene.enter("bob").await.body["estimated_wait_seconds"].clone();
+    assert!(
+        told["high"].as_u64() > early[0]["high"].as_u64(),
+        "{told} and {early}"
+    );
 }
 
 async fn a_later_ticket_leaves_the_lane_as_it_is() {
