@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     path::PathBuf,
     sync::{Arc, OnceLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -50,6 +50,8 @@ pub const SHOP_ARN: &str = "arn:aws:sts::000000000000:assumed-role/shop/i-0123";
 pub const SHOP_ACCESS_KEY_ID: &str = "AKIDSHOP";
 /// The root key in hex.
 const ROOT_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
+/// The time limit for the creation of the tables.
+const TABLES_MAX: Duration = Duration::from_mins(1);
 /// The stage of the deployment.
 const STAGE: &str = "v1";
 /// The Redis database of the deployments. The runners of other tests use other databases.
@@ -124,7 +126,7 @@ impl Deployment {
             tables: tables.clone(),
         };
         let backup = DynamoDbBackup::connect(connection).await;
-        backup.create_tables_if_missing().await.expect("tables");
+        create_tables(&backup).await;
         let lambda = Lambda::new(function_definitions(
             &config,
             &function_variables(&config, &tables),
@@ -161,6 +163,14 @@ impl Deployment {
     pub async fn run_promoter(&self) -> Result<Value, InvocationError> {
         let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });
         self.lambda.invoke("promoter", &event).await
+    }
+}
+
+/// Creates the tables. Many tests may do so at once, and the emulator answers one after the other.
+async fn create_tables(backup: &DynamoDbBackup) {
+    let end = Instant::now() + TABLES_MAX;
+    while let Err(error) = backup.create_tables_if_missing().await {
+        assert!(Instant::now() < end, "the tables were not created: {error}");
     }
 }
 

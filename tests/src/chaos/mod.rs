@@ -13,6 +13,7 @@ mod api_client;
 pub mod checker;
 pub mod compare;
 pub mod history;
+pub mod lives;
 pub mod plan;
 mod redis_pair;
 mod reply;
@@ -53,7 +54,7 @@ const FINISH_MAX: Duration = Duration::from_mins(2);
 pub async fn run_seed(seed: u64) -> Outcome {
     let started = Instant::now();
     let plan = Plan::draw(seed);
-    let world = World::open(&plan).await;
+    let world = World::open(plan.promoters, &plan.settings()).await;
     let (stop, stopped) = watch::channel(false);
     let address = world.redis.lock().await.address();
     let watcher = tokio::spawn(watch_line(world.queue.clone(), address, stopped.clone()));

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     sync::{Mutex as AsyncMutex, watch},
     task::JoinHandle,
@@ -16,7 +16,7 @@ use uuid::Uuid;
 use vestibule_domain::id::QueueId;
 
 use super::{
-    plan::{Fault, Plan, ScheduledFault},
+    plan::{Fault, ScheduledFault},
     redis_pair::RedisPair,
     table_route::TableRoute,
 };
@@ -67,8 +67,9 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Starts the servers and the deployment, and creates the queue.
-    pub(super) async fn open(plan: &Plan) -> Arc<Self> {
+    /// Starts the servers and the deployment, which runs at most this many promoters at once, and creates the queue with
+    /// these settings.
+    pub(super) async fn open(promoters_max: usize, settings: &Value) -> Arc<Self> {
         let redis = RedisPair::start().await;
         let mut table_routes = BTreeMap::new();
         for function in FUNCTIONS {
@@ -76,7 +77,7 @@ impl World {
         }
         let choices = DeploymentConfig {
             promoter_timeout: PROMOTER_RUN,
-            promoters_max: plan.promoters,
+            promoters_max,
             redis_url: Some(redis.url()),
             table_urls: table_routes
                 .iter()
@@ -89,7 +90,7 @@ impl World {
             route.set_lambda(&deployment.lambda);
         }
         let queue = format!("chaos:{}", Uuid::new_v4());
-        let order = json!({ "op": "create", "queue": queue, "settings": plan.settings() });
+        let order = json!({ "op": "create", "queue": queue, "settings": settings });
         let created = deployment.run_command(&order).await;
         assert_eq!(created["ok"], true, "{created}");
         Arc::new(Self {
@@ -224,6 +225,16 @@ impl World {
             Fault::FunctionKilled { function } => {
                 let from_ms = now_ms();
                 self.deployment.lambda.kill(function);
+                from_ms
+            }
+            Fault::FunctionFrozen {
+                function,
+                duration_ms,
+            } => {
+                let from_ms = now_ms();
+                self.deployment.lambda.signal(function, "STOP");
+                sleep(ms(duration_ms)).await;
+                self.deployment.lambda.signal(function, "CONT");
                 from_ms
             }
             Fault::FunctionKilledAtWrite { function, written } => {

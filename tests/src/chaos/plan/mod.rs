@@ -183,6 +183,13 @@ pub enum Fault {
         /// The function.
         function: &'static str,
     },
+    /// All running processes of a function are stopped (SIGSTOP) and continue later with what they knew.
+    FunctionFrozen {
+        /// The function.
+        function: &'static str,
+        /// The duration, in milliseconds.
+        duration_ms: u64,
+    },
     /// All processes of a function are killed with -9 at the next write to the table.
     FunctionKilledAtWrite {
         /// The function.

@@ -1,0 +1,125 @@
+//! What must hold in a run. Each check adds the violations that it finds.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::{
+    Lives,
+    old_entries::OldEntries,
+    operator::has_totals,
+    sale::{VisitorView, count_let_in, count_totals},
+};
+use crate::{
+    chaos::api_client::{ApiClient, RETRY_PAUSE},
+    in_process::ApiRequest,
+};
+
+/// The time limit for a document that shows the second life.
+const DOCUMENT_MAX: Duration = Duration::from_secs(30);
+
+impl Lives {
+    /// Compares a report with what the visitors were told. It may lack the seconds before a loss of Redis.
+    pub(super) fn check_totals(&mut self, life: &str, report: &Value, views: &[VisitorView]) {
+        if self.plan.loses_redis_in_sale() {
+            return;
+        }
+        let seen = count_totals(views);
+        if !has_totals(&report["totals"], &seen) {
+            self.violations.push(format!(
+                "the report of {life} says {}, but its visitors saw {seen}",
+                report["totals"]
+            ));
+        }
+        let (shown, let_in) = (&report["totals"]["let_in"], count_let_in(views));
+        if !shown.as_u64().is_some_and(|shown| let_in.contains(&shown)) {
+            self.violations.push(format!(
+                "the report of {life} says that {shown} were let in, not {let_in:?}"
+            ));
+        }
+        if report["waits"]["count"] != report["totals"]["promoted"] {
+            self.violations
+                .push(format!("the report of {life} lacks waits: {report}"));
+        }
+    }
+
+    pub(super) fn check_same_report(&mut self, when: &str, expected: &Value, report: &Value) {
+        for part in ["generation", "totals", "waits", "peak"] {
+            if report[part] != expected[part] {
+                self.violations.push(format!(
+                    "{when}, the report says {part} {}, and {} before",
+                    report[part], expected[part]
+                ));
+            }
+        }
+    }
+
+    /// Tokens, times and positions of the second life are its own.
+    pub(super) fn check_views(&mut self, begun_ms: u64, first: &[VisitorView], second: &[VisitorView]) {
+        let old: BTreeSet<_> = first.iter().filter_map(VisitorView::token).collect();
+        let most = u64::try_from(second.len()).expect("few visitors");
+        for (number, view) in second.iter().enumerate() {
+            let has_old_token = view.visits.iter().any(|(token, _)| old.contains(token.as_str()));
+            let is_old = view
+                .joined_at_ms
+                .is_none_or(|joined_at_ms| joined_at_ms < begun_ms);
+            if has_old_token || is_old || view.highest_position > most {
+                self.violations.push(format!(
+                    "visitor {number} got a place of the first life: {view:?}"
+                ));
+            }
+        }
+    }
+
+    /// The operator sees the entries of the second life and no other.
+    pub(super) async fn check_entries(&mut self, views: &[VisitorView]) {
+        let of = |is_wanted: &dyn Fn(&VisitorView) -> bool| {
+            let wanted = views.iter().filter(|view| is_wanted(view));
+            let mut tokens: Vec<_> = wanted.filter_map(VisitorView::token).map(str::to_owned).collect();
+            tokens.sort();
+            tokens
+        };
+        let is_live = |view: &VisitorView| !view.has_completed && !view.has_left;
+        for (state, wanted) in [
+            ("waiting", Vec::new()),
+            ("ready", of(&|view| is_live(view) && !view.was_let_in)),
+            ("active", of(&|view| is_live(view) && view.was_let_in)),
+            ("completed", of(&|view| view.has_completed)),
+            ("dismissed", Vec::new()),
+        ] {
+            let shown = self.operator.tokens(state).await;
+            if shown != wanted {
+                self.violations
+                    .push(format!("the operator sees {state} {shown:?}, and not {wanted:?}"));
+            }
+            let stats = self.operator.stats().await;
+            if stats.get(state).is_some_and(|count| *count != wanted.len()) {
+                self.violations
+                    .push(format!("{} entries are {state}: {stats}", wanted.len()));
+            }
+        }
+    }
+
+    /// A service that checks passes offline learns from the public document that those of the first life are void.
+    pub(super) async fn check_epoch(&mut self, old: &OldEntries) {
+        let client = ApiClient::for_world(&self.world);
+        let end = Instant::now() + DOCUMENT_MAX;
+        let document = loop {
+            match client.send(ApiRequest::get(client.queue.clone())).await {
+                Some((200, document)) => break document,
+                other => assert!(Instant::now() < end, "no document in time: {other:?}"),
+            }
+            sleep(RETRY_PAUSE).await;
+        };
+        if document["min_epoch"].as_u64() <= old.highest_pass_epoch() {
+            self.violations.push(format!(
+                "passes up to epoch {:?} are of the first life, and the document is {document}",
+                old.highest_pass_epoch()
+            ));
+        }
+    }
+}
