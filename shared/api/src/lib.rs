@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | server | [`serve`] | hands events of API Gateway to the router that a local listener serves too |
 //! | authorizer | [`authorizer`] | answers events of API Gateway that ask whether a visitor may call an API of the shop |
+//! | pages | `html` | turns forms into JSON requests, and JSON answers into pages, for browsers without JavaScript |
 //! | routes | `routes`, `request_context` | list all routes; give every request its id and its span |
 //! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
 //! | shared steps | `visitor`, `credentials`, `entry` | identify the visitor; compare a token with its owner; show an entry |
@@ -56,6 +57,7 @@ mod finished_queue;
 mod gateway;
 mod held_polls;
 mod hold;
+mod html;
 mod identity_monitor;
 mod jwks;
 mod leave;

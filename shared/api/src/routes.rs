@@ -17,7 +17,7 @@ use tower_http::{
 };
 
 use super::{
-    ApiState, claim, code::Code, complete, enter, extend, jwks, leave, load, problem::Problem,
+    ApiState, claim, code::Code, complete, enter, extend, html, jwks, leave, load, problem::Problem,
     public_document, request, request_context, retry_after, status, validate, visitor,
 };
 use crate::config::Origins;
@@ -30,7 +30,7 @@ const ABSENCE_CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max
 
 /// The routes of the function `document`. It also answers the preflights of all routes.
 pub fn document_routes(state: Arc<ApiState>) -> Router {
-    add_layers(public_routes(), Router::new(), state)
+    add_layers(public_routes().merge(start_routes()), Router::new(), state)
 }
 
 /// The routes of the function `enter`.
@@ -75,13 +75,15 @@ pub fn router_with(
             }
         }
     };
-    merge_routes(api_routes(), other_routes, state)
+    merge_routes(api_routes(), other_routes, state.clone())
         .layer(from_fn(refuse))
         .layer(from_fn(request_context::add_request_context))
+        .layer(from_fn_with_state(state, html::show_page))
 }
 
 fn api_routes() -> Router<Arc<ApiState>> {
     public_routes()
+        .merge(start_routes())
         .merge(visitor_routes())
         .merge(session_routes())
         .merge(poll_routes())
@@ -96,6 +98,11 @@ fn public_routes() -> Router<Arc<ApiState>> {
         )
         .route("/.well-known/jwks.json", get(jwks::handle))
         .layer(map_response(mark_as_public))
+}
+
+/// The page from which a visitor without JavaScript enters.
+fn start_routes() -> Router<Arc<ApiState>> {
+    Router::new().route("/queues/{queue}/entries", get(html::start::handle))
 }
 
 /// Marks an answer that is the same for every reader.
@@ -163,7 +170,9 @@ pub(super) fn add_layers(
     other_routes: Router,
     state: Arc<ApiState>,
 ) -> Router {
-    merge_routes(routes, other_routes, state).layer(from_fn(request_context::add_request_context))
+    merge_routes(routes, other_routes, state.clone())
+        .layer(from_fn(request_context::add_request_context))
+        .layer(from_fn_with_state(state, html::show_page))
 }
 
 fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<ApiState>) -> Router {
@@ -176,6 +185,7 @@ fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<
             )
         })
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(state.clone(), html::accept_form))
         .layer(from_fn_with_state(state.clone(), retry_after::add_refused_queue))
         .layer(from_fn_with_state(state.clone(), jwks::refresh_keys))
         .with_state(state)

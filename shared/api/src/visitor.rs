@@ -138,6 +138,11 @@ fn read_visitor_cookie(headers: &HeaderMap, name: &str) -> Option<Visitor> {
         .find_map(|cookie| Visitor::anonymous(cookie.value()).ok())
 }
 
+/// Whether a request has a cookie with an anonymous visitor id.
+pub(super) fn has_visitor_cookie(headers: &HeaderMap, local: bool) -> bool {
+    read_visitor_cookie(headers, cookie_name(local)).is_some()
+}
+
 fn cookie_name(local: bool) -> &'static str {
     if local { COOKIE_NAME_LOCAL } else { COOKIE_NAME }
 }

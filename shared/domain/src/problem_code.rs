@@ -107,6 +107,10 @@ declare_codes! {
     ServiceOnly = "service-only", 403, "Only the protected service may do this", Api;
     /// The request names a host for which this server does not answer.
     ForeignHost = "foreign-host", 403, "The request names a host that this server does not serve", Api;
+    /// A form comes from no page of this deployment.
+    ForeignOrigin = "foreign-origin", 403, "The form does not come from a page of this waiting room", Api;
+    /// A form comes without the visitor cookie.
+    CookieRequired = "cookie-required", 403, "The form needs the visitor cookie", Api;
     /// An operator has blocked the visitor, or the network from which the visitor enters.
     Blocked = "blocked", 403, "The visitor may not enter this queue", Api;
     /// The pass is not valid for this entry at this time.

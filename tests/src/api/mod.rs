@@ -175,7 +175,7 @@ impl Backend {
         Self {
             kind,
             base: base.parse().expect("a URL"),
-            // The API never redirects.
+            // A test follows the redirects of pages itself.
             http: client_for_url(url)
                 .redirect(reqwest::redirect::Policy::none())
                 .timeout(BOUND)
@@ -251,6 +251,20 @@ impl Backend {
     /// Whether a gateway guards the routes of the protected service.
     pub fn guards_service_routes(&self) -> bool {
         self.service.is_some()
+    }
+
+    /// Returns the origin of its own pages. Behind a gateway it is one with TLS.
+    pub fn own_origin(&self) -> String {
+        let scheme = if self.kind.has_no_gateway() {
+            "http"
+        } else {
+            "https"
+        };
+        let host = self.base.host_str().unwrap_or_default();
+        match self.base.port() {
+            Some(port) => format!("{scheme}://{host}:{port}"),
+            None => format!("{scheme}://{host}"),
+        }
     }
 
     /// Returns an origin whose pages may call, if the backend allows one.

@@ -1,6 +1,6 @@
 //! A response of the API, and the assertions that the suites make about it.
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
 /// A response of the API.
@@ -10,15 +10,21 @@ pub struct ApiResponse {
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The JSON body, or `null` if the body is empty.
+    /// The JSON body, the text of a page, or `null` if the body is empty.
     pub body: Value,
 }
 
 impl ApiResponse {
-    /// Parses the body as JSON.
+    /// Parses the body as JSON, unless it is a page.
     pub(crate) fn new(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
+        let kind = headers.get(header::CONTENT_TYPE);
+        let is_page = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
         let body = if body.is_empty() {
             Value::Null
+        } else if is_page {
+            String::from_utf8(body.to_vec())
+                .expect("every page is UTF-8")
+                .into()
         } else {
             serde_json::from_slice(body).expect("every body is JSON")
         };

@@ -29,6 +29,7 @@ mod public_document;
 mod service;
 mod turn;
 mod visit;
+mod without_javascript;
 
 use std::{future::Future, pin::Pin, process::ExitCode};
 
@@ -105,6 +106,7 @@ fn shared_cases() -> impl Iterator<Item = SharedCase> {
         service::cases(),
         turn::cases(),
         visit::cases(),
+        without_javascript::cases(),
     ]
     .into_iter()
     .flatten()

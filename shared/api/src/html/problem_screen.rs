@@ -1,0 +1,107 @@
+//! What a page says of a problem. Pure.
+
+use super::{
+    answer::ProblemAnswer,
+    format,
+    page_request::{PageRequest, Route},
+    screen::{Action, Screen},
+};
+
+/// How often a page looks again whose problem may pass and names no time, in seconds.
+const LOOK_AGAIN_SECONDS: u64 = 30;
+/// When the page of a visitor who claimed too early looks again, in seconds.
+const TOO_EARLY_SECONDS: u64 = 2;
+
+/// The page of a problem. `retry_after_seconds` is when the client may try again.
+pub(super) fn show_problem(
+    request: &PageRequest,
+    problem: &ProblemAnswer,
+    retry_after_seconds: Option<u64>,
+) -> Screen {
+    let screen = match problem.code.as_str() {
+        "queue-full" => look_again(request, "full", "full", "fullLook", LOOK_AGAIN_SECONDS),
+        _ if retry_after_seconds.is_some() => {
+            let seconds = retry_after_seconds.unwrap_or(LOOK_AGAIN_SECONDS);
+            look_again(request, "lost", "joining", "busyLead", seconds)
+        }
+        "queue-closed" | "queue-draining" => {
+            look_again(request, "closed", "closed", "closedLook", LOOK_AGAIN_SECONDS)
+        }
+        "not-your-turn" => look_again(request, "joining", "joining", "", TOO_EARLY_SECONDS),
+        _ => show_end(request, problem),
+    };
+    let message = problem.message.choose(&request.languages).unwrap_or_default();
+    Screen {
+        message: message.to_owned(),
+        code: problem.code.clone(),
+        ..screen
+    }
+}
+
+fn look_again(
+    request: &PageRequest,
+    name: &'static str,
+    headline: &str,
+    detail: &str,
+    seconds: u64,
+) -> Screen {
+    Screen {
+        name,
+        headline: request.words.text(headline),
+        detail: request.words.text(detail),
+        refresh_seconds: Some(seconds.max(1)),
+        ..Screen::default()
+    }
+}
+
+/// The page of a visitor who has no place, or whose request is refused.
+fn show_end(request: &PageRequest, problem: &ProblemAnswer) -> Screen {
+    let words = &request.words;
+    let (name, headline, detail) = match problem.code.as_str() {
+        "left" => ("left", "left", "leftLead"),
+        "completed" => ("completed", "completed", "leftLead"),
+        "evicted" => ("evicted", "evicted", "evictedLead"),
+        "queue-finished" => ("soldout", "soldout", "soldoutLead"),
+        "expired" if problem.grace_in_ms.is_some() => ("missed", "missed", "missedLead"),
+        "expired" if problem.reason.is_some() => ("overlong", "overlong", "overlongLead"),
+        // The answer does not say whether the turn or the session ran out.
+        "expired" => ("ended", "over", "endedLead"),
+        "unknown-entry" | "token-owner-mismatch" => ("reset", "reset", "resetLead"),
+        _ => return show_refusal(request, problem),
+    };
+    let grace = format::duration(words, problem.grace_in_ms.unwrap_or_default());
+    let enter = match name {
+        "soldout" => None,
+        "missed" => Some("back"),
+        _ => Some("join"),
+    };
+    Screen {
+        name,
+        headline: words.text(headline),
+        detail: words.text_with(detail, &[("t", &grace)]),
+        action: enter.map(|key| Action::Enter(words.text(key))),
+        ..Screen::default()
+    }
+}
+
+/// The page of a request that is refused. The waiting page has a sentence for each code that visitors meet.
+fn show_refusal(request: &PageRequest, problem: &ProblemAnswer) -> Screen {
+    let words = &request.words;
+    let own = words.text(&problem.code);
+    // From the page to start from, a link back would lead to the same page again.
+    let action = (request.route != Route::Start).then(|| Action::Open {
+        address: request.start_reference(),
+        text: words.text("again"),
+    });
+    Screen {
+        name: "refused",
+        headline: words.text("refused"),
+        detail: if own.is_empty() {
+            words.text("refusedLead")
+        } else {
+            own
+        },
+        action,
+        ..Screen::default()
+    }
+}

@@ -1,0 +1,37 @@
+//! `GET /queues/{queue}/entries`: the page from which a visitor without JavaScript enters. It sets the cookie that the
+//! form needs, and changes nothing else.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderValue, header},
+    response::Response,
+};
+use uuid::Uuid;
+use vestibule_domain::id::Visitor;
+
+use crate::{
+    problem::Problem,
+    public_document,
+    request::QueuePath,
+    state::ApiState,
+    visitor::{build_visitor_cookie, has_visitor_cookie},
+};
+
+/// Answers with the public document, from which the layer makes the page.
+pub(crate) async fn handle(
+    State(state): State<Arc<ApiState>>,
+    queue: QueuePath,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let is_local = state.config.local;
+    let mut response = public_document::handle(State(state), queue).await?;
+    let answer = response.headers_mut();
+    answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if !has_visitor_cookie(&headers, is_local) {
+        let visitor = Visitor::from_random(Uuid::new_v4());
+        answer.append(header::SET_COOKIE, build_visitor_cookie(&visitor, is_local));
+    }
+    Ok(response)
+}
