@@ -33,6 +33,8 @@ pub(super) struct Sale {
 }
 
 /// What the answers told one visitor.
+// Each flag is one answer.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone, Default)]
 pub(super) struct VisitorView {
     pub(super) id: String,
