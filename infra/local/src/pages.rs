@@ -9,24 +9,14 @@ use std::{
 use axum::{
     Router,
     extract::{Path as PathParameters, Request},
-    http::{
-        HeaderName,
-        header::{
-            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-        },
-    },
+    http::HeaderMap,
     response::{IntoResponse, Response},
     routing::{MethodRouter, get},
 };
-use vestibule_api::{Code, Problem};
-
-/// The page may load only files of its own origin and may not run inline code. No other site may embed it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-                      img-src 'self' data:; font-src 'self'; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
-
-/// The page's own files: path, media type and text.
-const PAGE: &[(&str, &str, &str)] = include!("../../../web/page/dist/files.rs");
+use vestibule_api::{
+    Code, Problem,
+    page::{FILES, FileCache, INDEX, continue_without_javascript, file_headers, is_hashed},
+};
 
 /// The bundles of the client library, which other pages may load.
 const SCRIPTS: [(&str, &str); 3] = [
@@ -41,12 +31,6 @@ const SCRIPTS: [(&str, &str); 3] = [
 /// The API's document, for tools that generate clients.
 const API_DOCUMENT: &str = include_str!("../../../docs/openapi.json");
 
-const INDEX: &str = "index.html";
-/// The files whose names change with their content.
-const HASHED: &str = "assets/";
-const REVALIDATED: &str = "no-cache";
-const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-
 /// The routes of the page and its files, and of the API's document. `web` is a folder whose files come first. They are
 /// read at each request.
 pub(crate) fn routes(web: Option<PathBuf>) -> Router {
@@ -55,7 +39,7 @@ pub(crate) fn routes(web: Option<PathBuf>) -> Router {
         router = router.route(path, embedded("text/javascript; charset=utf-8", text));
     }
     let Some(web) = web.map(Arc::<Path>::from) else {
-        return PAGE.iter().fold(router, |router, (path, kind, text)| {
+        return FILES.iter().fold(router, |router, (path, kind, text)| {
             router.route(&route_of(path), page_file(path, kind, text))
         });
     };
@@ -66,9 +50,15 @@ pub(crate) fn routes(web: Option<PathBuf>) -> Router {
         }
     };
     router
-        .route("/", get(async move || read_file(&web, &[], true)))
+        .route(
+            "/",
+            get(async move || read_file(&web, &[], true)).post(continue_without_javascript),
+        )
         .route("/{file}", get(in_folder.clone()))
-        .route("/{folder}/", get(in_folder.clone()))
+        .route(
+            "/{folder}/",
+            get(in_folder.clone()).post(continue_without_javascript),
+        )
         .route("/{folder}/{file}", get(in_folder))
 }
 
@@ -77,16 +67,21 @@ fn route_of(path: &str) -> String {
 }
 
 fn embedded(kind: &'static str, text: &'static str) -> MethodRouter {
-    get(async move || (headers(kind, REVALIDATED), text))
+    get(async move || (headers(kind, FileCache::Revalidated), text))
 }
 
 fn page_file(path: &str, kind: &'static str, text: &'static str) -> MethodRouter {
-    let cache = if path.starts_with(HASHED) {
-        IMMUTABLE
+    let cache = if is_hashed(path) {
+        FileCache::Immutable
     } else {
-        REVALIDATED
+        FileCache::Revalidated
     };
-    get(async move || (headers(kind, cache), text))
+    let file = get(async move || (headers(kind, cache), text));
+    if path == INDEX {
+        file.post(continue_without_javascript)
+    } else {
+        file
+    }
 }
 
 /// Answers with a file of the folder, or else with the page's own file: each folder of a theme has the same page.
@@ -96,13 +91,12 @@ fn read_file(web: &Path, names: &[String], is_folder: bool) -> Response {
     if parts.iter().all(|part| is_plain_name(part)) {
         let path: PathBuf = parts.iter().collect();
         if let Ok(content) = std::fs::read(web.join(&path)) {
-            return (headers(media_type(&path), REVALIDATED), content).into_response();
+            return (headers(media_type(&path), FileCache::Revalidated), content).into_response();
         }
         let own = parts.join("/");
-        let is_own =
-            |path: &str| path == own || (path == parts[parts.len() - 1] && !path.starts_with(HASHED));
-        if let Some((_, kind, text)) = PAGE.iter().find(|(path, ..)| is_own(path)) {
-            return (headers(kind, REVALIDATED), *text).into_response();
+        let is_own = |path: &str| path == own || (path == parts[parts.len() - 1] && !is_hashed(path));
+        if let Some((_, kind, text)) = FILES.iter().find(|(path, ..)| is_own(path)) {
+            return (headers(kind, FileCache::Revalidated), *text).into_response();
         }
     }
     Problem::new(Code::UnknownRoute, "the folder of --web has no such file").into_response()
@@ -129,12 +123,6 @@ fn media_type(path: &Path) -> &'static str {
     }
 }
 
-fn headers(kind: &'static str, cache: &'static str) -> [(HeaderName, &'static str); 5] {
-    [
-        (CONTENT_TYPE, kind),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, cache),
-    ]
+fn headers(kind: &'static str, cache: FileCache) -> HeaderMap {
+    file_headers(kind, cache, "'none'", false)
 }

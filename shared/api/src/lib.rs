@@ -9,6 +9,7 @@
 //! | server | [`serve`] | hands events of API Gateway to the router that a local listener serves too |
 //! | authorizer | [`authorizer`] | answers events of API Gateway that ask whether a visitor may call an API of the shop |
 //! | pages | `html` | turns forms into JSON requests, and JSON answers into pages, for browsers without JavaScript |
+//! | | [`page`] | has the files of the waiting page, and serves them |
 //! | routes | `routes`, `request_context` | list all routes; give every request its id and its span |
 //! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
 //! | shared steps | `visitor`, `credentials`, `entry` | identify the visitor; compare a token with its owner; show an entry |
@@ -20,7 +21,7 @@
 //! | | `hold` | holds a poll open until something changes |
 //! | | `fallback_ticks` | runs the ticks of a promoter that is down |
 //! | state | `state` | what all routes share |
-//! | requests and answers | `request`, `validate_request`, `gateway`, `client_address` | parse a request; say who sent it, and from where |
+//! | requests and answers | `request`, `validate_request`, `gateway`, `client_address`, `viewer_host` | parse a request; say who sent it, and from where |
 //! | | `problem`, `code` | turn failures into HTTP answers |
 //! | parts of the state | `queue_cache` | keeps a snapshot of each queue, at most a second old |
 //! | | `absence_cache` | remembers for a second what does not exist |
@@ -64,6 +65,7 @@ mod leave;
 mod load;
 mod message;
 mod missing_entry;
+pub mod page;
 pub mod pass;
 mod problem;
 mod public_document;
@@ -80,6 +82,7 @@ mod token_lookup;
 mod validate;
 mod validate_pass;
 mod validate_request;
+mod viewer_host;
 mod visitor;
 mod watcher;
 

@@ -17,7 +17,7 @@ use tower_http::{
 };
 
 use super::{
-    ApiState, claim, code::Code, complete, enter, extend, html, jwks, leave, load, problem::Problem,
+    ApiState, claim, code::Code, complete, enter, extend, html, jwks, leave, load, page, problem::Problem,
     public_document, request, request_context, retry_after, status, validate, visitor,
 };
 use crate::config::Origins;
@@ -30,7 +30,8 @@ const ABSENCE_CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max
 
 /// The routes of the function `document`. It also answers the preflights of all routes.
 pub fn document_routes(state: Arc<ApiState>) -> Router {
-    add_layers(public_routes().merge(start_routes()), Router::new(), state)
+    let routes = public_routes().merge(start_routes()).merge(page_routes());
+    add_layers(routes, Router::new(), state)
 }
 
 /// The routes of the function `enter`.
@@ -103,6 +104,14 @@ fn public_routes() -> Router<Arc<ApiState>> {
 /// The page from which a visitor without JavaScript enters.
 fn start_routes() -> Router<Arc<ApiState>> {
     Router::new().route("/queues/{queue}/entries", get(html::start::handle))
+}
+
+/// The waiting page. A process that serves all routes adds it by itself, because it may have a folder of its own files.
+fn page_routes() -> Router<Arc<ApiState>> {
+    Router::new()
+        .route("/", get(page::index).post(page::continue_without_javascript))
+        .route("/assets/{file}", get(page::asset))
+        .route("/{file}", get(page::theme))
 }
 
 /// Marks an answer that is the same for every reader.

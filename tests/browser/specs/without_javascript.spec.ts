@@ -5,9 +5,11 @@ import { expect, test } from "../harness/test.js";
 
 test.use({ javaScriptEnabled: false });
 
-test("visitor without JavaScript goes from the start to the shop with a pass", async ({ page, servers, queue }) => {
+test("visitor without JavaScript goes from the waiting page to the shop with a pass", async ({ page, servers, queue }) => {
   await queue.open({ ...ONE_AT_A_TIME, target_url: `${servers.site}/shop.html?pass={pass}&to={return}` });
-  await page.goto(`${servers.base}/queues/${queue.id}/entries?return=%2Fitem%2F7`);
+  await page.goto(`${servers.base}/?queue=${queue.id}&return=%2Fitem%2F7`);
+  // The page needs JavaScript, and leads a visitor without it to the pages that do not.
+  await page.getByRole("button", { name: /^Continue/ }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Join the line");
   await page.getByRole("button", { name: "Join the line" }).click();
   await expect(page.locator("body")).toHaveAttribute("data-state", "waiting");

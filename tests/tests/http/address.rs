@@ -18,26 +18,37 @@ const TOKEN: &str = "0f8fad5b-d9cb-869f-a165-70867728950e";
 async fn an_unknown_path_is_refused(backend: &Backend) {
     let queue = backend.create_queue(json!({})).await;
     for path in [
-        "/queues",
-        "/nothing",
+        "/nothing/at/all",
         &queue.path("/nothing"),
         &queue.path("/entries/x/y/z"),
     ] {
         let response = backend.send(ApiRequest::get(path)).await;
         backend.kind.expect_unknown_route(&response);
     }
+    // A path of one segment is that of a file of the page.
+    for path in ["/nothing", "/index.html.map", "/queues"] {
+        let response = backend.send(ApiRequest::get(path)).await;
+        if response.status == 404 {
+            response.expect_problem(404, "unknown-route");
+        } else {
+            backend.kind.expect_unknown_route(&response);
+        }
+    }
 }
 
 async fn a_method_that_a_path_lacks_is_refused(backend: &Backend) {
     let queue = backend.create_queue(json!({})).await;
     let (guest, _) = queue.enter_and_expect_created().await;
-    for request in [
-        ApiRequest::new(Method::PUT, queue.path("/entries")),
-        ApiRequest::delete(queue.entry_path(&guest, "/claim")),
-        ApiRequest::get(queue.entry_path(&guest, "/validate")),
+    for (request, allowed) in [
+        (
+            ApiRequest::new(Method::PUT, queue.path("/entries")),
+            "GET,HEAD,POST",
+        ),
+        (ApiRequest::delete(queue.entry_path(&guest, "/claim")), "POST"),
+        (ApiRequest::get(queue.entry_path(&guest, "/validate")), "POST"),
     ] {
         let response = backend.send(request).await;
-        backend.kind.expect_method_not_allowed(&response, "POST");
+        backend.kind.expect_method_not_allowed(&response, allowed);
     }
     let status = queue.get_status(&guest).await;
     assert_eq!(status.expect_status(200).text("state"), "active");

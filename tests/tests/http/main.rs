@@ -16,6 +16,7 @@
 
 mod address;
 mod body;
+mod browser;
 mod cross_origin;
 mod enter;
 mod held_polls;
@@ -24,6 +25,7 @@ mod identity;
 mod in_process;
 mod leave;
 mod load;
+mod page;
 mod pass;
 mod public_document;
 mod service;
@@ -101,6 +103,7 @@ fn shared_cases() -> impl Iterator<Item = SharedCase> {
         identity::cases(),
         leave::cases(),
         load::cases(),
+        page::cases(),
         pass::cases(),
         public_document::cases(),
         service::cases(),

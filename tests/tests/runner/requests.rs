@@ -128,7 +128,7 @@ async fn every_answer_has_a_request_id_and_errors_are_problems() {
         (command("{".to_owned()), 400, "invalid-field"),
         (http.get(runner.url("/_admin")), 405, "method-not-allowed"),
         (http.delete(runner.url("/_health")), 405, "method-not-allowed"),
-        (http.post(runner.url("/")), 405, "method-not-allowed"),
+        (http.put(runner.url("/")), 405, "method-not-allowed"),
         (http.get(runner.url("/_nothing")), 404, "unknown-route"),
     ] {
         let answer = request.send().await.expect("answered");

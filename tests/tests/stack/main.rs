@@ -2,4 +2,5 @@
 
 mod authorizer;
 mod caller;
+mod page;
 mod visitors;

@@ -1,33 +1,32 @@
-//! The CDN of the public documents: what it serves, and for how long.
+//! The CDN: what it serves, from where, and for how long.
 
+use regex_lite::Regex;
 use serde_json::{Value, json};
+use vestibule_api::page::FILES;
 use vestibule_tests::template::{read_api_document, read_template};
 
 /// How long an answer that there is no document may be kept, in seconds.
 const FAILURE_SECONDS_MAX: u64 = 5;
 
 #[test]
-fn cdn_is_created_only_if_asked_for_and_only_on_aws() {
+fn cdn_is_created_by_default_and_only_on_aws() {
     let template = read_template();
-    assert_eq!(template["Parameters"]["DocumentCdn"]["Default"], "no");
+    assert_eq!(template["Parameters"]["Distribution"]["Default"], "yes");
     let condition = template["Conditions"]["HasCdn"].to_string();
     assert!(condition.contains("OnAws"), "{condition}");
     let resources = template["Resources"].as_object().expect("resources");
     let mut found = 0;
     for (name, resource) in resources {
-        if resource["Type"]
-            .as_str()
-            .is_some_and(|kind| kind.starts_with("AWS::CloudFront::"))
-        {
+        let kind = resource["Type"].as_str().expect("a type");
+        if kind.starts_with("AWS::CloudFront::") || kind.starts_with("AWS::S3::") {
             assert_eq!(resource["Condition"], "HasCdn", "{name}");
             found += 1;
         }
     }
-    assert_eq!(found, 4);
-    assert_eq!(template["Outputs"]["DocumentUrl"]["Condition"], "HasCdn");
+    assert_eq!(found, 12);
 }
 
-/// The path alone is the key. Nothing else that a reader sends reaches the API.
+/// The path alone is the key of what many visitors read. Nothing else that a reader sends makes the CDN ask the API.
 #[test]
 fn a_reader_cannot_make_the_cdn_ask_the_api() {
     let template = read_template();
@@ -39,19 +38,67 @@ fn a_reader_cannot_make_the_cdn_ask_the_api() {
     );
     assert_eq!(key["HeadersConfig"], json!({ "HeaderBehavior": "none" }));
     assert_eq!(key["CookiesConfig"], json!({ "CookieBehavior": "none" }));
-    let behavior = &distribution(&template)["DefaultCacheBehavior"];
-    assert_eq!(behavior["CachePolicyId"]["Ref"], "CdnCachePolicy");
-    assert!(behavior["OriginRequestPolicyId"].is_null());
-    assert_eq!(behavior["AllowedMethods"], json!(["GET", "HEAD"]));
+    for path in [
+        "/",
+        "/queues/demo:1",
+        "/.well-known/jwks.json",
+        "/theme.css",
+        "/shop/theme.json",
+    ] {
+        assert_eq!(
+            behavior(&template, path)["CachePolicyId"]["Ref"],
+            "CdnCachePolicy",
+            "{path}"
+        );
+    }
+    let document = behavior(&template, "/queues/demo:1");
+    assert!(document["OriginRequestPolicyId"].is_null());
+    assert_eq!(document["AllowedMethods"], json!(["GET", "HEAD"]));
+}
+
+/// No answer about an entry is kept, and the API gets what it needs of the visitor's request.
+#[test]
+fn requests_about_entries_go_to_the_api_with_all_that_it_reads() {
+    let template = read_template();
+    for path in ["/queues/demo:1/entries", "/queues/demo:1/entries/x/claim"] {
+        let entries = behavior(&template, path);
+        assert_eq!(entries["TargetOriginId"], "api", "{path}");
+        assert_eq!(entries["CachePolicyId"]["Ref"], "CdnEntriesPolicy", "{path}");
+        assert_eq!(
+            entries["OriginRequestPolicyId"]["Ref"], "CdnRequestPolicy",
+            "{path}"
+        );
+        assert!(entries["AllowedMethods"].to_string().contains("DELETE"), "{path}");
+    }
+    let policy = &template["Resources"]["CdnEntriesPolicy"]["Properties"]["CachePolicyConfig"];
+    assert_eq!((&policy["MinTTL"], &policy["DefaultTTL"]), (&json!(0), &json!(0)));
+    let key = &policy["ParametersInCacheKeyAndForwardedToOrigin"]["HeadersConfig"]["Headers"];
+    assert!(key.as_array().expect("headers").contains(&json!("Authorization")));
+    let request = &template["Resources"]["CdnRequestPolicy"]["Properties"]["OriginRequestPolicyConfig"];
+    let headers = request["HeadersConfig"]["Headers"].as_array().expect("headers");
+    // More than ten need a quota of AWS.
+    assert!(headers.len() <= 10, "{headers:?}");
+    for name in [
+        "Accept-Language",
+        "CloudFront-Viewer-Address",
+        "Content-Type",
+        "Origin",
+        "X-Vestibule-Host",
+    ] {
+        assert!(headers.contains(&json!(name)), "{name}");
+    }
+    assert!(
+        !headers.contains(&json!("Host")),
+        "the gateway answers to its own host only"
+    );
+    assert_eq!(request["CookiesConfig"]["CookieBehavior"], "all");
 }
 
 /// The function at the edge lets the path of a queue id pass, as the API defines it. It answers all others.
 #[test]
-fn cdn_serves_public_documents_and_no_other_route() {
+fn public_documents_have_the_path_of_a_queue_id() {
     let (template, document) = (read_template(), read_api_document());
-    let distribution = distribution(&template);
-    assert!(distribution["CacheBehaviors"].is_null());
-    let associations = &distribution["DefaultCacheBehavior"]["FunctionAssociations"];
+    let associations = &behavior(&template, "/queues/demo:1")["FunctionAssociations"];
     assert_eq!(associations[0]["EventType"], "viewer-request");
     assert_eq!(
         associations[0]["FunctionARN"]["Fn::GetAtt"],
@@ -65,6 +112,50 @@ fn cdn_serves_public_documents_and_no_other_route() {
     let code = template["Resources"]["CdnRoutes"]["Properties"]["FunctionCode"].as_str();
     let code = code.expect("a text");
     assert!(code.contains(&format!(r"/^\/queues\/{id}/.test(path)")), "{code}");
+}
+
+/// The page comes from the function, and a theme from the bucket if it has the file.
+#[test]
+fn page_and_themes_come_from_one_origin() {
+    let template = read_template();
+    assert_eq!(behavior(&template, "/shop/")["TargetOriginId"], "api");
+    let group = &distribution(&template)["OriginGroups"]["Items"][0];
+    let members = &group["Members"]["Items"];
+    assert_eq!(
+        (&members[0]["OriginId"], &members[1]["OriginId"]),
+        (&json!("themes"), &json!("api"))
+    );
+    for (path, media_type, _) in FILES {
+        let served = behavior(&template, &format!("/{path}"));
+        match *path {
+            "theme.css" | "theme.json" => assert_eq!(served["TargetOriginId"], group["Id"], "{path}"),
+            _ => assert_eq!(served["TargetOriginId"], "api", "{path}"),
+        }
+        let is_kept = served["CachePolicyId"] == "658327ea-f89d-4fab-a63d-7e88639e58f6";
+        assert_eq!(is_kept, path.starts_with("assets/"), "{path} ({media_type})");
+    }
+    for function in ["CdnPageRoutes", "CdnViewerHost"] {
+        let code = template["Resources"][function]["Properties"]["FunctionCode"].as_str();
+        let copied = "request.headers['x-vestibule-host'] = { value: request.headers.host.value }";
+        assert!(code.is_some_and(|code| code.contains(copied)), "{function}");
+    }
+}
+
+#[test]
+fn distribution_proves_itself_by_a_secret_of_the_stack_unless_there_is_another() {
+    let template = read_template();
+    let header = &distribution(&template)["Origins"][0]["OriginCustomHeaders"][0];
+    assert_eq!(header["HeaderName"], "X-Vestibule-Origin");
+    assert_eq!(header["HeaderValue"]["Fn::If"][0], "MakesOriginKey");
+    assert_eq!(
+        template["Resources"]["OriginKeySecret"]["Condition"],
+        "MakesOriginKey"
+    );
+    let variables = &template["Resources"]["EnterFunction"]["Properties"]["Environment"]["Variables"];
+    assert_eq!(
+        variables["VESTIBULE_ORIGIN_KEY_SECRET"],
+        json!({ "Fn::If": ["MakesOriginKey", { "Ref": "OriginKeySecret" }, { "Ref": "OriginKeySecretArn" }] })
+    );
 }
 
 #[test]
@@ -89,14 +180,31 @@ fn answers_without_a_document_are_kept_briefly() {
 fn one_edge_location_asks_the_api_for_all() {
     let template = read_template();
     let origins = distribution(&template)["Origins"].as_array().expect("origins");
-    let [origin] = origins.as_slice() else {
-        panic!("{} origins", origins.len());
-    };
+    let origin = origins
+        .iter()
+        .find(|origin| origin["Id"] == "api")
+        .expect("the API");
     assert_eq!(origin["OriginShield"]["Enabled"], true);
     assert_eq!(
         origin["OriginShield"]["OriginShieldRegion"],
         json!({ "Fn::If": ["HasShieldRegion", { "Ref": "CdnShieldRegion" }, { "Ref": "AWS::Region" }] })
     );
+}
+
+/// The behavior of the CDN for a path: the first one whose pattern matches.
+fn behavior<'a>(template: &'a Value, path: &str) -> &'a Value {
+    let distribution = distribution(template);
+    let behaviors = distribution["CacheBehaviors"].as_array().expect("behaviors");
+    let matches = |behavior: &&Value| {
+        let pattern = behavior["PathPattern"].as_str().expect("a text");
+        let pattern = pattern.replace('.', r"\.").replace('*', ".*");
+        let pattern = Regex::new(&format!("^{pattern}$")).expect("a regular expression");
+        pattern.is_match(path)
+    };
+    behaviors
+        .iter()
+        .find(matches)
+        .unwrap_or(&distribution["DefaultCacheBehavior"])
 }
 
 fn distribution(template: &Value) -> &Value {

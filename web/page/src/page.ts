@@ -6,6 +6,7 @@ import { TurnAlert } from "./alert.js";
 import { Format } from "./format.js";
 import { HandOver } from "./hand_over.js";
 import { Leaving } from "./leaving.js";
+import { Login } from "./login.js";
 import { watchForReopening } from "./reopening.js";
 import { ScreenWriter, countBehind, isLost, type Screen } from "./screen.js";
 import { CLOSED_CODES } from "./screen_name.js";
@@ -29,9 +30,13 @@ const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];
 
 const parameters = new URLSearchParams(location.search);
 const queue = parameters.get("queue") || "demo:1";
-// The shop's ticket for this visitor. It leaves the address bar at once, and no server sees a fragment.
-const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket") ?? undefined;
-if (ticket) history.replaceState(null, "", location.pathname + location.search);
+// The shop's ticket for this visitor, or the token of its login. They leave the address bar at once, and no server sees a
+// fragment.
+const fragment = new URLSearchParams(location.hash.slice(1));
+const ticket = fragment.get("ticket") ?? undefined;
+const token = fragment.get("token");
+if (location.hash) history.replaceState(token, "", location.pathname + location.search);
+const login = new Login(token);
 
 const themeLoading = loadTheme();
 const walk = new Walk();
@@ -65,7 +70,8 @@ function join(): void {
   joinedAtMs = performance.now();
   const returnTo = parameters.get("return") ?? "";
   const confirm = theme.confirm === "always" ? "manual" : "auto";
-  const joined = joinQueue({ queue, returnTo, ticket, spread: true, confirm, whenClosed: leaveOnClose });
+  const headers = () => login.headers();
+  const joined = joinQueue({ queue, returnTo, ticket, headers, spread: true, confirm, whenClosed: leaveOnClose });
   place = joined;
   joined.subscribe((next) => joined === place && take(next));
   take(joined.state);
@@ -84,6 +90,7 @@ function take(next: PlaceState): void {
     part<HTMLAnchorElement>("target").href = state.targetUrl;
     handOver.go(state.targetUrl);
   }
+  if (problem && login.go(theme.login, problem.code)) return;
   if (status === "failed" && CLOSED_CODES.includes(problem!.code)) {
     endWatching();
     endWatching = watchForReopening(queue, joinInAllTabs);

@@ -15,6 +15,8 @@ export interface Theme {
   /** The address of an image in place of the name, relative to the page. */
   readonly logo?: string;
   readonly confirm?: Confirm;
+  /** Where a visitor logs in whom the authorizer does not know. `{page}` becomes the address to which the login returns. */
+  readonly login?: string;
   /** Links in the footer. `text` is for every language, or has one text for each, with `default`. */
   readonly links?: readonly { readonly href: string; readonly text: string | Readonly<Record<string, string>> }[];
   /** Sentences by language, or by `default`, and then by key. The key `event` is the line above the headline. */

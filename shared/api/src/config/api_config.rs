@@ -3,7 +3,7 @@
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 use vestibule_engine::sync::SettingsPolicy;
 
-use super::{OriginKey, Origins, ServiceCallers};
+use super::{FrameAncestors, OriginKey, Origins, ServiceCallers};
 
 /// The default name of a deployment. All processes that share a line are one deployment and use the
 /// same name.
@@ -57,6 +57,8 @@ pub struct ApiConfig {
     /// The secret of a distribution that stands before the API. Without one, no header names a client's
     /// address.
     pub origin_key: Option<OriginKey>,
+    /// Which sites may embed the pages in a frame: the value of `frame-ancestors` in their policies.
+    pub frame_ancestors: FrameAncestors,
     /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain,
     /// and a queue may trust `X-Visitor-Id` although the visitor routes are open. Only the local
     /// runner sets it; no environment variable does.
@@ -76,6 +78,7 @@ impl Default for ApiConfig {
             service_routes: ServiceRoutes::Iam,
             service_callers: ServiceCallers::default(),
             origin_key: None,
+            frame_ancestors: FrameAncestors::default(),
             local: false,
         }
     }

@@ -3,6 +3,7 @@
 mod api_config;
 mod authorizer_config;
 mod callers;
+mod frame_ancestors;
 mod origin_key;
 mod origins;
 
@@ -12,6 +13,7 @@ pub use self::{
     api_config::{ApiConfig, ServiceRoutes, VisitorRoutes},
     authorizer_config::{AuthorizerConfig, InvalidQueues, ProtectedQueues},
     callers::ServiceCallers,
+    frame_ancestors::{FrameAncestors, InvalidFrameAncestors},
     origin_key::{ORIGIN_KEY_CHARACTERS_MIN, OriginKey},
     origins::{InvalidOrigins, Origins},
 };

@@ -6,19 +6,16 @@
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderValue, header},
 };
 
 use crate::{
     code::Code,
     config::{ApiConfig, Origins},
     problem::Problem,
+    viewer_host::read_viewer_host,
     visitor::has_visitor_cookie,
 };
-
-/// The host that the visitor's browser names, as a distribution in front of the API copies it. The API itself sees the
-/// host of the gateway. A page of another site cannot set it, because CORS allows no such header.
-const VIEWER_HOST: HeaderName = HeaderName::from_static("x-vestibule-host");
 
 /// Refuses a form that no page of this deployment sent, or whose visitor has no cookie.
 ///
@@ -62,8 +59,7 @@ fn is_own_origin(headers: &HeaderMap, config: &ApiConfig) -> bool {
     {
         return true;
     }
-    let host = headers.get(VIEWER_HOST).or_else(|| headers.get(header::HOST));
-    let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let host = read_viewer_host(headers);
     let (scheme, origin_host) = origin
         .to_str()
         .ok()
@@ -92,6 +88,8 @@ fn without_port(host: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderName;
+
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {

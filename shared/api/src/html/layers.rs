@@ -81,7 +81,7 @@ async fn into_page(request: &PageRequest, response: Response, state: &ApiState) 
             Response::from_parts(parts, Body::empty())
         }
         PageAnswer::Screen(screen) => {
-            let policy = policy(&screen, state.config.local, "'none'");
+            let policy = policy(&screen, state.config.local, &state.config.frame_ancestors);
             insert(
                 &mut parts.headers,
                 header::CONTENT_TYPE,
@@ -90,6 +90,13 @@ async fn into_page(request: &PageRequest, response: Response, state: &ApiState) 
             insert(&mut parts.headers, header::CONTENT_SECURITY_POLICY, &policy);
             insert(&mut parts.headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
             parts.headers.insert(header::REFERRER_POLICY, REFERRER_POLICY);
+            if !state.config.local {
+                insert(
+                    &mut parts.headers,
+                    header::STRICT_TRANSPORT_SECURITY,
+                    "max-age=31536000",
+                );
+            }
             if let Some(refresh) = refresh_header(request, &screen) {
                 insert(&mut parts.headers, REFRESH, &refresh);
             }

@@ -1,7 +1,8 @@
 //! What the environment says of the routes.
 
 use vestibule_api::config::{
-    ApiConfig, InvalidOrigins, Origins, ServiceCallers, ServiceRoutes, VisitorRoutes,
+    ApiConfig, FrameAncestors, InvalidFrameAncestors, InvalidOrigins, Origins, ServiceCallers, ServiceRoutes,
+    VisitorRoutes,
 };
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 
@@ -20,6 +21,7 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 /// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
 /// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the
 ///   visitors' routes and the service routes are guarded in the same way.
+/// - `VESTIBULE_FRAME_ANCESTORS`: the sites that may embed the pages in a frame, none by default
 ///
 /// # Errors
 /// [`ConfigError`] for the first variable that is invalid or missing.
@@ -38,6 +40,7 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
         visitor_routes: read_visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
         service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
         service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),
+        frame_ancestors: read_frame_ancestors("VESTIBULE_FRAME_ANCESTORS", vars)?,
         // The start of a function fetches it.
         origin_key: None,
         // The value is constant, because a missing variable must not turn safety off.
@@ -58,6 +61,13 @@ fn read_origins(name: &'static str, vars: VariableLookup<'_>) -> Result<Origins,
     listed
         .parse()
         .map_err(|error: InvalidOrigins| invalid_variable(name, error.to_string()))
+}
+
+fn read_frame_ancestors(name: &'static str, vars: VariableLookup<'_>) -> Result<FrameAncestors, ConfigError> {
+    let sources = vars(name).unwrap_or_default();
+    sources
+        .parse()
+        .map_err(|error: InvalidFrameAncestors| invalid_variable(name, error.to_string()))
 }
 
 fn read_held_polls_max(name: &'static str, vars: VariableLookup<'_>) -> Result<u32, ConfigError> {
