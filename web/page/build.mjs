@@ -15,8 +15,13 @@ import { fileURLToPath } from "node:url";
 
 import { MANGLED } from "../client/build.mjs";
 
-// The page has the library in its own script, so it may also shorten options of the library.
-const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(whenClosed|tellClosed|hadPlace|returnTo|subscribe)$`);
+// The page has the library in its own script, so it may also shorten options and states of the library, besides its own
+// members. No server, other tab or later visit sees any of them.
+const INTERNAL = `
+  aheadCount behindCount hadPlace isAsking isBack isDrawn isExtendRefused isInLine isLooping isMissedTurn joinText
+  needsInput returnTo stateAtMs subscribe tellClosed undoText undoUntilMs whenClosed
+`;
+const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 // The tools are those of the client library.
