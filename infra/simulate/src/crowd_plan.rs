@@ -2,7 +2,7 @@
 //! hash slot of the queue carries, or a lower one if visitors are to wait for longer.
 
 use vestibule_domain::{
-    crowd::{
+    crowd_sizing::{
         ceilings::{Ceilings, Function, REQUESTS_PER_EXECUTION},
         load::{CrowdLoad, entering_cost},
         sizing::{USED_SHARE, highest},
@@ -72,7 +72,7 @@ impl CrowdPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vestibule_domain::crowd::ceilings::SERVERLESS_SLOT_POLLS;
+    use vestibule_domain::crowd_sizing::ceilings::SERVERLESS_SLOT_POLLS;
 
     const WAIT_SECONDS: u32 = 1_800;
 

@@ -1,6 +1,6 @@
 //! The scenarios of a crowd in a deployment with ceilings.
 
-use vestibule_domain::crowd::ceilings::{Ceilings, HELD_BUDGET};
+use vestibule_domain::crowd_sizing::ceilings::{Ceilings, HELD_BUDGET};
 use vestibule_domain::settings::Settings;
 
 use crate::{

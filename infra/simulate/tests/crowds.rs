@@ -1,6 +1,6 @@
 //! Runs small crowds in a deployment with ceilings, and checks the promises to their visitors.
 
-use vestibule_domain::crowd::ceilings::{Ceilings, Function};
+use vestibule_domain::crowd_sizing::ceilings::{Ceilings, Function};
 use vestibule_domain::settings::Settings;
 use vestibule_simulate::{
     crowd_figures::CrowdFigures,

@@ -8,7 +8,7 @@ pub mod clock;
 pub mod closing;
 pub mod configuration;
 pub mod consumption;
-pub mod crowd;
+pub mod crowd_sizing;
 pub mod draw;
 pub mod end_reason;
 pub mod entry_status;

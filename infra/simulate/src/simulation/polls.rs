@@ -1,7 +1,7 @@
 //! The polls of waiting visitors and their answers.
 
 use rand::RngExt;
-use vestibule_domain::crowd::ceilings::LANE_COST;
+use vestibule_domain::crowd_sizing::ceilings::LANE_COST;
 use vestibule_domain::{
     entry_status::EntryStatus,
     lane::LaneProgress,

@@ -1,7 +1,7 @@
 //! The promoter, and what each tick does: it promotes entries and flushes the journal.
 
 use rand::RngExt;
-use vestibule_domain::crowd::ceilings::{POLL_COST, PROMOTION_COST, TICK_COST};
+use vestibule_domain::crowd_sizing::ceilings::{POLL_COST, PROMOTION_COST, TICK_COST};
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     id::EntryId,

@@ -8,7 +8,7 @@ use vestibule_domain::{
 };
 
 use super::{
-    Problem, defaults_order::DefaultsOrder, entries_order::EntriesOrder, plan::PlanOrder,
+    Problem, defaults_order::DefaultsOrder, entries_order::EntriesOrder, plan_order::PlanOrder,
     report_order::ReportOrder,
 };
 

@@ -29,6 +29,7 @@ mod orders;
 mod parsed_command;
 mod pending_order;
 mod plan;
+mod plan_order;
 mod problem;
 mod promote;
 mod queue_fields;

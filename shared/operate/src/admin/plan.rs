@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_domain::{
-    crowd::{
+    crowd_sizing::{
         cost::{CostItem, CrowdCost},
         prices::PRICES_OF,
         sizing::{Cache, CrowdDemand, CrowdSizing, PartLoad},
@@ -11,30 +11,26 @@ use vestibule_domain::{
     settings::Settings,
 };
 
-use super::{Problem, command_fields::CommandFields};
+use super::{
+    Problem,
+    command_fields::CommandFields,
+    plan_order::{CrowdOrder, PlanOrder},
+};
 
 /// The default of `interval_seconds`: how often a batch of visitors is let in.
 const DEFAULT_INTERVAL_SECONDS: u32 = 10;
 /// The most calls that a visitor makes in one session.
 const CALLS_MAX: u32 = 100_000;
 
-/// What the settings of a queue are computed from.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum PlanOrder {
-    /// What the protected service can do.
-    Service(Demand),
-    /// The crowd that is expected.
-    Crowd(CrowdOrder),
-}
-
-/// A crowd, and whether a CDN answers the reads of the public document.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct CrowdOrder {
-    /// The crowd.
-    demand: CrowdDemand,
-    /// Whether the deployment has a CDN.
-    has_cdn: bool,
-}
+/// The fields of a protected service that a crowd lacks.
+const SERVICE_FIELDS: [&str; 6] = [
+    "tps",
+    "calls",
+    "failure_percent",
+    "margin_percent",
+    "interval_seconds",
+    "target_load",
+];
 
 impl CommandFields {
     /// Reads the fields of a crowd if there is one (`visitors`), and else those of a demand.
@@ -51,7 +47,7 @@ impl CommandFields {
             Some("node") => Cache::Node,
             Some(_) => return Err(Problem::invalid_field("cache", "must be serverless or node")),
         };
-        Ok(CrowdOrder {
+        let order = CrowdOrder {
             demand: CrowdDemand {
                 visitors,
                 arrival_seconds: self.integer_in_range("arrival_seconds", None, 1..=86_400)?,
@@ -61,7 +57,23 @@ impl CommandFields {
                 cache,
             },
             has_cdn: !self.flag("without_cdn")?,
-        })
+        };
+        self.refuse_service_fields()?;
+        Ok(order)
+    }
+
+    /// Refuses the fields of a protected service beside those of a crowd.
+    fn refuse_service_fields(&mut self) -> Result<(), Problem> {
+        let mut first_given = None;
+        for name in SERVICE_FIELDS {
+            match self.take(name) {
+                None | Some(Value::Null) => {}
+                Some(Value::Number(_)) => first_given = first_given.or(Some(name)),
+                Some(_) => return Err(Problem::invalid_field(name, "must be a number")),
+            }
+        }
+        let reason = "sizes a queue for a service, and visitors for a crowd, so give one of the two";
+        first_given.map_or(Ok(()), |name| Err(Problem::invalid_field(name, reason)))
     }
 
     /// Reads the required fields `tps`, `calls` and `session_seconds`, and the optional fields

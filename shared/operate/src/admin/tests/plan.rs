@@ -139,3 +139,14 @@ async fn plan_refuses_a_crowd_that_comes_faster_than_the_line_takes_it_in() {
     let detail = problem["detail"].as_str().expect("a detail");
     assert!(detail.contains("before_opening: draw"), "{detail}");
 }
+
+#[tokio::test]
+async fn plan_is_for_a_service_or_for_a_crowd() {
+    let desk = AdminFixture::new();
+    desk.expect_refused_field(crowd(json!({ "tps": 1_000 })), "tps")
+        .await;
+    desk.expect_refused_field(crowd(json!({ "cache": "disk" })), "cache")
+        .await;
+    let service = json!({ "op": "plan", "tps": 1_000, "calls": 6, "session_seconds": 300, "checks": 6 });
+    desk.expect_refused_field(service, "checks").await;
+}

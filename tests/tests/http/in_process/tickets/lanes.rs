@@ -55,6 +55,8 @@ async fn a_late_lane_is_told_the_wait_behind_the_others() {
     for visitor in ["vip-1", "vip-2", "vip-3"] {
         scene.enter_lane(visitor, 0).await;
     }
+    // A tick lists a lane that it meets.
+    scene.api.promote().await;
     let document = || ApiRequest::get(format!("/queues/{QUEUE}"));
     let document = scene
         .api
