@@ -25,8 +25,6 @@ test("closed tab leaves after 15 s, and a reload keeps the place", async ({
   const closedAtMs = performance.now();
   await closing.page.close();
   await staying.page.reload();
-  await expect.poll(() => traffic.ofKind("leave").map(({ status }) => status)).toEqual([202]);
-  expect(await readWaiting()).toBe(2);
   await expect.poll(readWaiting).toBe(1);
   expect(performance.now() - closedAtMs).toBeGreaterThan(15_000);
   // The mark of the reload would have ended this wait by now.

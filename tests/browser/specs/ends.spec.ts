@@ -20,6 +20,10 @@ test("closed queue is joined when it opens again", async ({ page, servers, queue
   await queue.open(FULL);
   const { epoch } = await queue.run("describe");
   await queue.run("close", { confirm: queue.id, epoch });
+  // The cache in front answers a late reader with its old copy. These reads renew it.
+  const document = async () => (await page.request.get(`${servers.base}/queues/${queue.id}`)).json();
+  const entrance = async () => ((await document()) as { entrance: string }).entrance;
+  await expect.poll(entrance).toBe("closed");
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectHeadline("The line is closed");
   const entered = traffic.ofKind("enter").length;
@@ -27,6 +31,7 @@ test("closed queue is joined when it opens again", async ({ page, servers, queue
   await traffic.untilMore(1, "document");
   expect(traffic.ofKind("enter")).toHaveLength(entered);
   await queue.run("open");
+  await expect.poll(entrance).toBe("open");
   await waiting.expectPosition(1);
 });
 

@@ -27,7 +27,11 @@ export class Login {
    */
   go(address: string | undefined, code: string): boolean {
     const isLeft = !!address && !this.#isFresh && UNKNOWN_VISITOR.test(code);
-    if (isLeft) location.replace(address.replace("{page}", encodeURIComponent(location.href)));
+    if (isLeft) {
+      // Another answer may come before the browser has left.
+      this.#isFresh = true;
+      location.replace(address.replace("{page}", encodeURIComponent(location.href)));
+    }
     return isLeft;
   }
 }
