@@ -1,6 +1,6 @@
 //! The state of a queue as its visitors see it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     configuration::Configuration,
@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// What a queue does, for visitors and for the public document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueState {
     /// The queue has not opened yet: visitors may enter, and no entry is promoted.

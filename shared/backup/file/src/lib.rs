@@ -6,6 +6,7 @@ mod checkpoints;
 mod defaults;
 mod entry_pages;
 mod open;
+mod outboxes;
 mod queues;
 mod report;
 mod store;
