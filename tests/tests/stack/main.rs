@@ -2,4 +2,5 @@
 
 mod authorizer;
 mod caller;
+mod events;
 mod visitors;
