@@ -37,7 +37,7 @@ pub struct CrowdLoad<'a> {
 }
 
 impl CrowdLoad<'_> {
-    /// Looks per second over time, in steps of [`STEP_SECONDS`]. Each visitor looks after the entry until the turn.
+    /// Looks per second over time, one value for each step of ten seconds. Each visitor looks after the entry until the turn.
     pub fn looks_per_second(&self, pace: f64) -> Vec<f64> {
         let (entering, arrives_in_seconds) = (self.entering_per_second, self.arrives_in_seconds());
         let ends_at_seconds = self.visitors / pace.max(f64::MIN_POSITIVE);
