@@ -20,6 +20,7 @@ readonly STACK=vestibule-test SAMPLE_STACK=vestibule-test-sample REGION=us-east-
 # The deployed template is the same as for an AWS account. Its condition OnAws leaves out what emulators lack.
 emulator_parameters() {
   printf '%s\n' "Emulator=yes" "RedisUrl=$redis_url" "Architecture=$architecture" "CorsOrigins=$TEST_CORS_ORIGIN" \
+    "EventBusName=$TEST_EVENT_BUS" \
     "AuthorizerQueues=protected-*" "AuthorizerSeconds=600" # So slow that no call comes back during a test.
 }
 
@@ -47,7 +48,7 @@ else
   emulator_domain=localhost
 fi
 
-export TEST_CORS_ORIGIN=https://shop.example TEST_API_SIGNED=yes TEST_GATEWAY=ministack
+export TEST_EVENT_BUS=default TEST_CORS_ORIGIN=https://shop.example TEST_API_SIGNED=yes TEST_GATEWAY=ministack
 export TEST_REDIS_URL=${TEST_REDIS_URL:-redis://127.0.0.1:6379}
 redis_url=${STACK_REDIS_URL:-$TEST_REDIS_URL}
 sam=$(need_sam)/sam

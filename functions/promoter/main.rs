@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 use vestibule_api::deadline::invocation_deadline;
+use vestibule_events_eventbridge::{EventBridge, EventBridgeConfig};
 use vestibule_operate::promoter::{Promoter, before_deadline};
 use vestibule_runtime::{config::api_config_from_env, start};
 
@@ -13,8 +14,17 @@ use vestibule_runtime::{config::api_config_from_env, start};
 async fn main() -> Result<(), Error> {
     vestibule_telemetry::init_logging();
     let policy = (&api_config_from_env()?).into();
-    let (line, backup) = start::connect_line_and_backup().await?;
-    let promoter = Arc::new(Promoter::new(Arc::new(line), Arc::new(backup), policy));
+    let events = EventBridgeConfig::from_env();
+    let endpoints: Vec<_> = events
+        .iter()
+        .map(|events| events.endpoint_url.as_deref())
+        .collect();
+    let servers = start::connect_promoter(&endpoints).await?;
+    let mut promoter = Promoter::new(Arc::new(servers.line), Arc::new(servers.backup), policy);
+    if let Some(events) = events {
+        promoter = promoter.with_event_bus(Arc::new(EventBridge::new(&servers.aws, events)));
+    }
+    let promoter = Arc::new(promoter);
     run(service_fn(|schedule: LambdaEvent<Value>| {
         let promoter = promoter.clone();
         async move {

@@ -17,7 +17,7 @@ use aws_sigv4::{
     sign::v4::SigningParams,
 };
 use axum::http;
-use reqwest::{Client, Method, Request, Url};
+use reqwest::{Client, Request, Url};
 use serde_json::{Value, json};
 
 use crate::servers::server_url;
@@ -98,13 +98,8 @@ impl Stack {
             if !token.is_null() {
                 query["nextToken"] = token;
             }
-            let request = self
-                .http
-                .request(Method::POST, self.endpoint.clone())
-                .header("x-amz-target", "Logs_20140328.FilterLogEvents")
-                .header("content-type", "application/x-amz-json-1.1")
-                .body(query.to_string());
-            let page = self.call("logs", request.build().expect("a request")).await;
+            let logs = ("logs", "Logs_20140328");
+            let page = self.call_service(logs, "FilterLogEvents", query).await;
             for event in page["events"].as_array().into_iter().flatten() {
                 let message = event["message"].as_str().expect("a message");
                 lines.extend(serde_json::from_str::<Value>(message).ok());
@@ -129,6 +124,19 @@ impl Stack {
         values.collect()
     }
 
+    /// Calls an operation of a service with a JSON protocol. `service` has its name in signatures, and the prefix of its
+    /// targets.
+    pub async fn call_service(&self, service: (&str, &str), operation: &str, body: Value) -> Value {
+        let (name, prefix) = service;
+        let request = self
+            .http
+            .post(self.endpoint.clone())
+            .header("x-amz-target", format!("{prefix}.{operation}"))
+            .header("content-type", "application/x-amz-json-1.1")
+            .body(body.to_string());
+        self.call(name, request.build().expect("a request")).await
+    }
+
     async fn call(&self, service: &str, request: Request) -> Value {
         let what = format!("{} {}", request.method(), request.url());
         let answer = self
@@ -139,6 +147,9 @@ impl Stack {
         let status = answer.status();
         let body = answer.text().await.expect("a body");
         assert!(status.is_success(), "{what}: {status} {body}");
+        if body.is_empty() {
+            return Value::Null;
+        }
         serde_json::from_str(&body).unwrap_or_else(|error| panic!("{what}: {error} in {body}"))
     }
 }

@@ -15,6 +15,7 @@ use vestibule_api::{
 };
 use vestibule_backup::BackupError;
 use vestibule_engine::sync::{SettingsPolicy, SyncError};
+use vestibule_events::EventLog;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 
 use crate::{
@@ -34,7 +35,11 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let policy = SettingsPolicy::from(&config);
     stores.continue_queues(policy).await?;
     let (line, backup) = (stores.line.clone(), stores.backup.clone());
-    let promoter = Arc::new(Promoter::new(line.clone(), backup.clone(), policy));
+    let events = EventLog {
+        deployment: config.deployment.clone(),
+    };
+    let promoter = Promoter::new(line.clone(), backup.clone(), policy).with_event_bus(Arc::new(events));
+    let promoter = Arc::new(promoter);
     restore_queues(&promoter).await?;
     let admin = Admin {
         line: line.clone(),

@@ -16,6 +16,7 @@ mod queue_fingerprint;
 mod queue_listing;
 mod queue_lookup;
 mod stored_defaults;
+mod stored_outbox;
 mod stored_queue;
 mod stored_settings;
 pub mod throttled_writes;
@@ -26,6 +27,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
+    event_outbox::EventOutbox,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
@@ -45,6 +47,7 @@ pub use self::{
     queue_listing::QueueListing,
     queue_lookup::QueueLookup,
     stored_defaults::StoredDefaults,
+    stored_outbox::StoredOutbox,
     stored_queue::{QueueMetadata, StoredQueue},
     stored_settings::{StoredSettings, json_fingerprint, settings_revision},
 };
@@ -142,6 +145,20 @@ pub trait Backup: Send + Sync + 'static {
 
     /// The log of the orders that a queue got. It goes on through resets.
     async fn read_orders(&self, queue: &QueueId) -> Result<OrderLog, BackupError>;
+
+    /// The outbox of the events of a queue, as of the last acknowledged write.
+    async fn read_outbox(&self, queue: &QueueId) -> Result<Option<StoredOutbox>, BackupError>;
+
+    /// Replaces the outbox of a queue if it still has this revision (compare-and-swap), which is 0 if there is none.
+    /// Returns whether it had. The stored one has the next revision. It stays for [`REPORT_RETAIN_MS`] after `now_ms`, in
+    /// Unix milliseconds, even if the queue is deleted.
+    async fn replace_outbox(
+        &self,
+        queue: &QueueId,
+        expected_revision: u64,
+        outbox: &EventOutbox,
+        now_ms: u64,
+    ) -> Result<bool, BackupError>;
 
     /// One queue, as of the last acknowledged write.
     async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError>;

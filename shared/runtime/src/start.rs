@@ -95,14 +95,30 @@ pub fn describe_invocation(context: &lambda_runtime::Context) -> Invocation {
     }
 }
 
-/// Connects to the line in Redis and to the backup in DynamoDB, for the promoter function.
+/// What the promoter function works with.
+pub struct PromoterServers {
+    /// The line in Redis.
+    pub line: RedisLine,
+    /// The backup in DynamoDB.
+    pub backup: DynamoDbBackup,
+    /// What its further AWS clients share with those two.
+    pub aws: aws_config::SdkConfig,
+}
+
+/// Connects to the line in Redis and to the backup in DynamoDB, for the promoter function. `further_endpoints` are the
+/// addresses of the other services that it will use; `None` stands for the service's own address.
 ///
 /// # Errors
 /// [`StartError`], which names the environment variable or the server.
-pub async fn connect_line_and_backup() -> Result<(RedisLine, DynamoDbBackup), StartError> {
+pub async fn connect_promoter(further_endpoints: &[Option<&str>]) -> Result<PromoterServers, StartError> {
     let servers = ServersConfig::from_env()?;
-    let aws = vestibule_aws::load_config([servers.endpoint_url()]).await;
-    Ok((servers.connect_line(&aws).await?, servers.backup(&aws)))
+    let endpoints = [&[servers.endpoint_url()], further_endpoints].concat();
+    let aws = vestibule_aws::load_config(endpoints).await;
+    Ok(PromoterServers {
+        line: servers.connect_line(&aws).await?,
+        backup: servers.backup(&aws),
+        aws,
+    })
 }
 
 /// The addresses of Redis and DynamoDB.

@@ -8,11 +8,12 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
     Backup, BackupError, EntryPage, EntryPartition, Lease, LeaseOutcome, OperatorOrder, OrderLog, PutOutcome,
-    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings,
+    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredOutbox, StoredQueue, StoredSettings,
     throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
+    event_outbox::EventOutbox,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
@@ -97,6 +98,8 @@ decorate! {
     fn read_tally(queue: &QueueId, generation: Option<u32>) -> Option<TallySnapshot>;
     fn record_order(queue: &QueueId, order: &OperatorOrder) -> ();
     fn read_orders(queue: &QueueId) -> OrderLog;
+    fn read_outbox(queue: &QueueId) -> Option<StoredOutbox>;
+    fn replace_outbox(queue: &QueueId, expected_revision: u64, outbox: &EventOutbox, now_ms: u64) -> bool;
     fn create_queue(queue: &QueueId, stored: &StoredQueue) -> bool;
     fn delete_queue(queue: &QueueId, epoch: u32, tombstone: &Tombstone) -> bool;
     fn add_tombstone(queue: &QueueId, tombstone: &Tombstone) -> bool;

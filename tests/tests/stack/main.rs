@@ -2,5 +2,6 @@
 
 mod authorizer;
 mod caller;
+mod events;
 mod page;
 mod visitors;

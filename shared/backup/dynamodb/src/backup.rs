@@ -7,11 +7,12 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
     Backup, BackupError, EntryPage, EntryPartition, Lease, LeaseOutcome, OperatorOrder, OrderLog, PutOutcome,
-    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings,
+    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredOutbox, StoredQueue, StoredSettings,
     throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
+    event_outbox::EventOutbox,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
@@ -127,6 +128,20 @@ impl Backup for DynamoDbBackup {
 
     async fn read_orders(&self, queue: &QueueId) -> Result<OrderLog, BackupError> {
         self.query_orders(queue).await
+    }
+
+    async fn read_outbox(&self, queue: &QueueId) -> Result<Option<StoredOutbox>, BackupError> {
+        self.get_outbox(queue).await
+    }
+
+    async fn replace_outbox(
+        &self,
+        queue: &QueueId,
+        expected_revision: u64,
+        outbox: &EventOutbox,
+        now_ms: u64,
+    ) -> Result<bool, BackupError> {
+        self.put_outbox(queue, expected_revision, outbox, now_ms).await
     }
 
     async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError> {

@@ -12,6 +12,7 @@ mod connection;
 mod default_items;
 mod entry_items;
 mod entry_writes;
+mod event_items;
 mod folded_writes;
 mod metadata_writes;
 mod queue_items;

@@ -6,10 +6,11 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
     Backup, BackupError, EntryPage, EntryPartition, Lease, LeaseOutcome, OperatorOrder, OrderLog, PutOutcome,
-    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredQueue, StoredSettings,
+    QueueListing, QueueLookup, QueueMetadata, StoredDefaults, StoredOutbox, StoredQueue, StoredSettings,
 };
 use vestibule_domain::{
     change::Change,
+    event_outbox::EventOutbox,
     id::{EntryId, QueueId, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
@@ -18,7 +19,7 @@ use vestibule_domain::{
 };
 
 use super::{
-    FileBackup, defaults, entry_pages, entry_reads, queues, report,
+    FileBackup, defaults, entry_pages, entry_reads, outboxes, queues, report,
     tables::{QUEUES, Tables, to_backup_error},
     tombstones,
 };
@@ -144,6 +145,25 @@ impl Backup for FileBackup {
     async fn read_orders(&self, queue: &QueueId) -> Result<OrderLog, BackupError> {
         let queue = queue.clone();
         self.run_read(move |transaction| report::read_orders(transaction, &queue))
+            .await
+    }
+
+    async fn read_outbox(&self, queue: &QueueId) -> Result<Option<StoredOutbox>, BackupError> {
+        let queue = queue.clone();
+        self.run_read(move |transaction| outboxes::read_outbox(transaction, &queue))
+            .await
+    }
+
+    async fn replace_outbox(
+        &self,
+        queue: &QueueId,
+        expected_revision: u64,
+        outbox: &EventOutbox,
+        _now_ms: u64,
+    ) -> Result<bool, BackupError> {
+        let (queue, outbox) = (queue.clone(), outbox.clone());
+        self.writer
+            .commit(move |tables| tables.replace_outbox(&queue, expected_revision, outbox))
             .await
     }
 

@@ -7,6 +7,7 @@ mod defaults;
 mod entry_pages;
 mod entry_reads;
 mod open;
+mod outboxes;
 mod queues;
 mod report;
 mod store;

@@ -28,6 +28,8 @@ pub(super) const TOMBSTONES: TableDefinition<&str, &[u8]> = TableDefinition::new
 pub(super) const TALLIES: TableDefinition<(&str, u32), &[u8]> = TableDefinition::new("tallies");
 /// The last orders that operators gave to each queue, by their numbers.
 pub(super) const ORDERS: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("orders");
+/// The outbox of each queue's events.
+pub(super) const OUTBOXES: TableDefinition<&str, &[u8]> = TableDefinition::new("outboxes");
 
 /// How many records one partial sweep for expired records reads.
 const SWEEP_RECORDS: usize = 64;
@@ -70,6 +72,7 @@ pub(super) struct Tables<'txn> {
     pub(super) tombstones: Table<'txn, &'static str, &'static [u8]>,
     pub(super) tallies: Table<'txn, (&'static str, u32), &'static [u8]>,
     pub(super) orders: Table<'txn, (&'static str, u64), &'static [u8]>,
+    pub(super) outboxes: Table<'txn, &'static str, &'static [u8]>,
 }
 
 /// Where the next partial sweep begins.
@@ -87,6 +90,7 @@ impl<'txn> Tables<'txn> {
             tombstones: transaction.open_table(TOMBSTONES)?,
             tallies: transaction.open_table(TALLIES)?,
             orders: transaction.open_table(ORDERS)?,
+            outboxes: transaction.open_table(OUTBOXES)?,
         })
     }
 

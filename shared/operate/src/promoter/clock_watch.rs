@@ -72,6 +72,11 @@ impl ClockWatch {
         (own.wall_us, own.at) = ((self.wall)(), Instant::now());
     }
 
+    /// The time of the promoter's own clock, in Unix milliseconds.
+    pub(super) fn now_ms(&self) -> u64 {
+        (self.wall)() / 1_000
+    }
+
     /// Drops the state of queues that the listing lacks.
     pub(super) fn retain_queues(&self, queues: &HashSet<QueueId>) {
         lock(&self.differences).retain(|queue, _| queues.contains(queue));

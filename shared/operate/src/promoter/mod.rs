@@ -12,11 +12,16 @@
 //! parallel. Each step has its own timeout. The loop skips a queue whose previous step is still
 //! running, so a slow queue delays no other queue.
 //!
+//! Where an event bus is set, it also tells the bus what changes in each queue, such as its opening. No other
+//! step waits for that.
+//!
 //! Any number of promoters may run at the same time, because the number of promoted entries depends
 //! only on the time and the state of the line. While no promoter runs, a request runs a fallback
 //! tick ([`fallback_tick`](vestibule_engine::fallback_tick)).
 
 mod all_queues;
+mod announcements;
+mod announcer;
 mod checks;
 mod clock_watch;
 mod deleted_queues;
@@ -26,10 +31,13 @@ mod park;
 mod parked_queue;
 mod parked_queues;
 mod probes;
+mod queue_health;
 mod queue_registry;
 mod queue_steps;
 mod report;
 mod run;
+mod send_backoff;
+mod step_outcomes;
 mod steps;
 mod tally_schedule;
 #[cfg(test)]

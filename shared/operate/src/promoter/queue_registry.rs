@@ -1,5 +1,6 @@
 //! The promoter's registry of queues: their settings in force, when they were last seen occupied,
-//! and which problems the log has already reported. `parked_queues.rs` has what it knows of parking.
+//! and how its steps went. `parked_queues.rs` has what it knows of parking, and `queue_health.rs` what it knows of
+//! failed steps.
 
 use std::{
     collections::BTreeMap,
@@ -8,13 +9,15 @@ use std::{
 };
 
 use tokio::time::Instant;
-use tracing::{info, warn};
 use vestibule_backup::{EntryPartition, QueueFingerprint};
 use vestibule_domain::id::QueueId;
 use vestibule_engine::sync::AppliedConfig;
 use vestibule_line::MinWatermark;
 
-use super::parked_queue::{LastSync, ParkedQueue};
+use super::{
+    parked_queue::{LastSync, ParkedQueue},
+    step_outcomes::StepOutcomes,
+};
 
 /// The queues of the last listing, with the promoter's state for each.
 #[derive(Debug, Default)]
@@ -41,8 +44,8 @@ pub(super) struct RegisteredQueue {
     pub(super) parked: Option<ParkedQueue>,
     /// When the dead letters were last retried.
     retried_at: Option<Instant>,
-    /// The current problem of each step, so that the log reports it once instead of every second.
-    problems: BTreeMap<&'static str, String>,
+    /// How the promoter's steps went.
+    pub(super) outcomes: StepOutcomes,
     /// The result of the last sync: the configuration that the line applied.
     applied: Option<AppliedConfig>,
 }
@@ -106,6 +109,7 @@ impl QueueRegistry {
         let now = Instant::now();
         for entry in self.lock().values_mut() {
             entry.empty_since = None;
+            entry.outcomes.begin_run();
             if let Some(parked) = &mut entry.parked {
                 parked.next_tick_at = now;
             }
@@ -129,36 +133,6 @@ impl QueueRegistry {
 
     pub(super) fn remove(&self, queue: &QueueId) {
         self.lock().remove(queue);
-    }
-
-    /// Logs the problem of a step when it is new or has changed, and logs the recovery when the
-    /// step succeeds again.
-    pub(super) fn log_step_outcome(&self, queue: &QueueId, step: &'static str, outcome: Result<(), String>) {
-        let mut registered = self.lock();
-        let Some(entry) = registered.get_mut(queue) else {
-            return;
-        };
-        match outcome {
-            Err(problem) if entry.problems.get(step) != Some(&problem) => {
-                warn!(
-                    event = "queue.step_failed",
-                    %queue,
-                    step,
-                    %problem,
-                    "a promoter step failed for the queue; the log shows the same problem only once"
-                );
-                entry.problems.insert(step, problem);
-            }
-            Ok(()) if entry.problems.remove(step).is_some() => {
-                info!(
-                    event = "queue.step_recovered",
-                    %queue,
-                    step,
-                    "a promoter step that had failed for the queue succeeded"
-                );
-            }
-            Ok(()) | Err(_) => {}
-        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueId, RegisteredQueue>> {

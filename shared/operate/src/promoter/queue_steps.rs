@@ -43,6 +43,9 @@ impl Promoter {
                 self.checks.retain_queues(&queues);
                 self.clock_watch.retain_queues(&queues);
                 self.tallies.retain_queues(&queues);
+                if let Some(announcer) = &self.announcer {
+                    announcer.retain_queues(&queues);
+                }
                 self.registry.replace_queues(listing.queues);
             }
             Ok(Err(error)) => {
@@ -64,7 +67,7 @@ impl Promoter {
         }
     }
 
-    pub(super) async fn sync_queue(&self, queue: &QueueId) {
+    pub(super) async fn sync_queue(self: &Arc<Self>, queue: &QueueId) {
         let _permit = self.steps.syncs.acquire().await;
         // From before the sync: a change during it is synced after the next listing.
         let listed = self.registry.listed_fingerprint(queue);
@@ -73,6 +76,10 @@ impl Promoter {
             self.record_sync_outcome(queue, &outcome);
             let is_in_force = matches!(outcome, Ok(SyncOutcome::InForce { .. }));
             self.registry.record_sync_time(queue, listed, is_in_force);
+            if !is_in_force {
+                // A queue that was never synced has no tick after which it would happen.
+                self.start_announcement_if_due(queue);
+            }
             return;
         }
         self.registry.record_sync_time(queue, listed, false);
@@ -173,6 +180,7 @@ impl Promoter {
             self.unpark_queue(queue);
         }
         self.registry.log_step_outcome(queue, "tick", outcome);
+        self.start_announcement_if_due(queue);
     }
 
     /// Does what is due after a tick, and parks or unparks the queue.

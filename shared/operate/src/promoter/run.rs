@@ -11,10 +11,12 @@ use futures_util::future::join_all;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use vestibule_backup::Backup;
 use vestibule_engine::{restore::release_abandoned_lease, sync::SettingsPolicy, tick_history::TickHistory};
+use vestibule_events::EventBus;
 use vestibule_line::Line;
 use vestibule_telemetry::emf::Metrics;
 
 use super::{
+    announcer::Announcer,
     checks::CheckSchedule,
     clock_watch::ClockWatch,
     deleted_queues::DeletedQueues,
@@ -59,6 +61,7 @@ pub struct Promoter {
     pub(super) tallies: TallySchedule,
     pub(super) eviction_report: EvictionReport,
     pub(super) deleted_queues: DeletedQueues,
+    pub(super) announcer: Option<Announcer>,
     pub(super) steps: StepRunner,
 }
 
@@ -77,6 +80,7 @@ impl Promoter {
             tallies: TallySchedule::default(),
             eviction_report: EvictionReport::default(),
             deleted_queues: DeletedQueues::default(),
+            announcer: None,
             steps: StepRunner::default(),
         }
     }
@@ -88,6 +92,13 @@ impl Promoter {
             reporter: MetricsReporter::new(metrics),
             ..self
         }
+    }
+
+    /// Has the promoter tell this bus what changes in the queues. By default it tells none.
+    #[must_use]
+    pub fn with_event_bus(self, bus: Arc<dyn EventBus>) -> Self {
+        let announcer = Some(Announcer::new(bus, self.backup.clone()));
+        Self { announcer, ..self }
     }
 
     /// Replaces the promoter's own clock.
@@ -116,6 +127,9 @@ impl Promoter {
     async fn run_rounds(self: &Arc<Self>, mut until: Pin<&mut impl Future<Output = ()>>, may_park: bool) {
         self.clock_watch.begin_run();
         self.registry.begin_run();
+        if let Some(announcer) = &self.announcer {
+            announcer.begin_run();
+        }
         let mut rounds = interval(ROUND_INTERVAL);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Skip);
         for round in 0_u64.. {
@@ -176,6 +190,7 @@ impl Promoter {
             Step::Report(queue) => self.report_queue(queue).await,
             Step::StoreTally(queue) => self.store_tally_of(queue).await,
             Step::Check(queue) => self.check_queue(queue).await,
+            Step::Announce(queue) => self.announce_changes(queue).await,
         }
     }
 }

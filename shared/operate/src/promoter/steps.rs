@@ -39,6 +39,8 @@ pub(super) enum Step {
     StoreTally(QueueId),
     /// Compares the line with the backup and repairs differences.
     Check(QueueId),
+    /// Tells the event bus what has changed.
+    Announce(QueueId),
 }
 
 /// The steps that are running, and the semaphores that limit them. Ticks have their own semaphore:

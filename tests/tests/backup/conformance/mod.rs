@@ -5,6 +5,7 @@ mod deletion;
 mod entering;
 mod entries;
 mod fact_order;
+mod outboxes;
 mod queue_listing;
 mod queues;
 mod report;
