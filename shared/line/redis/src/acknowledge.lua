@@ -3,7 +3,7 @@
 -- settled. If an entry came again and ended again since, its later end stays unsettled. A settled end is deleted some
 -- seconds later. A queue that was dropped for a restore is acknowledged, too.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock end facts settled scores words journal
+-- include: line line_table clock end facts settled places scores words journal
 -- KEYS: ended settled journal journaled deferred dead_letters config state lost
 --   ended: hash, entry -> its end, until some seconds after the backup has it
 --   settled: sorted set, entry -> line time since which the backup has the end in `ended`, in Unix milliseconds

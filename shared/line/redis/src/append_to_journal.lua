@@ -2,7 +2,7 @@
 -- Adds a change that the backup did not take to the journal, unless the journal is full. A change that replaces a record
 -- of the same entry and kind, or says no more than it, is also taken by a full journal.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: scores facts words journal
+-- include: places scores facts words journal
 -- KEYS: config journal journaled deferred
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   journal: stream, changes that the backup does not have yet

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Says where an entry is, as `status` does, for the visitor who asks. A called visitor checks in by it.
 -- allow-oom: the called entries are few, and a visitor who checks in must not be passed over at maxmemory.
--- include: line line_table clock scores claim_clock visits end queue lanes presence
+-- include: line line_table clock versions places scores claim_clock visits end queue lanes presence
 -- KEYS: waiting ready active visits ended present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

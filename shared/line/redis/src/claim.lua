@@ -2,7 +2,7 @@
 -- Makes a ready entry active. The script is idempotent: for an active entry it reports the claim again, with a new
 -- version. A session by the fast track counts as claimed from then on.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits end queue
+-- include: line line_table clock versions places scores claim_clock visits end queue
 -- KEYS: waiting ready active visits ended config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

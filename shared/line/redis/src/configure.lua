@@ -3,7 +3,7 @@
 -- force before the backup has it, and then no configuration of the backup replaces it until settle_switches.lua.
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not
 -- changed.
--- include: line line_table clock pace adaptive_pace scores lanes entrance opening new_state fields
+-- include: line line_table clock versions pace adaptive_pace places scores lanes entrance opening new_state fields
 -- KEYS: active config state lost view tombstone
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Moves a journal record to the dead letters without reading it: it may be one that no code understands.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: scores facts words journal
+-- include: places scores facts words journal
 -- KEYS: journal journaled deferred dead_letters config
 --   journal: stream, changes that the backup does not have yet
 --   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred

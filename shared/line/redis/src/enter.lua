@@ -4,7 +4,7 @@
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
--- include: line line_table clock claim_clock scores arrivals visits pace adaptive_pace end lanes presence entrance opening
+-- include: line line_table clock versions claim_clock places scores arrivals visits pace adaptive_pace end lanes presence entrance opening
 -- KEYS: waiting ready active held visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

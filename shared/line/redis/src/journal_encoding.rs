@@ -25,7 +25,8 @@ use self::{
 };
 use super::{
     fields::Fields,
-    reply::{format_place, parse_entry_id, parse_place},
+    places::{format_place, parse_place},
+    reply::parse_entry_id,
 };
 
 /// The source of a change that has none. No field is empty, because a deferred record is a list of words.

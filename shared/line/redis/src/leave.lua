@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Ends a visit: the visitor leaves, the protected service completes it, or an operator evicts the visitor.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits end queue lanes presence
+-- include: line line_table clock versions places scores claim_clock visits end queue lanes presence
 -- KEYS: waiting ready active held visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

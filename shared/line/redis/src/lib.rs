@@ -38,6 +38,7 @@ mod mark_closing;
 mod move_to_lane;
 mod operator_line;
 mod park_idle_promoter;
+mod places;
 mod presence_many;
 mod promote;
 mod promote_entry;

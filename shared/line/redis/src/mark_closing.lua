@@ -1,7 +1,7 @@
 #!lua
 -- Marks a waiting entry whose visitor closes the page: see domain/closing.rs. A tick ends the wait some time later, unless a
 -- request of the visitor removes the mark. An entry that leaves the line before keeps its mark until then.
--- include: line line_table clock scores claim_clock visits end queue
+-- include: line line_table clock versions places scores claim_clock visits end queue
 -- KEYS: waiting ready active visits ended closing config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

@@ -2,7 +2,7 @@
 -- Moves a waiting entry to another lane, by order of an operator. Its place there is that of its joining, so among the
 -- entries of the new lane it stands where it would if it had entered that lane. The visit stays. A visitor who was
 -- present stays present; any other is absent if the new place was passed over.
--- include: line line_table clock scores claim_clock visits end queue lanes presence
+-- include: line line_table clock versions places scores claim_clock visits end queue lanes presence
 -- KEYS: waiting ready active visits ended present seen config state changes
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

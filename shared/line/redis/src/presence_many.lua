@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Says whether the visitors of many waiting entries are present. It needs three commands for all entries.
--- include: scores lanes presence
+-- include: places scores lanes presence
 -- KEYS: waiting present seen state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   present: sorted set, called entry that checked in lately -> place

@@ -3,7 +3,7 @@
 -- promotion, or goes beyond the pace if the operator says so, but never beyond the capacity. No other entry goes past the
 -- head of its lane by it, so it does not count as gone ahead.
 -- allow-oom: this script only moves an entry from one sorted set to another.
--- include: line line_table clock scores claim_clock visits pace adaptive_pace end queue lanes presence promoted_entries opening entrance tally
+-- include: line line_table clock versions places scores claim_clock visits pace adaptive_pace end queue lanes presence promoted_entries opening entrance tally
 -- KEYS: waiting ready active held visits ended present seen config state changes tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

@@ -2,7 +2,7 @@
 -- Returns a snapshot of a queue, which every process needs about once a second. The first one that asks in a second
 -- stores it for the others. The fields of `line` and the clocks are always current.
 -- allow-oom: the stored snapshot has some kilobytes, and a full server must still tell visitors what it knows.
--- include: line line_table clock scores lanes words
+-- include: line line_table clock places scores lanes words
 -- KEYS: waiting ready active held ended settled present config state journal deferred dead_letters view
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Returns one page of the entries of a queue, or of the ends that the backup may lack. Redis guarantees that a scan
 -- returns every entry that stays in its set during the scan. The page is bounded, so it does not block Redis for long.
--- include: line line_table clock scores claim_clock visits end queue
+-- include: line line_table clock versions places scores claim_clock visits end queue
 -- KEYS: waiting ready active held visits ended settled config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

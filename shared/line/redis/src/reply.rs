@@ -13,10 +13,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{LineError, NotFound};
 
-use super::{
-    end::read_end_fact,
-    fields::{Fields, parse_integer},
-};
+use super::{end::read_end_fact, fields::Fields, places::parse_place};
 
 /// The reply of a script. Each reading method takes the next value.
 pub(super) struct ScriptReply {
@@ -26,16 +23,25 @@ pub(super) struct ScriptReply {
 }
 
 impl ScriptReply {
-    /// Begins to read a reply with its first value, the outcome.
+    /// Begins to read a reply with its first value, the outcome. It is a list, or one text with the same values: the
+    /// outcome, a zero byte, and integers of 8 bytes.
     ///
     /// # Errors
     /// [`LineError::QueueNotFound`] if the outcome is `no-queue`.
-    pub(super) fn read(of: &'static str, values: Vec<Value>) -> Result<Self, LineError> {
+    pub(super) fn read(of: &'static str, reply: Value) -> Result<Self, LineError> {
+        let values = match reply {
+            Value::BulkString(packed) => unpack_values(&packed),
+            Value::Array(values) => Some(values),
+            _ => None,
+        };
         let mut reply = Self {
             of,
             outcome: String::new(),
-            values: values.into_iter(),
+            values: Vec::new().into_iter(),
         };
+        reply.values = values
+            .ok_or_else(|| reply.protocol_error("a list of values"))?
+            .into_iter();
         reply.outcome = reply.read_text()?;
         if reply.outcome == "no-queue" {
             Err(LineError::QueueNotFound)
@@ -257,21 +263,17 @@ pub(super) fn repeat_status(
     Event::repeat(fact, place)
 }
 
-/// Parses a place as scripts and journal records write it: its score, or `score/visit` if the place was drawn.
-pub(super) fn parse_place(text: &str) -> Option<WaitScore> {
-    match text.split_once('/') {
-        None => WaitScore::from_raw(parse_integer(text)?),
-        Some((raw, visit)) => WaitScore::of_visit(parse_integer(raw)?, Visit::new(parse_integer(visit)?)?),
-    }
-}
-
-/// Writes a place in the form that [`parse_place`] reads.
-pub(super) fn format_place(place: WaitScore) -> String {
-    if place.is_after_opening() {
-        place.raw().to_string()
-    } else {
-        format!("{}/{}", place.raw(), place.visit().number())
-    }
+fn unpack_values(packed: &[u8]) -> Option<Vec<Value>> {
+    let end = packed.iter().position(|byte| *byte == 0)?;
+    let (outcome, packed) = packed.split_at(end);
+    let (integers, []) = packed[1..].as_chunks::<8>() else {
+        return None;
+    };
+    let integers = integers
+        .iter()
+        .map(|bytes| Value::Int(i64::from_le_bytes(*bytes)));
+    let outcome = Value::BulkString(outcome.to_vec());
+    Some(std::iter::once(outcome).chain(integers).collect())
 }
 
 /// Parses a member of a sorted set or hash as an entry id.

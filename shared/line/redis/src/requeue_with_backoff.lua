@@ -3,7 +3,7 @@
 -- at once. Each refused change becomes a record of its own that is deferred: it is due again later (backoff). Only the
 -- first caller changes anything.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores facts words journal
+-- include: line line_table clock places scores facts words journal
 -- KEYS: journal journaled deferred config
 --   journal: stream, changes that the backup does not have yet
 --   journaled: hash, `entry kind` -> the stream id of a change in the journal, or the change itself if it is deferred

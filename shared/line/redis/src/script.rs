@@ -7,6 +7,10 @@
 //! | `-- KEYS:` | the keys that the caller sends |
 //! | `-- ARGV:` | the arguments; a last `...` stands for any number of further ones |
 //! | `-- include:` | the files of `include/` that are put in front of the script |
+//!
+//! A line `-- splice: NAME` stands for the statements of a file of `splice/`. They use and set the locals that the file
+//! names. A script that a crowd calls has them in place, which saves a function and its call; others call the function of
+//! `include/` that has the same statements.
 
 use std::fmt::Display;
 
@@ -30,6 +34,8 @@ const INCLUDES: &[(&str, &str)] = &[
     ("line", include_str!("include/line.lua")),
     ("line_table", include_str!("include/line_table.lua")),
     ("clock", include_str!("include/clock.lua")),
+    ("versions", include_str!("include/versions.lua")),
+    ("places", include_str!("include/places.lua")),
     ("scores", include_str!("include/scores.lua")),
     ("chosen_entries", include_str!("include/chosen_entries.lua")),
     ("claim_clock", include_str!("include/claim_clock.lua")),
@@ -54,6 +60,13 @@ const INCLUDES: &[(&str, &str)] = &[
     ("tally", include_str!("include/tally.lua")),
     ("tally_reply", include_str!("include/tally_reply.lua")),
     ("timeouts", include_str!("include/timeouts.lua")),
+];
+
+const SPLICES: &[(&str, &str)] = &[
+    ("line_time", include_str!("splice/line_time.lua")),
+    ("pack_line", include_str!("splice/pack_line.lua")),
+    ("server_time", include_str!("splice/server_time.lua")),
+    ("unpack_line", include_str!("splice/unpack_line.lua")),
 ];
 
 /// The size of `EVALSHA`, a hash and a count.
@@ -86,7 +99,7 @@ impl LuaScript {
         code.push_str(body);
         Self {
             name,
-            script: Script::new(&code),
+            script: Script::new(&splice(&code)),
             key_names: read_header(body, "KEYS"),
             arg_names: read_header(body, "ARGV"),
         }
@@ -134,6 +147,20 @@ impl LuaScript {
             arg_count: 0,
         }
     }
+}
+
+/// Puts the statements of `splice/` in the place of the lines that name them.
+fn splice(code: &str) -> String {
+    code.lines().fold(String::new(), |spliced, line| {
+        let Some(wanted) = line.trim_start().strip_prefix("-- splice: ") else {
+            return spliced + line + "\n";
+        };
+        let (_, statements) = SPLICES
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .expect("every name in a `-- splice:` line must be in SPLICES");
+        spliced + &splice(statements)
+    })
 }
 
 fn read_header(body: &'static str, name: &str) -> Vec<&'static str> {
@@ -226,8 +253,8 @@ impl ScriptCall<'_> {
             command: timed.as_ref().unwrap_or(&self.command),
             script: &self.script.script,
         };
-        let values: Vec<Value> = line.connection.send(request).await?;
-        ScriptReply::read(self.script.name, values)
+        let reply: Value = line.connection.send(request).await?;
+        ScriptReply::read(self.script.name, reply)
     }
 }
 

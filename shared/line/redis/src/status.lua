@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Says where an entry is.
--- include: line line_table clock scores claim_clock visits end queue
+-- include: line line_table clock versions places scores claim_clock visits end queue
 -- KEYS: waiting ready active visits ended config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Says where each of many entries is, as `status` does for one. It needs five commands for all entries, and one more
 -- for each waiting entry.
--- include: line line_table clock scores claim_clock visits end queue
+-- include: line line_table clock versions places scores claim_clock visits end queue
 -- KEYS: waiting ready active visits ended config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

@@ -2,7 +2,7 @@
 -- Returns what happened in a queue since the last report, and its state. Only one caller gets a report each interval.
 -- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory. At that
 -- time an operator needs the report most.
--- include: line line_table clock fields words scores visits lanes opening
+-- include: line line_table clock fields words places scores visits lanes opening
 -- KEYS: waiting ready active visits present config state journal journaled deferred dead_letters
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

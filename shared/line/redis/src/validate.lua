@@ -3,7 +3,7 @@
 -- session, which never makes it shorter. If the caller shows a pass of an entry that is waiting or ready again because
 -- Redis lost its claim, the entry becomes active until the end of the pass.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: line line_table clock scores claim_clock visits end queue lanes presence
+-- include: line line_table clock versions places scores claim_clock visits end queue lanes presence
 -- KEYS: waiting ready active visits ended settled present seen config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds

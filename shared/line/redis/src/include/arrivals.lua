@@ -1,4 +1,4 @@
--- Gives places to arrivals. Include `scores` before this file.
+-- Gives places to arrivals. Include `places` before this file.
 
 -- Returns the order of an arrival at `now_ms`, where `last_order` is the queue's last one: see domain/score.rs.
 local function next_order(now_ms, last_order)

@@ -1,5 +1,6 @@
 -- Reads and writes the field `line` of the hash `state`. It has in one value what every request to enter reads or
--- changes. Redis finds and stores one field faster than seven: see docs/adr/0020-packed-fields-of-the-line.md.
+-- changes. Redis finds and stores one field faster than seven: see docs/adr/0020-packed-fields-of-the-line.md. Only the
+-- files unpack_line.lua and pack_line.lua in splice/ know its format.
 
 -- Returns the fields, one after the other; nil if Redis does not have the queue:
 --   v: the queue's last version, in microseconds
@@ -18,19 +19,9 @@
 --   entrance_changes_at_ms: from this moment on, enter.lua decides (entrance.lua), in Unix milliseconds; nil if there is no
 --     such moment, and 0 in the mode `passthrough`. Where it is, an infinite queue_limit stands for none.
 local function unpack_line_fields(state)
-  local packed = redis.call('HGET', state, 'line')
-  if not packed then
+  -- splice: unpack_line
+  if not v then
     return nil
-  end
-  local v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, flags, entrance, next_at =
-    struct.unpack('<ddddddddBs', packed)
-  local queue_limit, entrance_changes_at_ms
-  if next_at <= #packed then
-    queue_limit, next_at = struct.unpack('<d', packed, next_at)
-    if next_at <= #packed then
-      entrance_changes_at_ms = struct.unpack('<d', packed, next_at)
-      queue_limit = queue_limit < math.huge and queue_limit or nil
-    end
   end
   return v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called, flags % 2, entrance,
     queue_limit, entrance_changes_at_ms, flags >= 2
@@ -38,11 +29,6 @@ end
 
 local function pack_line_fields(state, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
     journal_full, entrance, queue_limit, entrance_changes_at_ms, has_lanes)
-  local format = queue_limit and '<ddddddddBsd' or '<ddddddddBs'
-  if entrance_changes_at_ms then
-    format, queue_limit = '<ddddddddBsdd', queue_limit or math.huge
-  end
-  local packed = struct.pack(format, v, last_order, entered, offset_ms, heartbeat_ms, epoch, absent, newcomers_called,
-    has_lanes and journal_full + 2 or journal_full, entrance, queue_limit, entrance_changes_at_ms)
-  redis.call('HSET', state, 'line', packed)
+  local flags = has_lanes and journal_full + 2 or journal_full
+  -- splice: pack_line
 end

@@ -9,7 +9,8 @@ use vestibule_line::LineError;
 use super::record_fields::{decode_version, parse_end_fact, protocol_error, to_field_list};
 use crate::{
     fields::{Fields, parse_integer},
-    reply::{format_place, parse_entry_id, parse_place},
+    places::{format_place, parse_place},
+    reply::parse_entry_id,
 };
 
 /// Encodes the remaining changes of a tick in the form that [`decode_tick`] reads.
