@@ -61,8 +61,8 @@ async fn refused_settings_are_a_trouble_until_corrected() {
         let last = scene.bus.taken().pop().expect("an event");
         assert!(last.troubles.contains("sync"), "{last:?}");
         scene.edit(json!({})).await;
-        // The queue is empty, so it is parked at once, and the next rare tick shows that it is sound.
-        sleep(Duration::from_secs(70)).await;
+        // The queue is empty, so it is parked at once, and the next rare tick, two minutes later, shows that it is sound.
+        sleep(Duration::from_secs(130)).await;
     };
     promoter.run(edits).await;
     assert_eq!(scene.bus.kinds(), [Opened, InTrouble, Recovered]);
