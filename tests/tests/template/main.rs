@@ -17,3 +17,4 @@ mod resources;
 mod routes;
 mod success_rates;
 mod waf;
+mod widget;
