@@ -10,6 +10,7 @@ mod documented_answers;
 mod events;
 mod isolation;
 mod markdown;
+mod night;
 mod permissions;
 mod problem_codes;
 mod releases;

@@ -106,7 +106,7 @@ fn filters_count_the_429s_of_their_routes_in_the_access_log() {
 
 #[test]
 fn the_guide_explains_each_metric_of_the_access_log() {
-    let guide = read_text("docs/operating.md");
+    let guide = read_text("docs/monitoring.md");
     let template = read_template();
     let resources = template["Resources"].as_object().expect("resources");
     let filters = resources
