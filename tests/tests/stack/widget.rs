@@ -7,7 +7,10 @@ use vestibule_tests::stack::Stack;
 /// The HTML that the function answers under this name.
 async fn show(stack: &Stack, endpoint: &str, event: &Value) -> String {
     let answer = stack.invoke(stack.output(endpoint), event).await;
-    answer.as_str().unwrap_or_else(|| panic!("no HTML: {answer}")).to_owned()
+    answer
+        .as_str()
+        .unwrap_or_else(|| panic!("no HTML: {answer}"))
+        .to_owned()
 }
 
 async fn state(stack: &Stack, queue: &str) -> Value {
@@ -35,7 +38,12 @@ async fn buttons_pause_and_resume_a_queue() {
     let html = show(&stack, "WidgetOrdersArn", &pause).await;
     assert!(html.contains("Done.") && html.contains(">Paused<"), "{html}");
     assert_eq!(state(&stack, &queue).await, "paused");
-    let html = show(&stack, "WidgetOrdersArn", &json!({ "show": queue, "order": "resume" })).await;
+    let html = show(
+        &stack,
+        "WidgetOrdersArn",
+        &json!({ "show": queue, "order": "resume" }),
+    )
+    .await;
     assert!(html.contains("Done.") && html.contains(">Open<"), "{html}");
     assert_eq!(state(&stack, &queue).await, "open");
 
@@ -47,5 +55,8 @@ async fn buttons_pause_and_resume_a_queue() {
     assert!(html.contains("Back at &lt;9&gt;"), "{html}");
     let refused = json!({ "show": "no-such-queue", "order": "pause" });
     let html = show(&stack, "WidgetOrdersArn", &refused).await;
-    assert!(html.contains("Not done.") && html.contains("Unknown queue"), "{html}");
+    assert!(
+        html.contains("Not done.") && html.contains("Unknown queue"),
+        "{html}"
+    );
 }

@@ -10,7 +10,10 @@ fn the_widget_is_on_top_and_nothing_overlaps() {
     let widgets = body["widgets"].as_array().expect("widgets");
     let custom = &widgets[0];
     assert_eq!(custom["type"], "custom");
-    assert_eq!((&custom["x"], &custom["y"], &custom["width"]), (&json!(0), &json!(0), &json!(24)));
+    assert_eq!(
+        (&custom["x"], &custom["y"], &custom["width"]),
+        (&json!(0), &json!(0), &json!(24))
+    );
     assert_eq!(custom["properties"]["endpoint"], "${WidgetFunction.Arn}");
     assert_eq!(custom["properties"]["updateOn"]["refresh"], true);
     let side = |widget: &Value, name: &str| widget[name].as_u64().expect("a number");
@@ -21,7 +24,10 @@ fn the_widget_is_on_top_and_nothing_overlaps() {
                 side(one, start) + side(one, size) <= side(other, start)
                     || side(other, start) + side(other, size) <= side(one, start)
             };
-            assert!(apart("x", "width") || apart("y", "height"), "{one} overlaps {other}");
+            assert!(
+                apart("x", "width") || apart("y", "height"),
+                "{one} overlaps {other}"
+            );
         }
     }
 }
@@ -51,9 +57,14 @@ fn the_widget_may_only_invoke_the_admin_function() {
     let function = &template["Resources"]["WidgetFunction"];
     // In a VPC it would need an endpoint of Lambda. The variables of the others have the address of the line.
     assert_eq!(function["IgnoreGlobals"], json!(["VpcConfig", "Environment"]));
-    let variables = function["Properties"]["Environment"]["Variables"].as_object().expect("variables");
+    let variables = function["Properties"]["Environment"]["Variables"]
+        .as_object()
+        .expect("variables");
     let names: Vec<_> = variables.keys().map(String::as_str).collect();
-    assert_eq!(names, ["RUST_LOG", "VESTIBULE_ADMIN_FUNCTION", "VESTIBULE_DEPLOYMENT"]);
+    assert_eq!(
+        names,
+        ["RUST_LOG", "VESTIBULE_ADMIN_FUNCTION", "VESTIBULE_DEPLOYMENT"]
+    );
 }
 
 #[test]
@@ -68,8 +79,14 @@ fn orders_have_a_name_of_their_own_for_iam() {
             assert!(!resource.to_string().contains("Widget"), "{resource}");
         }
     }
-    assert_eq!(template["Outputs"]["WidgetFunctionArn"]["Value"]["Fn::GetAtt"], "WidgetFunction.Arn");
-    assert_eq!(template["Outputs"]["WidgetOrdersArn"]["Value"]["Ref"], "WidgetOrdersAlias");
+    assert_eq!(
+        template["Outputs"]["WidgetFunctionArn"]["Value"]["Fn::GetAtt"],
+        "WidgetFunction.Arn"
+    );
+    assert_eq!(
+        template["Outputs"]["WidgetOrdersArn"]["Value"]["Ref"],
+        "WidgetOrdersAlias"
+    );
 }
 
 #[test]
@@ -96,7 +113,12 @@ fn budget_counts_the_stack_alone_and_only_if_wanted() {
         properties["CostFilters"]["TagKeyValue"],
         json!([{ "Fn::Join": ["", ["aws:cloudformation:stack-name", "$", { "Ref": "AWS::StackName" }]] }])
     );
-    let notifications = budget["Properties"]["NotificationsWithSubscribers"].as_array().expect("a list");
-    let kinds: Vec<_> = notifications.iter().map(|one| &one["Notification"]["NotificationType"]).collect();
+    let notifications = budget["Properties"]["NotificationsWithSubscribers"]
+        .as_array()
+        .expect("a list");
+    let kinds: Vec<_> = notifications
+        .iter()
+        .map(|one| &one["Notification"]["NotificationType"])
+        .collect();
     assert_eq!(kinds, ["ACTUAL", "FORECASTED"]);
 }
