@@ -39,10 +39,13 @@ pub struct StartError;
 #[derive(Debug, Clone)]
 pub struct Widget {
     admin: AdminFunction,
+    /// Whether every name of the function takes orders. For emulators, which do not tell the function its alias.
+    takes_orders_by_any_name: bool,
 }
 
 impl Widget {
-    /// Creates the widget for the admin function that `VESTIBULE_ADMIN_FUNCTION` names.
+    /// Creates the widget for the admin function that `VESTIBULE_ADMIN_FUNCTION` names. `any-name` in
+    /// `VESTIBULE_WIDGET_ORDERS` is for emulators: then the function takes orders by each of its names.
     ///
     /// # Errors
     /// [`StartError`] if the variable is missing or empty.
@@ -54,6 +57,8 @@ impl Widget {
         let aws = vestibule_aws::load_config([None]).await;
         Ok(Self {
             admin: AdminFunction::new(&aws, name, None),
+            takes_orders_by_any_name: std::env::var("VESTIBULE_WIDGET_ORDERS")
+                .is_ok_and(|value| value == "any-name"),
         })
     }
 
@@ -66,7 +71,7 @@ impl Widget {
         let (call, endpoints) = (Call::from_event(event), Endpoints::from_invoked(invoked_arn));
         let outcome = match Order::from_event(event, &call) {
             None => None,
-            Some(_) if !endpoints.takes_orders => Some(Outcome::NotAllowed),
+            Some(_) if !endpoints.takes_orders && !self.takes_orders_by_any_name => Some(Outcome::NotAllowed),
             Some(Err(problem)) => Some(Outcome::Refused(problem)),
             Some(Ok(order)) => Some(self.carry_out(&order).await),
         };

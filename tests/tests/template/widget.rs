@@ -63,7 +63,12 @@ fn the_widget_may_only_invoke_the_admin_function() {
     let names: Vec<_> = variables.keys().map(String::as_str).collect();
     assert_eq!(
         names,
-        ["RUST_LOG", "VESTIBULE_ADMIN_FUNCTION", "VESTIBULE_DEPLOYMENT"]
+        [
+            "RUST_LOG",
+            "VESTIBULE_ADMIN_FUNCTION",
+            "VESTIBULE_DEPLOYMENT",
+            "VESTIBULE_WIDGET_ORDERS"
+        ]
     );
 }
 
@@ -73,6 +78,11 @@ fn orders_have_a_name_of_their_own_for_iam() {
     let alias = &template["Resources"]["WidgetOrdersAlias"]["Properties"];
     assert_eq!(alias["FunctionName"]["Ref"], "WidgetFunction");
     assert_eq!(alias["Name"], vestibule_widget::ORDERS_ALIAS);
+    let variables = &template["Resources"]["WidgetFunction"]["Properties"]["Environment"]["Variables"];
+    assert_eq!(
+        variables["VESTIBULE_WIDGET_ORDERS"],
+        json!({ "Fn::If": ["OnAws", "alias", "any-name"] })
+    );
     // No resource policy opens the function to others: only identities of the account with the permission invoke it.
     for resource in template["Resources"].as_object().expect("resources").values() {
         if resource["Type"] == "AWS::Lambda::Permission" {
