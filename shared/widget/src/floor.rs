@@ -19,6 +19,9 @@ pub(crate) fn draw(numbers: &Numbers) -> Markup {
         0 => METER_WIDTH,
         capacity => (METER_WIDTH * taken / capacity).min(METER_WIDTH),
     };
+    let dots = numbers.waiting.min(DOTS_MAX);
+    // The share of the dots is that of those who are called, and at least one dot shows that some are.
+    let called_dots = (numbers.called * dots).div_ceil(numbers.waiting.max(1));
     let lets_in = matches!(numbers.state.as_str(), "open" | "draining");
     let description = format!(
         "{} wait before a door that {}; {} of {} places inside are taken",
@@ -30,8 +33,8 @@ pub(crate) fn draw(numbers: &Numbers) -> Markup {
     html! {
         svg class="vb-floor" viewBox="0 0 640 64" role="img" aria-label=(description) preserveAspectRatio="xMidYMid meet" {
             line class="vb-ground" x1="0" y1="56" x2="640" y2="56" {}
-            @for dot in 0..numbers.waiting.min(DOTS_MAX) {
-                circle class=(if dot < numbers.called.min(DOTS_MAX) { "vb-dot vb-near" } else { "vb-dot" })
+            @for dot in 0..dots {
+                circle class=(if dot < called_dots { "vb-dot vb-near" } else { "vb-dot" })
                     cx=(DOOR_X - 24 - dot * DOT_GAP) cy="48" r="4.5" {}
             }
             path class="vb-door" d=(format!("M{DOOR_X} 56V26a16 16 0 0 1 32 0v30z")) {}

@@ -169,7 +169,7 @@ fn details_of(call: &Call, endpoints: &Endpoints, queue: &str, details: &Details
             (count("Called", &grouped(numbers.called),
                 &format!("{} present, {} absent; pace {}", grouped(numbers.present), grouped(numbers.absent), numbers.pace_words())))
             (count("Inside", &inside(numbers),
-                &format!("{} ready to enter, {} places held", grouped(numbers.ready), grouped(numbers.held))))
+                &format!("{} ready to enter, {} held", grouped(numbers.ready), grouped(numbers.held))))
             (count("Done", &grouped(numbers.completed),
                 &format!("{} left, {} did not come, {} ran out", grouped(details.left), grouped(details.no_shows), grouped(details.expired))))
         }
