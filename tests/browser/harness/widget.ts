@@ -130,7 +130,7 @@ export async function openDashboard(page: Page, widget: WidgetFunction, { theme,
   });
   const colours = theme === "dark" ? "#0f1b2a" : "#fff";
   await page.setContent(`<!doctype html><html lang="en"><title>Dashboard</title><meta name="viewport" content="width=device-width">
-    <body style="margin:0;background:${colours}"><main id="widget"><h1 style="position:absolute;opacity:0;margin:0">Dashboard</h1></main></body></html>`);
+    <body style="margin:0;background:${colours}"><main><h1 style="margin:0;font:16px sans-serif;color:#333;background:#fff">shop</h1><div id="widget"></div></main></body></html>`);
   await page.evaluate(imitateConsole);
   await page.evaluate((html) => (globalThis as any).showWidget(html), await call(WIDGET_ARN, params, {}));
   return invoked;
