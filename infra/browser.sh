@@ -7,8 +7,9 @@
 #   infra/browser.sh -g 'two tabs'    those whose names match
 #   infra/browser.sh long             only the long ones, whose names contain @long
 #
-# VESTIBULE_LOCAL_BIN names a runner that is built. Without it, this script builds one. VESTIBULE_WEB names a folder with a
-# page to test instead of the one in the runner, such as web/page/dist after `infra/client.sh build`.
+# VESTIBULE_LOCAL_BIN names a runner that is built, and VESTIBULE_WIDGET_BIN the function of the dashboard's widget. Without
+# them, this script builds them. VESTIBULE_WEB names a folder with a page to test instead of the one in the runner, such as
+# web/page/dist after `infra/client.sh build`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -26,6 +27,10 @@ install_shops
 if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then
   cargo build --locked --package vestibule-local
   export VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local
+fi
+if [[ -z ${VESTIBULE_WIDGET_BIN:-} ]]; then
+  cargo build --locked --package functions --bin widget
+  export VESTIBULE_WIDGET_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/widget
 fi
 
 if [[ ${1:-} == long ]]; then

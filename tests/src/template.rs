@@ -13,6 +13,16 @@ pub fn read_template() -> Value {
     read_yaml("template.yaml")
 }
 
+/// Reads the dashboard of the template, with the widget of the queues.
+pub fn read_dashboard(template: &Value) -> Value {
+    let body = &template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"];
+    let widget = &body[1]["Queues"]["Fn::If"];
+    assert_eq!((&widget[0], &widget[2]), (&json!("HasWidget"), &json!("")));
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let body = text(&body[0]).replace("${Queues}", &text(&widget[1]["Fn::Sub"]));
+    serde_json::from_str(&body).unwrap_or_else(|error| panic!("the dashboard is no JSON: {error}"))
+}
+
 /// Reads `infra/openapi.yaml`.
 pub fn read_api_document() -> Value {
     read_yaml("infra/openapi.yaml")

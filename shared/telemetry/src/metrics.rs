@@ -45,6 +45,14 @@ pub const ABSENT: Metric = count_metric("Absent");
 pub const READY: Metric = count_metric("Ready");
 /// Entries that are active when the report is made.
 pub const ACTIVE: Metric = count_metric("Active");
+/// The settings' capacity when the report is made. It is absent in the mode `passthrough`, in which it does not count.
+pub const CAPACITY: Metric = count_metric("Capacity");
+/// The pace in force when the report is made, in entries per minute. 0 while no entry is promoted: by the state of the queue,
+/// or because the protected service is down. It is absent in the mode `passthrough`.
+pub const PACE_PER_MINUTE: Metric = count_metric("PacePerMinute");
+/// The expected wait of the last entry in line: the later end of its range. It is absent if there is no estimate, and 0 if no
+/// entry waits.
+pub const EXPECTED_END: Metric = milliseconds_metric("ExpectedEndMs");
 /// Records in the journal: changes that the line decided and the backup does not have yet.
 pub const JOURNAL_LENGTH: Metric = count_metric("JournalLength");
 /// The age of the oldest record in the journal; 0 if the journal is empty.
@@ -106,13 +114,16 @@ pub const IDENTITIES_FOUND: Metric = count_metric("IdentitiesFound");
 pub const IDENTITIES_MISSING: Metric = count_metric("IdentitiesMissing");
 
 /// All metrics.
-pub const ALL: [Metric; 30] = [
+pub const ALL: [Metric; 33] = [
     WAITING,
     CALLED,
     PRESENT,
     ABSENT,
     READY,
     ACTIVE,
+    CAPACITY,
+    PACE_PER_MINUTE,
+    EXPECTED_END,
     JOURNAL_LENGTH,
     BACKUP_LAG,
     DEAD_LETTERED_RECORDS,

@@ -5,3 +5,4 @@ mod caller;
 mod events;
 mod page;
 mod visitors;
+mod widget;

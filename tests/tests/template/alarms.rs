@@ -16,7 +16,7 @@ fn every_alarm_and_its_end_reach_the_topic() {
 
 #[test]
 fn the_guide_says_what_to_do_about_every_alarm() {
-    let guide = read_text("docs/operating.md");
+    let guide = read_text("docs/monitoring.md");
     for (name, _) in alarms(&read_template()) {
         assert!(guide.contains(&format!("**{name}**")), "{name}");
     }

@@ -9,13 +9,16 @@ use vestibule_tests::template::read_text;
 
 use crate::markdown::{code_spans, numbers, tables};
 
-const OPERATORS_GUIDE: &str = "docs/operating.md";
+const OPERATORS_GUIDE: &str = "docs/commands.md";
 const SETTINGS_PAGE: &str = "docs/settings.md";
+const RUNBOOKS: &str = "docs/runbooks.md";
 
 #[test]
 fn the_settings_page_lists_every_setting_as_declared() {
     let mut listed = BTreeSet::new();
-    let pages = [SETTINGS_PAGE, OPERATORS_GUIDE].map(read_text).join("\n\n");
+    let pages = [SETTINGS_PAGE, OPERATORS_GUIDE, RUNBOOKS]
+        .map(read_text)
+        .join("\n\n");
     for table in tables(&pages) {
         if table.header.first().map(String::as_str) != Some("setting") {
             continue;

@@ -69,7 +69,7 @@ fn network_of_the_stack_has_an_endpoint_of_eventbridge() {
 
 #[test]
 fn the_guide_shows_every_event() {
-    let guide = read_text("docs/operating.md");
+    let guide = read_text("docs/monitoring.md");
     for kind in QueueEventKind::ALL {
         assert!(
             guide.contains(&format!("| `{}` |", kind.detail_type())),

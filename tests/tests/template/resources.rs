@@ -11,7 +11,8 @@ use vestibule_telemetry::metrics;
 use vestibule_tests::{
     servers,
     template::{
-        for_each_named, read_api_document, read_rust_sources, read_template, read_text, words_with_prefix,
+        for_each_named, read_api_document, read_dashboard, read_rust_sources, read_template, read_text,
+        words_with_prefix,
     },
 };
 
@@ -209,8 +210,7 @@ fn every_condition_is_used() {
 #[test]
 fn dashboard_shows_all_metrics() {
     let template = read_template();
-    let body = &template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"];
-    let body: Value = serde_json::from_str(body.as_str().expect("a text")).expect("JSON");
+    let body = read_dashboard(&template);
     let mut shown = BTreeSet::new();
     for_each_named(&body, "expression", &mut |expression| {
         let search = expression.as_str().expect("a text");
@@ -255,6 +255,10 @@ fn api_calls_the_live_alias_of_every_function() {
     }
     for (name, alias) in resources_of_type(&template, "AWS::Lambda::Alias") {
         let properties = &alias["Properties"];
+        // The console of AWS invokes this one, not the API.
+        if name == "WidgetOrdersAlias" {
+            continue;
+        }
         assert_eq!(properties["Name"], "live");
         assert_eq!(properties["FunctionVersion"]["Fn::If"][2], "$LATEST", "{name}");
         let function = properties["FunctionName"]["Ref"].as_str().expect("a function");

@@ -1,7 +1,7 @@
 //! The success rates of entering and of validating on the dashboard.
 
 use serde_json::{Value, json};
-use vestibule_tests::template::{read_template, read_text};
+use vestibule_tests::template::{read_dashboard, read_template, read_text};
 
 /// A route with a panel: the title of the panel, the resource, the filter that counts its 429s.
 const ROUTES: [(&str, &str, &str); 2] = [
@@ -16,8 +16,7 @@ const ROUTES: [(&str, &str, &str); 2] = [
 /// The entries of the panel whose title begins with these words: the metrics, and the expressions by their ids.
 fn read_panel(title: &str) -> Vec<Value> {
     let template = read_template();
-    let body = &template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"];
-    let body: Value = serde_json::from_str(&text_of(body)).expect("JSON");
+    let body = read_dashboard(&template);
     let widgets = body["widgets"].as_array().expect("widgets");
     let is_it = |widget: &&Value| {
         let text = widget["properties"]["title"].as_str().unwrap_or_default();
@@ -107,7 +106,7 @@ fn filters_count_the_429s_of_their_routes_in_the_access_log() {
 
 #[test]
 fn the_guide_explains_each_metric_of_the_access_log() {
-    let guide = read_text("docs/operating.md");
+    let guide = read_text("docs/monitoring.md");
     let template = read_template();
     let resources = template["Resources"].as_object().expect("resources");
     let filters = resources

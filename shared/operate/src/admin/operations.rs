@@ -1,7 +1,7 @@
 //! The declaration of every command of operators: its name, arguments, confirmation, meaning and parser.
 //!
 //! To add a command, add it here, to `Command` and to `Admin::execute`, and add an event to
-//! `infra/events` and to `docs/operating.md`; tests compare these.
+//! `infra/events` and to `docs/commands.md`; tests compare these.
 
 use serde_json::{Value, json};
 

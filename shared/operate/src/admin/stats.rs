@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use vestibule_domain::{id::QueueId, tally::Tally};
+use vestibule_domain::{estimate::Estimate, id::QueueId, tally::Tally};
 use vestibule_line::{JournalLimits, QueueView};
 
 use super::{Admin, Problem};
@@ -11,7 +11,7 @@ use super::{Admin, Problem};
 pub(super) const CONCURRENT_READS_MAX: usize = 16;
 
 impl Admin {
-    /// Lists every queue with its number of waiting, ready and active entries.
+    /// Lists every queue with its counts, its pace in force and the wait of the last in line.
     pub(super) async fn list(&self) -> Result<Value, Problem> {
         let mut queues = self.backup.list_queues().await?;
         queues.sort();
@@ -27,19 +27,7 @@ impl Admin {
     /// does not hide the others.
     async fn list_row(&self, queue: &QueueId) -> Value {
         match self.line.queue_view(queue).await {
-            Ok(view) => json!({
-                "queue": queue.as_str(),
-                "waiting": view.in_line(),
-                "absent": view.absent,
-                "ready": view.ready,
-                "active": view.active,
-                "held": view.held,
-                "state": view.state(),
-                "entrance": view.configuration.settings.entrance_at(view.now_ms),
-                "paused": view.configuration.settings.paused,
-                "mode": view.configuration.settings.mode,
-                "clocks_apart": view.clocks.apart,
-            }),
+            Ok(view) => list_row_to_json(queue, &view),
             Err(error) => json!({ "queue": queue.as_str(), "problem": error.to_string() }),
         }
     }
@@ -57,6 +45,37 @@ impl Admin {
         stats["unsaved_switches"] = json!(unsaved.map(|switches| switches.names).unwrap_or_default());
         Ok(stats)
     }
+}
+
+fn list_row_to_json(queue: &QueueId, view: &QueueView) -> Value {
+    let settings = &view.configuration.settings;
+    json!({
+        "queue": queue.as_str(),
+        "now_ms": view.now_ms,
+        "waiting": view.in_line(),
+        "called": view.called,
+        "present": view.present,
+        "absent": view.absent,
+        "ready": view.ready,
+        "active": view.active,
+        "held": view.held,
+        "capacity": settings.capacity,
+        "batch": view.pace_in_force().pace.batch,
+        "interval_seconds": settings.interval_seconds,
+        "estimated_wait_seconds": estimated_wait_of_last(view),
+        "completed": view.totals.completed,
+        "state": view.state(),
+        "entrance": settings.entrance_at(view.now_ms),
+        "paused": settings.paused,
+        "mode": settings.mode,
+        "clocks_apart": view.clocks.apart,
+    })
+}
+
+/// The expected wait of the last visitor in line. `None` if none waits, or if there is no estimate.
+fn estimated_wait_of_last(view: &QueueView) -> Option<Estimate> {
+    view.estimate(&view.forecast(), view.in_line())
+        .filter(|_| view.in_line() > 0)
 }
 
 fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
@@ -89,7 +108,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
         "fallback_tick_age_ms": age_ms(view.fallback_ticked_at_ms),
         "bucket_tokens": view.bucket_tokens(),
         "served_per_second": forecast.observed_per_second(),
-        "estimated_wait_seconds": view.estimate(&forecast, view.in_line()).filter(|_| view.in_line() > 0),
+        "estimated_wait_seconds": estimated_wait_of_last(view),
         "clock": view.clocks,
         "totals": tally.totals,
         "imbalance": view.imbalance,

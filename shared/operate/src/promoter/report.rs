@@ -15,10 +15,10 @@ use vestibule_line::{LineError, PromotionLine, QueueView, Report, ReportOrder, R
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
-        ABSENCES, ABSENT, ACTIVE, BACKUP_LAG, CALLED, CHECK_AGE, CLOCKS_APART, COMPLETED,
-        DEAD_LETTERED_RECORDS, ENTERED, ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT, LOAD_REPORT_AGE,
-        Metric, NO_SHOWS, PRESENT, PROMOTED, READY, REPAIRED, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX,
-        WAIT_MEAN, WAITING,
+        ABSENCES, ABSENT, ACTIVE, BACKUP_LAG, CALLED, CAPACITY, CHECK_AGE, CLOCKS_APART, COMPLETED,
+        DEAD_LETTERED_RECORDS, ENTERED, ESTIMATE_ERROR, EXPECTED_END, EXPIRED, JOURNAL_LENGTH, LEFT,
+        LOAD_REPORT_AGE, Metric, NO_SHOWS, PACE_PER_MINUTE, PRESENT, PROMOTED, READY, REPAIRED,
+        SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
     },
 };
 
@@ -125,14 +125,17 @@ impl MetricsReporter {
         let ReportOutcome::Due(report) = reported else {
             return Ok(());
         };
-        self.metrics.write(queue, report_metrics(&report));
-        // An empty line has no estimate, so its view is not needed.
-        let told_ms = if report.waiting > 0 {
-            let view = line.queue_view(queue).await?;
-            estimated_wait_ms(&view, report.waiting - report.absent)
-        } else {
-            None
-        };
+        // The report has been taken, and no other promoter gets it: a failure after it must not lose it.
+        let view = line.queue_view(queue).await;
+        let mut measured = report_metrics(&report);
+        if let Ok(view) = &view {
+            measured.extend(control_metrics(view));
+        }
+        self.metrics.write(queue, measured);
+        let view = view?;
+        let told_ms = Some(report.waiting - report.absent)
+            .filter(|waiting| *waiting > 0)
+            .and_then(|position| estimated_wait_ms(&view, position));
         let mut queues = self.lock();
         let memory = queues.entry(queue.clone()).or_default();
         memory.probes.add(&report, told_ms);
@@ -212,6 +215,31 @@ fn report_metrics(report: &Report) -> Vec<(Metric, Value)> {
     if let Some((mean_ms, max_ms)) = mean_and_max_wait_ms(report) {
         measured.extend([(WAIT_MEAN, json!(mean_ms)), (WAIT_MAX, json!(max_ms))]);
     }
+    measured
+}
+
+/// What the operator decided, and when the line ends at this pace.
+fn control_metrics(view: &QueueView) -> Vec<(Metric, Value)> {
+    let settings = &view.configuration.settings;
+    let mut measured = Vec::new();
+    if !settings.is_passthrough() {
+        let pace = view.pace_in_force().pace;
+        let per_minute = (pace.batch * 60_000).checked_div(pace.interval_ms).unwrap_or(0);
+        measured.extend([
+            (CAPACITY, json!(settings.capacity)),
+            (
+                PACE_PER_MINUTE,
+                json!(if view.is_moving() { per_minute } else { 0 }),
+            ),
+        ]);
+    }
+    let end_ms = match view.in_line() {
+        0 => Some(0),
+        last => view
+            .estimate(&view.forecast(), last)
+            .map(|estimate| estimate.high * 1_000),
+    };
+    measured.extend(end_ms.map(|end_ms| (EXPECTED_END, json!(end_ms))));
     measured
 }
 

@@ -3,6 +3,7 @@
 mod captured_metrics;
 mod checks;
 mod clock;
+mod control_metrics;
 mod deletion;
 mod events;
 mod events_of_trouble;

@@ -1,0 +1,21 @@
+//! The function `widget`: shows the queues in a CloudWatch dashboard, and takes three orders there.
+
+use lambda_runtime::{Error, LambdaEvent, run, service_fn};
+use serde_json::Value;
+use vestibule_widget::Widget;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    vestibule_telemetry::init_logging();
+    let widget = Widget::from_env().await?;
+    run(service_fn(|call: LambdaEvent<Value>| {
+        let widget = widget.clone();
+        async move {
+            let answer = widget
+                .handle(&call.payload, &call.context.invoked_function_arn)
+                .await;
+            Ok::<Value, Error>(answer)
+        }
+    }))
+    .await
+}
