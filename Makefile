@@ -85,6 +85,6 @@ bench-cold: ## Measure the cold start and the size of the functions
 
 clean: ## Remove the build output, the tools in .tools and the local data in .vestibule
 	cargo clean
-	rm -rf .tools .vestibule .aws-sam web/client/node_modules web/client/build web/client/dist/types web/page/build
+	rm -rf .tools .vestibule .aws-sam web/client/node_modules web/client/build web/client/dist/types web/page/build web/operate/build
 	rm -rf tests/browser/node_modules tests/browser/test-results examples/express/node_modules
 	rm -rf infra/reference/node_modules tests/api/node_modules tests/api/build

@@ -1,0 +1,2 @@
+// The operator's console.
+document.title = "Vestibule";
