@@ -10,6 +10,7 @@
 # A step takes as long as the last time on this machine, which .tools/durations/NAME remembers. Before the first time it is
 # the figure of infra/durations.txt, measured on two cores, if there is one.
 
+# shellcheck disable=SC2154 # infra/tools.sh sets root and tools_dir.
 readonly MEASURED_DURATIONS=$root/infra/durations.txt
 steps_name='' steps_count=0 steps_begun=0 steps_began_at=0 step_title='' step_began_at=0
 
@@ -17,6 +18,7 @@ steps_name='' steps_count=0 steps_begun=0 steps_began_at=0 step_title='' step_be
 # unknown.
 usual_seconds() { # NAME TITLE
   local file name title seconds
+  # shellcheck disable=SC2154
   for file in "$tools_dir/durations/$1" "$MEASURED_DURATIONS"; do
     [[ -f $file ]] || continue
     while IFS=$'\t' read -r name title seconds; do

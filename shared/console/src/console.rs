@@ -9,9 +9,6 @@ use tokio::sync::Notify;
 
 use crate::{AdminCaller, Deployment, RoundTrips, history::Histories};
 
-/// How long a queue counts as looked at after the page asked for it, in milliseconds.
-const WATCHED_MS: u64 = 30_000;
-
 /// What the last rounds of the sampler found.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -78,12 +75,5 @@ impl Console {
 
     pub(crate) async fn wait_for_command(&self) {
         self.wakeup.notified().await;
-    }
-
-    /// Notes that the page shows this queue, so that the next rounds ask for its totals even if it is idle.
-    pub(crate) fn watch(&self, queue: &str, now_ms: u64) {
-        if let Some(history) = self.findings().histories.queues.get_mut(queue) {
-            history.watched_until_ms = now_ms + WATCHED_MS;
-        }
     }
 }

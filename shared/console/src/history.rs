@@ -25,6 +25,8 @@ pub(crate) struct QueueHistory {
     waits: Option<WaitSum>,
     /// The age of the promoter's heartbeat at the last sample; `None` while the promoter has parked the queue.
     heartbeat_age_ms: Option<u64>,
+    /// The log of orders as it was last read.
+    pub(crate) orders: Value,
     /// Until when an operator looks at the queue, in Unix milliseconds.
     pub(crate) watched_until_ms: u64,
 }

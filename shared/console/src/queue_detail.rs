@@ -8,51 +8,62 @@ use axum::{
     http::header::CACHE_CONTROL,
     response::{IntoResponse, Response},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use vestibule_clock::now_ms;
 
 use crate::{
     Console,
     answers::{NoResult, ask},
-    history::QueueHistory,
     problem::Problem,
     sampler::SAMPLE_SECONDS,
 };
 
-/// Asks the admin function for one queue. Parts that it does not have at the moment are `null`, and `problem` says why.
+/// How long a queue counts as looked at after the page asked for it, in milliseconds. The next rounds of the sampler ask for
+/// its totals even if it is idle.
+const WATCHED_MS: u64 = 30_000;
+
+/// Asks the admin function for one queue. Without the table there are no settings, and the orders are those that the console
+/// read last; `problem` says why.
 pub(crate) async fn show_queue(
     State(console): State<Arc<Console>>,
     Path(queue): Path<String>,
 ) -> Result<Response, Problem> {
     let command = |op: &str| ask(console.admin(), json!({ "op": op, "queue": queue }));
     let (stats, description, report) = tokio::join!(command("stats"), command("describe"), command("report"));
-    let unknown = [&stats, &description].into_iter().find_map(|answer| {
-        let none = answer.as_ref().err()?;
-        none.is_unknown_queue().then(|| none.clone())
-    });
-    if let Some(none) = unknown {
-        return Err(none.into());
-    }
-    if let (Err(none), Err(_), Err(_)) = (&stats, &description, &report) {
-        return Err(none.clone().into());
-    }
-    let problem = [&stats, &description, &report]
+    let stats = stats?;
+    let problem = [&description, &report]
         .into_iter()
         .find_map(|answer| answer.as_ref().err());
     let problem = problem.map(NoResult::reason);
-    let member = |answer: Option<Value>, name: &str| answer.map(|mut answer| answer[name].take());
+    let settings = description
+        .ok()
+        .map(|mut description| description["settings"].take());
     let now_ms = now_ms();
-    console.watch(&queue, now_ms);
-    let findings = console.findings();
-    let history = findings.histories.queues.get(&queue);
+    let mut findings = console.findings();
+    let history = findings.histories.queues.get_mut(&queue);
+    let (samples, orders) = match (history, report) {
+        (Some(history), report) => {
+            history.watched_until_ms = now_ms + WATCHED_MS;
+            if let Ok(mut report) = report {
+                history.orders = report["orders"].take();
+            }
+            (history.samples(), history.orders.clone())
+        }
+        // A queue that the next list will have.
+        (None, report) => {
+            let orders = report.map(|mut report| report["orders"].take());
+            (Vec::new(), orders.unwrap_or_default())
+        }
+    };
+    drop(findings);
     let body = json!({
         "queue": queue,
         "now_ms": now_ms,
         "interval_seconds": SAMPLE_SECONDS,
-        "stats": stats.ok(),
-        "settings": member(description.ok(), "settings"),
-        "samples": history.map(QueueHistory::samples).unwrap_or_default(),
-        "orders": member(report.ok(), "orders"),
+        "stats": stats,
+        "settings": settings,
+        "samples": samples,
+        "orders": orders.as_array().cloned().unwrap_or_default(),
         "problem": problem,
     });
     Ok(([(CACHE_CONTROL, "no-store")], Json(body)).into_response())
