@@ -46,6 +46,7 @@ if [[ ${1:-} != --deploy ]]; then
   step "the functions, with sam build"
   infra/sam-build.sh "$architecture" --fast >/dev/null
   step "the suites"
+  cargo build --locked --package vestibule-stack-console
   "${runner[@]}" --no-run
   end_steps
   [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- infra/test-stack.sh --deploy "$@"
@@ -55,6 +56,7 @@ else
   emulator_domain=localhost
 fi
 
+export VESTIBULE_STACK_CONSOLE_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-stack-console
 export TEST_EVENT_BUS=default TEST_CORS_ORIGIN=https://shop.example TEST_API_SIGNED=yes TEST_GATEWAY=ministack
 export TEST_REDIS_URL=${TEST_REDIS_URL:-redis://127.0.0.1:6379}
 redis_url=${STACK_REDIS_URL:-$TEST_REDIS_URL}

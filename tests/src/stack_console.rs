@@ -48,9 +48,8 @@ impl StackConsole {
     /// # Panics
     /// If the program cannot be started.
     pub fn start(stack: &str, variables: &[(&str, &str)]) -> Result<Self, String> {
-        static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-        let folder = FOLDER.get_or_init(|| built("vestibule-stack-console"));
-        let mut program = Command::new(folder.join("vestibule-stack-console"));
+        static BINARY: OnceLock<PathBuf> = OnceLock::new();
+        let mut program = Command::new(BINARY.get_or_init(find_binary));
         for variable in AWS_VARIABLES {
             program.env_remove(variable);
         }
@@ -85,6 +84,14 @@ impl StackConsole {
     /// If it is not after a minute.
     pub async fn await_overview(&self, is_so: impl Fn(&Value) -> bool) -> Value {
         await_overview(&self.address, is_so).await
+    }
+}
+
+/// The program of the console: `VESTIBULE_STACK_CONSOLE_BIN`, or the one built beside this test.
+fn find_binary() -> PathBuf {
+    match std::env::var_os("VESTIBULE_STACK_CONSOLE_BIN") {
+        Some(path) => path.into(),
+        None => built("vestibule-stack-console").join("vestibule-stack-console"),
     }
 }
 
