@@ -83,7 +83,7 @@ async fn console_of_the_runner_refuses_foreign_sites() {
     refuses_foreign_sites(&runner.url("/operate/")).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn console_of_a_stack_refuses_foreign_sites() {
     let aws = FakeAws::start(Fault::None).await;
     let console = StackConsole::start("shop", &aws.variables()).expect("the console starts");

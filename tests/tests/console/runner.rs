@@ -90,7 +90,7 @@ async fn queue_shows_numbers_settings_samples_and_orders() {
     let (_dir, runner) = start_runner();
     fill_queue(&runner, 2).await;
     let pause = json!({ "op": "pause", "queue": QUEUE });
-    assert_eq!(send_command(&runner, &pause).await["result"]["paused"], true);
+    assert_eq!(send_command(&runner, &pause).await["ok"], true);
     let path = format!("/operate/queues/{}", QUEUE.replace(':', "%3A"));
     let is_paused = async || {
         let samples = get(&runner, &path).await.1["samples"].clone();

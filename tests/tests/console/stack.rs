@@ -9,7 +9,8 @@ use crate::{
     fake_aws::{FakeAws, Fault},
 };
 
-#[tokio::test]
+// The server of the test answers while the test waits for the start of the console.
+#[tokio::test(flavor = "multi_thread")]
 async fn overview_and_orders_go_by_the_admin_function() {
     let aws = FakeAws::start(Fault::None).await;
     let console = StackConsole::start("shop", &aws.variables()).expect("the console starts");
@@ -64,7 +65,7 @@ async fn overview_and_orders_go_by_the_admin_function() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failing_function_keeps_the_numbers_and_is_named() {
     let aws = FakeAws::start(Fault::None).await;
     let console = StackConsole::start("shop", &aws.variables()).expect("the console starts");
@@ -96,7 +97,7 @@ async fn a_failing_function_keeps_the_numbers_and_is_named() {
     assert_eq!(aws.commands("pause").len(), 1, "an order is not sent again");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_console_that_cannot_start_says_what_to_do() {
     let aws = FakeAws::start(Fault::None).await;
     let start = |stack: &str, variables: &[(&str, &str)]| {
