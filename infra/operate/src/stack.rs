@@ -28,7 +28,12 @@ async fn require_credentials(aws: &SdkConfig) -> Result<(), StartError> {
     };
     match provider.provide_credentials().await {
         Ok(_) => Ok(()),
-        Err(error) => Err(StartError::NoCredentials(vestibule_aws::error_chain(&error))),
+        Err(error) => {
+            // The SDK lists each provider in a line of its own.
+            let reason = vestibule_aws::error_chain(&error);
+            let words: Vec<_> = reason.split_whitespace().collect();
+            Err(StartError::NoCredentials(words.join(" ")))
+        }
     }
 }
 
