@@ -36,7 +36,7 @@ function show(name: string, drawing: Drawing, { nowMs, top }: { nowMs: number; t
   const times = [nowMs - SPAN_MS, nowMs - SPAN_MS / 2, nowMs].map((atMs, n) =>
     svg("text", { x: [0, SIZE.width / 2, SIZE.width][n], y: SIZE.height - 3, "text-anchor": ["start", "middle", "end"][n] }, format.time(atMs)),
   );
-  const scale = svg("text", { x: SIZE.width, y: 9, "text-anchor": "end" }, name === "waits" ? format.span(top * 1_000) : format.count(top));
+  const scale = svg("text", { x: 0, y: 9 }, name === "waits" ? format.span(top * 1_000) : format.count(top));
   picture.replaceChildren(...grid, ...drawing.marks.filter((mark) => mark instanceof Node), scale, ...times);
   const table = figure.querySelector("details")!;
   setText(table.querySelector("summary")!, say("as_table"));

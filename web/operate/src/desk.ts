@@ -9,23 +9,28 @@ import type { Detail, Settings } from "./types.js";
 const NAMES = ["batch", "interval_seconds", "capacity"] as const;
 const MAXIMA = { batch: 1_000_000, interval_seconds: 3_600, capacity: 10_000_000 } as const;
 
-/** The consequence in words, without markup. */
-export function consequenceWords(detail: Detail, settings: Settings, proposed: Pace, { say, format }: Speech): string {
+/** The consequence in words: sentences, and a warning that may be empty. */
+export function consequenceWords(detail: Detail, settings: Settings, proposed: Pace, { say, format }: Speech): { text: string; warning: string } {
   const { stats, now_ms: nowMs } = detail;
   const current = { batch: settings.batch, intervalSeconds: settings.interval_seconds, capacity: settings.capacity };
   const line = { nowMs, waiting: stats.waiting, sessionSeconds: settings.session_seconds, estimatedSeconds: estimatedSeconds(stats) };
   const found = findConsequence(current, proposed, line);
   const when = (atMs: number | null) => (atMs === null ? "–" : format.when(atMs, nowMs));
-  const held = found.heldAt === null ? say("holds_not") : say("holds", { capacity: format.count(proposed.capacity), rate: format.rate(found.heldAt) });
-  return [
+  const [after, before] = [when(found.lastAfterMs), when(found.lastBeforeMs)];
+  const isHeld = found.heldAt !== null;
+  const join = (sentences: string[]) => sentences.filter(Boolean).join(" ");
+  const text = join([
     say("consequence_rate", { after: format.rate(found.after), before: format.rate(found.before) }),
-    found.lastAfterMs === null ? "" : say("consequence_last", { after: when(found.lastAfterMs), before: when(found.lastBeforeMs) }),
-    say("consequence_slots", { session: format.span(settings.session_seconds * 1_000), slots: format.count(found.slotsNeeded), held }),
+    found.lastAfterMs === null ? "" : say(after === before ? "consequence_last_same" : "consequence_last", { after, before }),
+    say("consequence_slots", { session: format.span(settings.session_seconds * 1_000), slots: format.count(found.slotsNeeded) }),
+    isHeld ? "" : say("holds_not"),
+  ]);
+  const warning = join([
+    isHeld ? say("holds", { capacity: format.count(proposed.capacity), rate: format.rate(found.heldAt!) }) : "",
     settings.adaptive ? say("adaptive_note") : "",
     stats.state === "open" || stats.state === "draining" ? "" : say("nobody_let_in_yet"),
-  ]
-    .filter(Boolean)
-    .join(" ");
+  ]);
+  return { text, warning };
 }
 
 /** The form of one queue. It keeps what the operator types while new numbers arrive. */
@@ -33,7 +38,9 @@ export class PaceDesk {
   readonly #form = part<HTMLFormElement>("pace");
   readonly #inputs: Record<(typeof NAMES)[number], HTMLInputElement>;
   readonly #range = html("input", { type: "range", min: 1, "data-part": "batch-range" });
-  readonly #what = html("p", { class: "what", "aria-live": "polite", "data-part": "consequence" });
+  readonly #text = html("span");
+  readonly #warning = html("em");
+  readonly #what = html("p", { class: "what", "aria-live": "polite", "data-part": "consequence" }, this.#text, " ", this.#warning);
   readonly #set: HTMLButtonElement;
   readonly #discard: HTMLButtonElement;
   #queue = "";
@@ -109,6 +116,8 @@ export class PaceDesk {
     this.#set.disabled = !isValid || !isChanged;
     this.#discard.disabled = !isChanged;
     const proposed = { batch: batch.valueAsNumber, intervalSeconds: interval_seconds.valueAsNumber, capacity: capacity.valueAsNumber };
-    setText(this.#what, !isValid ? say("pace_invalid") : isChanged ? consequenceWords(this.#detail, settings, proposed, this.speech) : say("pace_unchanged"));
+    const words = isValid && isChanged ? consequenceWords(this.#detail, settings, proposed, this.speech) : { text: say(isValid ? "pace_unchanged" : "pace_invalid"), warning: "" };
+    setText(this.#text, words.text);
+    setText(this.#warning, words.warning);
   }
 }

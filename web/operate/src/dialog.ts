@@ -68,7 +68,8 @@ class Question {
 
   show(opener: HTMLElement | null): void {
     const dialog = showDialog(this.speech.say(`order_${this.name}`), [this.#form, this.#outcome], opener);
-    if (this.#order.fields.length === 0 && !this.#order.isDestructive) this.#give.focus();
+    // The first thing to fill in has the focus, or else the button.
+    if (this.#order.fields.length === 0) (this.#order.isDestructive ? this.#name : this.#give).focus();
     dialog.scrollTop = 0;
   }
 

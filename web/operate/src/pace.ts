@@ -51,7 +51,7 @@ export function findConsequence(current: Pace, proposed: Pace, line: Line): Cons
   const [rateBefore, rateAfter] = [heldRate(current, sessionSeconds), heldRate(proposed, sessionSeconds)];
   // The server knows more than the pace, such as who does not come. So its estimate is scaled by the two rates.
   const secondsBefore = waiting > 0 ? (estimatedSeconds ?? (waiting / rateBefore) * MINUTE_S) : null;
-  const at = (seconds: number | null) => (seconds === null || !Number.isFinite(seconds) ? null : nowMs + seconds * 1_000);
+  const at = (seconds: number | null) => (seconds === null || !Number.isFinite(seconds) ? null : nowMs + Math.round(seconds * 1_000));
   const after = perMinute(proposed);
   const slots = slotsPerMinute(proposed, sessionSeconds);
   return {
