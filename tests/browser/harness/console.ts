@@ -59,7 +59,7 @@ const row = (queue: string, state: string, waiting: number): Json => ({
 /** A console with these changes to a moving queue. */
 export function makeScene(changes: { stats?: Json; settings?: Json; overview?: Json; detail?: Json } = {}): ConsoleScene {
   const nowMs = Date.now();
-  const stats = { ...STATS, now_ms: nowMs, ...changes.stats };
+  const stats: Json = { ...STATS, now_ms: nowMs, ...changes.stats };
   const settings = { ...SETTINGS, ...changes.settings };
   const own = row("TIMEDEAL:123", stats.state, stats.waiting);
   const others = [row("TICKET:spring-hall", "scheduled", 18_402), row("FLASH:shoes", "paused", 3_310), row("DROP:lp-07", "draining", 214)];
