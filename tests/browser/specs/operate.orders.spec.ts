@@ -195,6 +195,15 @@ test("a finished queue tells its visitors, and is deleted", async ({ queue, page
   await expect(page.locator('[data-part="queues"] li', { hasText: queue.id })).toHaveCount(0);
 });
 
+test("the waiting page is shown on request only", async ({ queue, page }) => {
+  await expect(page.locator("iframe")).toHaveCount(0);
+  await page.locator('[data-part="sees-show"]').click();
+  await expect(page.frameLocator("iframe").locator("h1")).toBeVisible();
+  await expect.poll(async () => (await queue.run("stats"))["totals"]["entered"]).toBe(2);
+  await page.locator('[data-part="sees-show"]').click();
+  await expect(page.locator("iframe")).toHaveCount(0);
+});
+
 test("a queue is created with its opening time", async ({ queue, page }) => {
   await page.locator('[data-part="create"]').click();
   await fillIn(page, "queue", `${queue.id}-new`);
