@@ -1,51 +1,44 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-cold clean
+.PHONY: help run operate check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@infra/help.sh $(MAKEFILE_LIST)
 
-run: ## Run all of Vestibule in one process on localhost (reads PORT=8080; ARGS="--help" lists the options)
-	cargo run --profile local --package vestibule-local -- $(ARGS)
+##@ Run
 
-check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template, the API's document and the scripts (ADVISORIES=required fails without the database of vulnerabilities)
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --features vestibule-tests/stack --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
-	infra/client.sh check
-	infra/check.sh dependencies
-	infra/check.sh template
-	infra/openapi.sh check
-	infra/check.sh scripts $(SCRIPTS)
+run: ## Run all of Vestibule in one process on localhost, with the console at /operate/. The first build takes minutes (reads PORT=8080; ARGS="--help" lists the options)
+	infra/run.sh $(ARGS)
 
-test: ## Run the tests but the long ones, against servers that this command installs and starts
-	infra/test.sh
-	infra/test-stack.sh
-
-test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a shop's long session, generated clients and requests
-	infra/test.sh --profile long
-	infra/client.sh crowd
-	infra/browser.sh long
-	infra/openapi.sh page
-	infra/openapi.sh clients
-	infra/openapi.sh fuzz
-
-test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
-	infra/test-stack.sh $(ARGS)
+operate: ## Serve the console of operators for a deployed stack on localhost, with your own AWS credentials (STACK=shop, PORT=8090, AWS_PROFILE, AWS_REGION)
+	STACK="$(STACK)" infra/operate.sh
 
 watch: ## Serve the functions with cargo lambda watch, which rebuilds them on change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
 	infra/watch.sh
 
-build: reference ## Build every function for AWS and print the sizes (ARCHITECTURE=x86_64 for the other processor), and the reference
-	infra/build.sh
-
-reference: ## Build the reference page of the API and its openapi.json, in target/api
-	infra/openapi.sh build
-
 sam-local: ## Serve the functions in containers with `sam local` (PORT=3000, REDIS_URL, AWS_ENDPOINT_URL, ARGS)
 	infra/sam-local.sh $(ARGS)
+
+##@ Test
+
+check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template, the API's document and the scripts (ADVISORIES=required fails without the database of vulnerabilities)
+	infra/steps.sh check "cargo fmt --all --check" \
+	  "cargo clippy --workspace --all-targets --features vestibule-tests/stack --locked -- -D warnings" \
+	  "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked" \
+	  "infra/client.sh check" "infra/check.sh dependencies" "infra/check.sh template" "infra/openapi.sh check" \
+	  "infra/check.sh scripts $(SCRIPTS)"
+
+test: ## Run the tests but the long ones, against servers that this command installs and starts
+	infra/steps.sh test infra/test.sh infra/test-stack.sh
+
+test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a shop's long session, generated clients and requests
+	infra/steps.sh test-long "infra/test.sh --profile long" "infra/client.sh crowd" "infra/browser.sh long" \
+	  "infra/openapi.sh page" "infra/openapi.sh clients" "infra/openapi.sh fuzz"
+
+test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
+	infra/test-stack.sh $(ARGS)
 
 test-sam: ## Run the HTTP suite against `sam local` (ARGS go to the test runner)
 	infra/test-sam.sh $(ARGS)
@@ -53,20 +46,21 @@ test-sam: ## Run the HTTP suite against `sam local` (ARGS go to the test runner)
 chaos: ## Check the guarantees while the parts fail at random (SEEDS=50, or SEED=7 alone)
 	infra/chaos.sh
 
+##@ Deploy
+
+build: reference ## Build every function for AWS and print the sizes (ARCHITECTURE=x86_64 for the other processor), and the reference
+	infra/build.sh
+
+reference: ## Build the reference page of the API and its openapi.json, in target/api
+	infra/openapi.sh build
+
+##@ Measure
+
 simulate: ## Simulate visitors with the real rules and a virtual clock (VISITORS=1000000, CEILING=2900 or none, CHECKS=0, WAIT_MINUTES, SCENARIO, SEED=1, SEEDS=1)
 	infra/simulate.sh
 
-bench-restore: ## Measure how long the restore of a million entries takes (ARGS=100000 for fewer)
-	infra/bench-restore.sh $(ARGS)
-
 bench-line: ## Measure the line against Redis commands (ARGS="--against PATH" compares with the earlier build PATH)
 	infra/bench-line.sh $(ARGS)
-
-bench-crowd: ## Measure what 10,000 clients over HTTP cost the origin and what they are told (ARGS=2000 for fewer)
-	infra/bench-crowd.sh $(ARGS)
-
-bench-attack: ## Measure what honest visitors notice of one client at full speed (ARGS="20 entering" for fewer seconds, one attack)
-	infra/bench-attack.sh $(ARGS)
 
 bench-wake: ## Measure how soon held polls are answered, and the commands that Redis runs for that
 	infra/bench-wake.sh $(ARGS)
@@ -80,11 +74,22 @@ bench-queues: ## Measure what 2,000 idle queues cost Redis, and how long a round
 bench-fair: ## Measure how fair the line is: order of promotions, draw, and the share of lower lanes
 	infra/bench-fair.sh
 
+bench-restore: ## Measure how long the restore of a million entries takes (ARGS=100000 for fewer)
+	infra/bench-restore.sh $(ARGS)
+
+bench-crowd: ## Measure what 10,000 clients over HTTP cost the origin and what they are told (ARGS=2000 for fewer)
+	infra/bench-crowd.sh $(ARGS)
+
+bench-attack: ## Measure what honest visitors notice of one client at full speed (ARGS="20 entering" for fewer seconds, one attack)
+	infra/bench-attack.sh $(ARGS)
+
 bench-cold: ## Measure the cold start and the size of the functions
 	infra/bench-cold.sh $(ARGS)
 
+##@ Clean up
+
 clean: ## Remove the build output, the tools in .tools and the local data in .vestibule
 	cargo clean
-	rm -rf .tools .vestibule .aws-sam web/client/node_modules web/client/build web/client/dist/types web/page/build
+	rm -rf .tools .vestibule .aws-sam web/client/node_modules web/client/build web/client/dist/types web/page/build web/operate/build
 	rm -rf tests/browser/node_modules tests/browser/test-results examples/express/node_modules
 	rm -rf infra/reference/node_modules tests/api/node_modules tests/api/build

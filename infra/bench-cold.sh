@@ -9,6 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 readonly FUNCTIONS="document enter claim status validate authorizer promoter admin"
 
@@ -23,6 +25,8 @@ esac
 for emulator in "$sam"/../lib/python3.*/site-packages/samcli/local/rapid/aws-lambda-rie-"$architecture"; do :; done
 [[ -f $emulator ]] || fail "aws-sam-cli has no runtime emulator for $architecture"
 
+plan_steps bench-cold 2
+step "the build of the functions, as for a deployment"
 target=${CARGO_TARGET_DIR:-$root/target}
 built=${1:-$target/lambda}
 if [[ $# == 0 ]]; then
@@ -33,6 +37,7 @@ fi
 # A debug build of the benchmark is enough: the figures come from the emulator and the kernel.
 cargo build --locked --package vestibule-tests --bin bench-cold
 
+step "the measurement"
 work=$(mktemp -d "${TMPDIR:-/tmp}/vestibule-cold.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 install -m 755 "$emulator" "$work/emulator"
@@ -48,3 +53,4 @@ with zipfile.ZipFile("bootstrap.zip", "w", zipfile.ZIP_DEFLATED) as package:
 done
 
 infra/servers.sh run --only redis,dynamodb -- "$target/debug/bench-cold" "$work" "$work/emulator"
+end_steps

@@ -7,6 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 need_redis
 VESTIBULE_NGINX=$(need_nginx)
@@ -14,10 +16,14 @@ export VESTIBULE_NGINX
 # Each held poll has two connections, which count at both ends. More connections are open at the start.
 ulimit -n "$(ulimit -Hn)"
 
+plan_steps bench-crowd 2
+step "the build"
 # Two builds: a single one would also give the runner the features that only tests enable.
 cargo build --profile local --locked --package vestibule-local
 cargo build --profile local --locked --package vestibule-tests --bin bench-crowd
 
 binaries=${CARGO_TARGET_DIR:-$root/target}/local
 export VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
+step "the measurement"
 infra/servers.sh run --only redis -- "$binaries/bench-crowd" "$@"
+end_steps

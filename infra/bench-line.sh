@@ -12,13 +12,19 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 need_redis
 
+plan_steps bench-line 2
+step "the build"
 # Two builds: a single one would also give the runner the features that only tests enable.
 cargo build --profile local --locked --package vestibule-local
 cargo build --profile local --locked --package vestibule-tests --bin bench-line
 
 binaries=${CARGO_TARGET_DIR:-$root/target}/local
 export VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
+step "the measurement"
 infra/servers.sh run --only redis -- "$binaries/bench-line" "$@"
+end_steps

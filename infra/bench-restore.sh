@@ -8,10 +8,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 need_redis
 need_ministack >/dev/null
 
+plan_steps bench-restore 2
+step "the build"
 cargo build --profile local --locked --package vestibule-tests --bin bench-restore
 
 binaries=${CARGO_TARGET_DIR:-$root/target}/local
@@ -30,4 +34,6 @@ if [[ -n ${FUNCTION_MB:-} ]]; then
   export CPU_GROUP
   trap 'rmdir "$CPU_GROUP"' EXIT
 fi
+step "the measurement"
 infra/servers.sh run --only redis,dynamodb -- "$binaries/bench-restore" "$@"
+end_steps

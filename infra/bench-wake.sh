@@ -6,9 +6,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 need_redis
 
+plan_steps bench-wake 2
+step "the build"
 cargo build --profile local --locked --package vestibule-tests --bin bench-wake
 
 # Ten thousand connections and the other open files of a process.
@@ -18,4 +22,6 @@ ulimit -n 11000 || {
 }
 
 binaries=${CARGO_TARGET_DIR:-$root/target}/local
+step "the measurement"
 infra/servers.sh run --only redis -- "$binaries/bench-wake" "$@"
+end_steps

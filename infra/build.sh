@@ -11,6 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 case ${ARCHITECTURE:=arm64} in
   arm64) target=aarch64-unknown-linux-gnu ;;
@@ -18,11 +20,15 @@ case ${ARCHITECTURE:=arm64} in
   *) fail "ARCHITECTURE is '$ARCHITECTURE'. Set it to arm64 or x86_64." ;;
 esac
 
+plan_steps build 3
+step "the tools"
 need_cargo_lambda
 python=$(need_python)
 need_rust_target "$target"
+step "the functions for $ARCHITECTURE, with all optimizations"
 cargo lambda build --locked --release --package functions "--${ARCHITECTURE/x86_64/x86-64}"
 
+step "the sizes"
 # Compresses at zlib's default level, as SAM does. Lambda counts binary megabytes (2^20 bytes).
 "$python" - "${CARGO_TARGET_DIR:-target}/lambda" <<'PYTHON'
 import pathlib, sys, zlib
@@ -33,3 +39,4 @@ for bootstrap in sorted(pathlib.Path(sys.argv[1]).glob("*/bootstrap")):
     sizes = (len(data), len(zlib.compress(data)))
     print(f"{bootstrap.parent.name:<12}" + "".join(f"{size / 2**20:>10.2f}" for size in sizes))
 PYTHON
+end_steps

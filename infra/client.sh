@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 #
-# Builds and checks the client library in web/client and the waiting page in web/page, which is built with it. Installs what
-# is missing: Node.js, and the pinned packages of web/client/package-lock.json.
+# Builds and checks the client library in web/client, the waiting page in web/page, which is built with it, and the operator's
+# console in web/operate. Installs what is missing: Node.js, and the pinned packages of web/client/package-lock.json.
 #
-#   infra/client.sh build    the bundles in web/client/dist and the page in web/page/dist, which are committed, and the
-#                            declarations
+#   infra/client.sh build    the bundles in web/client/dist, the page in web/page/dist and the console in web/operate/dist,
+#                            which are committed, and the declarations
 #   infra/client.sh check    the types of the sources, the tests, the browser tests and the samples in the documents, by
 #                            `tsc --strict`
-#   infra/client.sh test     the unit tests, the sizes of the bundles and of the page, and whether they are those of the
-#                            sources
+#   infra/client.sh test     the unit tests, the sizes of the bundles and of the page, and whether these and the console are
+#                            those of the sources
 #   infra/client.sh theme FOLDER...  whether the colours of a theme can be told apart, in its theme.css
 #   infra/client.sh crowd    a thousand clients against the runner, with an outage of a minute; takes six minutes
 set -euo pipefail
@@ -19,6 +19,7 @@ source infra/tools.sh
 
 folder=web/client
 page=web/page
+console=web/operate
 node=$(need_node)
 
 # The samples use the declarations, as a developer who installs the package does.
@@ -27,7 +28,8 @@ check_types() {
   "$node" "$folder/build.mjs" --types
   "$node" "$folder/samples.mjs"
   install_packages tests/browser
-  for project in "$folder" "$folder/tests" "$folder/build/samples" "$page" "$page/tests" tests/browser; do
+  for project in "$folder" "$folder/tests" "$folder/build/samples" "$page" "$page/tests" "$console" "$console/tests" \
+    tests/browser; do
     "$node" "$folder/node_modules/typescript/bin/tsc" --project "$project"
   done
 }
@@ -37,13 +39,15 @@ case ${1:-} in
   build)
     "$node" "$folder/build.mjs"
     "$node" "$page/build.mjs"
+    "$node" "$console/build.mjs"
     ;;
   check) check_types ;;
   test)
     "$node" "$folder/build.mjs" --tests
     "$node" "$page/build.mjs" --tests
+    "$node" "$console/build.mjs" --tests
     "$node" --enable-source-maps --test "$folder"/build/*.test.js "$folder"/tests/*.test.mjs \
-      "$page"/build/*.test.js "$page"/tests/*.test.mjs
+      "$page"/build/*.test.js "$page"/tests/*.test.mjs "$console"/build/*.test.js "$console"/tests/*.test.mjs
     ;;
   theme) "$node" "$page/contrast.mjs" "${@:2}" ;;
   crowd)

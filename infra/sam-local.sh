@@ -22,6 +22,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source infra/tools.sh
 # shellcheck source=infra/docker.sh
 source infra/docker.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 readonly READY_SECONDS=120 # The first request builds the image of the functions.
 readonly STOP_SECONDS=20
@@ -94,12 +96,6 @@ launch() { # NAME COMMAND...
   "$@" >"$work/$name.log" 2>&1 </dev/null &
   set +m
   printf '%s\n' $! >"$work/$name.pid"
-}
-
-step_started_at=$SECONDS
-report_step() { # STEP
-  say "$1: $((SECONDS - step_started_at)) s"
-  step_started_at=$SECONDS
 }
 
 free_port() { "$python" -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])'; }
@@ -201,6 +197,8 @@ readonly DEMO='{"op": "create", "queue": "demo:1", "settings": {"capacity": 3, "
 
 has_demo_queue() { [[ $(invoke AdminFunction "$DEMO") == *'"ok": true'* ]]; }
 
+plan_steps sam-local 3
+step "the tools, the container engine and its image"
 sam=$(need_sam)/sam
 python=$tools_dir/sam/bin/python
 have curl || { have apt-get && apt_install curl; } || fail "curl is missing. Install it and run this again."
@@ -211,10 +209,10 @@ case $(uname -m) in
 esac
 need_docker
 need_lambda_image "$architecture"
-report_step "container engine and image"
 
+step "the build of the functions"
 template=$(infra/sam-build.sh "$architecture" --fast | tail -n 1)
-report_step "functions built"
+step "the start of the functions"
 
 cors_origins=${CORS_ORIGINS:-*}
 if [[ ${#command[@]} -gt 0 ]]; then
@@ -229,14 +227,14 @@ launch_sam api "$PORT" ${options[@]+"${options[@]}"}
 await lambda has_demo_queue
 launch promoter promote_each_minute
 await api curl --silent --fail "$api_url/queues/demo:1"
-report_step "serving"
+end_steps
 
 if [[ ${#command[@]} -gt 0 ]]; then
   export TEST_API_URL=$api_url TEST_GATEWAY=sam-local TEST_CORS_ORIGIN=$cors_origins TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
   export TEST_QUEUES_TABLE=vestibule-QueuesTable TEST_ENTRIES_TABLE=vestibule-EntriesTable
-  status=0
+  status=0 command_began_at=$SECONDS
   "${command[@]}" || status=$?
-  report_step "the command"
+  say "the command took $(show_seconds $((SECONDS - command_began_at)))"
   if ((status != 0)); then
     for log in api lambda; do
       say "the end of the log of '$log':"

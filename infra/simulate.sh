@@ -29,6 +29,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 visitors=${VISITORS:-1000000}
 seed=${SEED:-1}
@@ -42,11 +44,15 @@ if [[ $ceiling != none ]] && ((ceiling > 2900)); then usual_wait=30; else usual_
 wait_minutes=${WAIT_MINUTES:-$usual_wait}
 [[ $wait_minutes =~ ^[0-9]+$ ]] || fail "WAIT_MINUTES must be a whole number"
 
+plan_steps simulate 2
+step "the build"
 cargo build --profile local --locked --package vestibule-simulate
 
 # A million visitors are accessed in random order. Huge pages make that faster, if the C library and the system support them.
 export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
 
 target=${CARGO_TARGET_DIR:-$root/target}
-exec "$target/local/vestibule-simulate" "${SCENARIO:-$usual}" "$visitors" "$seed" "$seeds" "$target/simulate" \
+step "${SCENARIO:-$usual} with $visitors visitors"
+"$target/local/vestibule-simulate" "${SCENARIO:-$usual}" "$visitors" "$seed" "$seeds" "$target/simulate" \
 	"$ceiling" "$checks" "$wait_minutes"
+end_steps

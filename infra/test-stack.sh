@@ -14,6 +14,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
 readonly STACK=vestibule-test SAMPLE_STACK=vestibule-test-sample REGION=us-east-1
 
@@ -37,10 +39,16 @@ else
 fi
 
 if [[ ${1:-} != --deploy ]]; then
+  plan_steps "test-stack build" 3
+  step "the tools"
   need_sam >/dev/null # Before the long compilation, so that a tool that cannot be installed fails the run at once.
   need_ministack >/dev/null
+  step "the functions, with sam build"
   infra/sam-build.sh "$architecture" --fast >/dev/null
+  step "the suites"
+  cargo build --locked --package vestibule-stack-console
   "${runner[@]}" --no-run
+  end_steps
   [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- infra/test-stack.sh --deploy "$@"
   emulator_domain=localhost.localstack.cloud # DNS resolves this name to this machine.
 else
@@ -48,6 +56,7 @@ else
   emulator_domain=localhost
 fi
 
+export VESTIBULE_STACK_CONSOLE_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-stack-console
 export TEST_EVENT_BUS=default TEST_CORS_ORIGIN=https://shop.example TEST_API_SIGNED=yes TEST_GATEWAY=ministack
 export TEST_REDIS_URL=${TEST_REDIS_URL:-redis://127.0.0.1:6379}
 redis_url=${STACK_REDIS_URL:-$TEST_REDIS_URL}
@@ -81,6 +90,8 @@ emulator_url() { # URL
   printf 'http://%s.execute-api.%s:%s%s\n' "${host%%.*}" "$emulator_domain" "${AWS_ENDPOINT_URL##*:}" "${stage:+/$stage}"
 }
 
+plan_steps test-stack 3
+step "the deployment of $STACK"
 deploy "$STACK" .aws-sam/fast/template.yaml "${parameters[@]}"
 TEST_STACK_OUTPUTS=$(outputs "$STACK")
 export TEST_STACK_OUTPUTS TEST_STACK_NAME=$STACK
@@ -88,6 +99,7 @@ TEST_API_URL=$(emulator_url "$(output ApiUrl <<<"$TEST_STACK_OUTPUTS")")
 export TEST_API_URL
 
 # The API of a shop behind the authorizer.
+step "the deployment of $SAMPLE_STACK"
 deploy "$SAMPLE_STACK" examples/protected-api/template.yaml \
   "AuthorizerFunctionArn=$(output AuthorizerFunctionArn <<<"$TEST_STACK_OUTPUTS")"
 sample_outputs=$(outputs "$SAMPLE_STACK")
@@ -100,4 +112,6 @@ TEST_QUEUES_TABLE=$(output QueuesTable <<<"$TEST_STACK_OUTPUTS")
 TEST_ENTRIES_TABLE=$(output EntriesTable <<<"$TEST_STACK_OUTPUTS")
 export TEST_QUEUES_TABLE TEST_ENTRIES_TABLE
 
+step "the suites"
 "${runner[@]}" "$@"
+end_steps

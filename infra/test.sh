@@ -11,7 +11,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
+# shellcheck source=infra/progress.sh
+source infra/progress.sh
 
+case "$*" in
+  '') plan_steps test.sh 6 ;;
+  '--profile long') plan_steps 'test.sh long' 5 ;;
+  *) plan_steps 'some of test.sh' 5 ;;
+esac
+step "the tools and servers"
 # Installs the tools before the long compilation, so that a tool that cannot be installed fails the run at once.
 need_redis
 need_openssl
@@ -26,7 +34,9 @@ install_shops
 
 # The tests of the client library and the documentation tests run first. They need no server, and the summary of the
 # suites is then the end of the output.
+step "the client library and the pages"
 infra/client.sh test
+step "the examples in the documentation of the code"
 cargo test --doc --workspace --locked
 
 if cargo nextest --version >/dev/null 2>&1; then
@@ -42,14 +52,22 @@ fi
 
 # Some suites start the local runner and the functions as processes. They use the normal binaries, without the features
 # that only tests enable.
+step "the build of the runner, the console and the functions"
 cargo build --locked --package vestibule-local --package functions
+cargo build --locked --package vestibule-stack-console
 export VESTIBULE_FUNCTIONS_DIR=${CARGO_TARGET_DIR:-$root/target}/debug
 export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local
+export VESTIBULE_STACK_CONSOLE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-stack-console
 
 # Arguments choose among the suites below. The browser tests are none of them.
-if (($# == 0)); then infra/browser.sh; fi
+if (($# == 0)); then
+  step "the tests in a browser"
+  infra/browser.sh
+fi
 
 # Most tests wait for a clock most of their time, so more of them run at once than there are cores.
 export NEXTEST_TEST_THREADS=${NEXTEST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
 
+step "the suites, with real servers"
 infra/servers.sh run -- "${runner[@]}" "$@"
+end_steps

@@ -19,6 +19,7 @@ mod programs;
 pub mod runner;
 pub mod servers;
 pub mod stack;
+pub mod stack_console;
 pub mod template;
 pub mod tickets;
 pub mod waiting;

@@ -7,13 +7,12 @@
 //
 // The page has the sources of the client library in its script, so that a visitor loads one script.
 
-import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { readFile, readdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 import { MANGLED } from "../client/build.mjs";
+import { STYLE_TARGETS, describeFiles, hashedName, languageFiles, languagesPlugin, readSentences, writeFiles } from "./assets.mjs";
 
 // The page has the library in its own script, so it may also shorten options and states of the library, besides its own
 // members. No server, other tab or later visit sees any of them.
@@ -27,46 +26,12 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // The tools are those of the client library.
 const { build, transform } = createRequire(new URL("../client/package.json", import.meta.url))("esbuild");
 
-const KINDS = {
-  html: "text/html; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  json: "application/json",
-};
-
-const hashedName = (name, text) => {
-  const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
-  return name.replace(/\.(\w+)$/, `-${hash}.$1`);
-};
-
 const read = (path) => readFile(folder + path, "utf8");
 
 /** Reads the sentences of all languages: those of `en`, `ko` and so on by tag. */
-export async function readLanguages() {
-  const names = (await readdir(`${folder}lang`)).sort();
-  const texts = await Promise.all(names.map(async (name) => [basename(name, ".json"), JSON.parse(await read(`lang/${name}`))]));
-  return Object.fromEntries(texts);
-}
+export const readLanguages = () => readSentences(`${folder}lang`);
 
-async function buildLanguages() {
-  return Object.entries(await readLanguages()).map(([tag, sentences]) => {
-    const { name, ...rest } = sentences;
-    const text = JSON.stringify(rest);
-    return { tag, name, path: hashedName(`lang-${tag}.json`, text), text };
-  });
-}
-
-// Resolves "virtual:languages": the names and files of the languages by tag.
-function languagesPlugin(languages) {
-  const map = Object.fromEntries(languages.map(({ tag, name, path }) => [tag, { name, path }]));
-  return {
-    name: "languages",
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^virtual:languages$/ }, () => ({ path: "languages", namespace: "virtual" }));
-      onLoad({ filter: /.*/, namespace: "virtual" }, () => ({ contents: JSON.stringify(map), loader: "json" }));
-    },
-  };
-}
+const buildLanguages = async () => languageFiles(await readLanguages());
 
 async function buildScript(languages) {
   const { outputFiles } = await build({
@@ -88,7 +53,7 @@ async function buildScript(languages) {
 export async function buildPage() {
   const languages = await buildLanguages();
   const script = await buildScript(languages);
-  const { code: style } = await transform(await read("page.css"), { loader: "css", minify: true, target: ["chrome111", "safari16.4", "firefox121"] });
+  const { code: style } = await transform(await read("page.css"), { loader: "css", minify: true, target: STYLE_TARGETS });
   const scriptPath = `assets/${hashedName("page.js", script)}`;
   const stylePath = `assets/${hashedName("page.css", style)}`;
   const html = (await read("index.html"))
@@ -103,17 +68,7 @@ export async function buildPage() {
     "theme.css": "",
     "theme.json": "{}",
   };
-  return { ...files, "files.rs": describeFiles(Object.keys(files)) };
-}
-
-function describeFiles(paths) {
-  const kind = (path) => KINDS[path.split(".").at(-1)];
-  const entries = paths.map((path) => `    ("${path}", "${kind(path)}", include_str!("${path}")),`);
-  return `// The files of the waiting page: path, media type and text. web/page/build.mjs makes this file.
-&[
-${entries.join("\n")}
-]
-`;
+  return { ...files, "files.rs": describeFiles("waiting page", "web/page/build.mjs", Object.keys(files)) };
 }
 
 async function buildTests() {
@@ -132,13 +87,7 @@ async function buildTests() {
   });
 }
 
-async function writePage() {
-  await rm(`${folder}dist`, { recursive: true, force: true });
-  for (const [path, text] of Object.entries(await buildPage())) {
-    await mkdir(dirname(`${folder}dist/${path}`), { recursive: true });
-    await writeFile(`${folder}dist/${path}`, text);
-  }
-}
+const writePage = async () => writeFiles(`${folder}dist`, await buildPage());
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await (process.argv.includes("--tests") ? buildTests() : writePage());

@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod cli;
+mod console;
 mod demo_visitors;
 mod error;
 mod host;

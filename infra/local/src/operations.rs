@@ -13,6 +13,7 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use vestibule_api::{Code, Problem};
+use vestibule_console::is_json;
 use vestibule_operate::admin::Admin;
 
 /// The most bytes of a command.
@@ -21,14 +22,14 @@ const COMMAND_BYTES_MAX: usize = 64 * 1024;
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The routes `POST /_admin` and `GET /_health`.
-pub(crate) fn routes(admin: Admin) -> Router {
+pub(crate) fn routes(admin: Arc<Admin>) -> Router {
     Router::new()
         .route(
             "/_admin",
             post(run_command).layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX)),
         )
         .route("/_health", get(read_health))
-        .with_state(Arc::new(admin))
+        .with_state(admin)
 }
 
 /// Runs a command of the admin function. Only this machine may send one. A page of another site may know the
@@ -75,20 +76,4 @@ async fn read_health(State(admin): State<Arc<Admin>>) -> Response {
         Json(json!({ "line": availability(line), "backup": availability(backup) })),
     )
         .into_response()
-}
-
-fn is_json(content_type: &str) -> bool {
-    let kind = content_type.split(';').next().unwrap_or_default();
-    kind.trim().eq_ignore_ascii_case("application/json")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_json_content_type_may_have_parameters() {
-        assert!(is_json("application/json") && is_json("Application/JSON; charset=utf-8"));
-        assert!(!is_json("text/plain") && !is_json("") && !is_json("application/jsonp"));
-    }
 }

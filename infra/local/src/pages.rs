@@ -123,6 +123,7 @@ fn media_type(path: &Path) -> &'static str {
     }
 }
 
+/// The operator's console, of the same origin, shows the page in a frame.
 fn headers(kind: &'static str, cache: FileCache) -> HeaderMap {
-    file_headers(kind, cache, "'none'", false)
+    file_headers(kind, cache, "'self'", false)
 }

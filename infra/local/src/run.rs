@@ -19,8 +19,8 @@ use vestibule_events::EventLog;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 
 use crate::{
-    cli::Cli, demo_visitors, error::StartError, keys, operations, pages, serve, stop::Stop, store::Stores,
-    tickets::TicketKey,
+    cli::Cli, console, demo_visitors, error::StartError, keys, operations, pages, serve, stop::Stop,
+    store::Stores, tickets::TicketKey,
 };
 
 /// Runs the process until it is stopped.
@@ -52,16 +52,19 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     create_demo_queue(&admin, ticket_keys).await?;
     let api = ApiState::new(line, backup, keys, config, stop.receiver());
     print_greeting(cli, &listener)?;
+    let admin = Arc::new(admin);
+    let console = console::open(admin.clone());
 
     let all_routes = serve::all_routes(
         api.clone(),
         pages::routes(cli.web.clone()),
-        operations::routes(admin),
+        operations::routes(admin).merge(vestibule_console::routes(console.clone())),
         cli.hosts.clone(),
     );
-    let (served, (), ()) = tokio::join!(
+    let (served, (), (), ()) = tokio::join!(
         serve::serve(listener, all_routes, &stop),
         promoter.run(stop.wait()),
+        console.run_sampler(stop.wait()),
         demo_visitors::run_demo_visitors(router(api), cli.demo_visitors, stop.clone()),
     );
     // The in-memory line is lost with the process, so the rest of its journal goes to the backup now.
@@ -125,6 +128,7 @@ fn print_greeting(cli: &Cli, listener: &TcpListener) -> Result<(), StartError> {
         .map_err(|error| StartError::Port(cli.port, error))?;
     println!("Vestibule is at http://{address}/");
     if !cli.quiet {
+        println!("The console of operators is at http://{address}/operate/");
         println!(
             "Try: curl -s -X POST -H 'Content-Type: application/json' -d '{{}}' http://{address}/queues/{}/entries",
             demo_visitors::QUEUE

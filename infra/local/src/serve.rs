@@ -15,7 +15,7 @@ use crate::{host::refuse_foreign_host, stop::Stop};
 /// After the stop signal, clients have this long to receive their last answers.
 const LAST_ANSWERS_MAX: Duration = Duration::from_secs(5);
 
-/// All routes of the process: the API, the page, and the routes for the user of this machine. None answers a request that
+/// All routes of the process: the API, the page, and the routes for the user of this machine with the console. None answers a request that
 /// names a foreign host.
 pub(crate) fn all_routes(
     api: Arc<ApiState>,

@@ -40,6 +40,13 @@ pub enum InvokeError {
     },
 }
 
+impl InvokeError {
+    /// Whether the caller lacks the right to invoke the function.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::NotInvoked { reason, .. } if reason.starts_with("AccessDenied"))
+    }
+}
+
 /// The admin function of one deployment.
 #[derive(Debug, Clone)]
 pub struct AdminFunction {

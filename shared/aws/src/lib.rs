@@ -72,7 +72,8 @@ where
     }
 }
 
-fn error_chain(error: &dyn Error) -> String {
+/// An error with its chain of causes.
+pub fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

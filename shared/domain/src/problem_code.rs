@@ -182,6 +182,8 @@ declare_codes! {
     KeysUnavailable = "keys-unavailable", 503, "The signing keys cannot be read or written", Operators;
     /// The signing key is a setting of the processes, so no command can replace it.
     KeyFixed = "key-fixed", 409, "The signing key is not in a store", Operators;
+    /// The admin function did not answer the console.
+    AdminUnreachable = "admin-unreachable", 502, "The admin function did not answer", Operators;
     /// The queue was reset during the check.
     QueueReset = "queue-reset", 409, "The queue was reset", Operators;
     /// The stored queue has an earlier epoch than the line.

@@ -2,6 +2,7 @@
 
 mod authorizer;
 mod caller;
+mod console;
 mod events;
 mod page;
 mod visitors;

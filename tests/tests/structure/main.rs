@@ -4,6 +4,7 @@
 mod imports;
 mod module_graph;
 mod names;
+mod progress;
 mod python_locks;
 mod rust_tokens;
 mod walls;

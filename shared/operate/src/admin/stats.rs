@@ -88,6 +88,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
         "now_ms": view.now_ms,
         "state": view.state(),
         "mode": settings.mode,
+        "paused": settings.paused,
         "waiting": view.in_line(),
         "called": view.called,
         "present": view.present,
@@ -98,6 +99,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
         "held": view.held,
         "capacity": settings.capacity,
         "batch": in_force.pace.batch,
+        "interval_seconds": in_force.pace.interval_ms / 1_000,
         "service_down": in_force.is_service_down,
         "limited_by": view.limited_by(),
         "unsettled_ends": view.unsettled_ends,
@@ -111,6 +113,7 @@ fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
         "estimated_wait_seconds": estimated_wait_of_last(view),
         "clock": view.clocks,
         "totals": tally.totals,
+        "waits": { "count": tally.waits.count(), "sum_ms": tally.waits.sum_ms() },
         "imbalance": view.imbalance,
         "check_due_age_ms": age_ms(view.check_due_ms),
         "load": view.valid_load().map(|load| json!({

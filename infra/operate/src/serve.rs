@@ -1,0 +1,84 @@
+//! The life of the process: it finds the stack, samples its queues, and serves the console until it is stopped.
+
+use std::{
+    env,
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
+use vestibule_admin_client::AdminFunction;
+use vestibule_console::{Console, Deployment, DeploymentKind, operator_name, routes_for_loopback};
+
+use crate::{
+    cli::Cli,
+    stack::{Stack, read_stack},
+    stack_admin::StackAdmin,
+    start_error::StartError,
+};
+
+/// The variable with the address of an emulator.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL";
+
+/// Runs the process until Ctrl-C or SIGTERM.
+pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
+    let listen_to = |kind| signal(kind).map_err(StartError::Signals);
+    let signals = (
+        listen_to(SignalKind::interrupt())?,
+        listen_to(SignalKind::terminate())?,
+    );
+    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, cli.port)))
+        .await
+        .map_err(|error| StartError::Port(cli.port, error))?;
+    let console = open_console(&cli.stack).await?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| StartError::Port(cli.port, error))?;
+    println!("The console of {} is at http://{address}/operate/", cli.stack);
+    println!("Press Ctrl-C to stop. The queues go on without it.");
+
+    let (sender, stop) = watch::channel(false);
+    tokio::spawn(send_on_signal(signals, sender));
+    let server = axum::serve(listener, routes_for_loopback(console.clone()));
+    let server = server.with_graceful_shutdown(wait_for_stop(stop.clone()));
+    tokio::select! {
+        served = server => served.map_err(StartError::Serving),
+        // Nothing is lost with the answers under way: a command goes on in its function.
+        () = console.run_sampler(wait_for_stop(stop)) => Ok(()),
+    }
+}
+
+async fn open_console(name: &str) -> Result<Arc<Console>, StartError> {
+    // An empty environment variable counts as not set.
+    let endpoint = env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
+    let aws = vestibule_aws::load_config([endpoint.as_deref()]).await;
+    let Stack {
+        region,
+        admin_function,
+        page_url,
+    } = read_stack(&aws, endpoint.as_deref(), name).await?;
+    let admin = StackAdmin(AdminFunction::new(&aws, admin_function, endpoint.as_deref()));
+    admin.require_permission().await?;
+    let deployment = Deployment {
+        kind: DeploymentKind::Stack,
+        name: name.to_owned(),
+        region: Some(region),
+        page_url,
+    };
+    Ok(Console::new(Arc::new(admin), deployment, operator_name()))
+}
+
+async fn send_on_signal((mut interrupt, mut terminate): (Signal, Signal), stop: watch::Sender<bool>) {
+    tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+    // Without a receiver, the process is about to end.
+    let _ = stop.send(true);
+}
+
+async fn wait_for_stop(mut stop: watch::Receiver<bool>) {
+    // If the sender is gone, no signal can arrive any more. This counts as a stop.
+    let _ = stop.wait_for(|stop| *stop).await;
+}

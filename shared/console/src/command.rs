@@ -1,0 +1,82 @@
+//! The route by which the page sends a command of the operator.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{State, rejection::BytesRejection},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+use vestibule_domain::problem_code::Code;
+
+use crate::{Console, answers::NoResult, problem::Problem};
+
+/// The most bytes of a command.
+pub(crate) const COMMAND_BYTES_MAX: usize = 64 * 1024;
+
+/// The commands after which no queue differs from before.
+const READING: [&str; 8] = [
+    "describe", "entries", "inspect", "list", "plan", "report", "sources", "stats",
+];
+
+/// Sends a command to the admin function and returns its answer. Names the operator in it, unless the page did.
+///
+/// The guard is that of `POST /_admin` of the runner: JSON needs a CORS preflight, which no route of the console answers.
+pub(crate) async fn send_command(
+    State(console): State<Arc<Console>>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if !is_json(content_type.unwrap_or_default()) {
+        let detail = "send the command with the content type application/json";
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    }
+    let body = body.map_err(|rejection| unreadable_body(&rejection))?;
+    let mut command = serde_json::from_slice::<Value>(&body).map_err(|error| {
+        let detail = format!("the body is not valid JSON: {error}");
+        Problem::new(Code::InvalidField, detail)
+    })?;
+    let changes_queues = command["op"].as_str().is_some_and(|op| !READING.contains(&op));
+    if let Some(fields) = command.as_object_mut() {
+        fields
+            .entry("caller")
+            .or_insert_with(|| json!(console.operator()));
+    }
+    let answer = console.admin().call(command).await;
+    if changes_queues {
+        console.list_soon();
+    }
+    let answer = answer.map_err(NoResult::Unreachable)?;
+    Ok(Json(answer).into_response())
+}
+
+fn unreadable_body(rejection: &BytesRejection) -> Problem {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let detail = format!("a command may have {COMMAND_BYTES_MAX} bytes at most");
+            Problem::new(Code::BodyTooLarge, detail)
+        }
+        _ => Problem::new(Code::InvalidField, "the body cannot be read to its end"),
+    }
+}
+
+/// Whether a content type is JSON, with or without parameters.
+pub fn is_json(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_json_content_type_may_have_parameters() {
+        assert!(is_json("application/json") && is_json("Application/JSON; charset=utf-8"));
+        assert!(!is_json("text/plain") && !is_json("") && !is_json("application/jsonp"));
+    }
+}

@@ -1,0 +1,175 @@
+// The states of the operator's console with numbers of the tests: whole at each size, in both languages and colours, and
+// usable by keyboard.
+
+import { CONSOLE_SCENES, closeDialog, makeScene, openConsoleScene, openOrder } from "../harness/console.js";
+import * as screens from "../harness/screens.js";
+import { expect, test } from "../harness/test.js";
+
+const LANGUAGES = ["en", "ko"] as const;
+const names = Object.keys(CONSOLE_SCENES);
+
+for (const [n, name] of names.entries()) {
+  test(`console ${name} says so in English`, async ({ page, servers }) => {
+    const { scene, text } = CONSOLE_SCENES[name]!;
+    await openConsoleScene(page, servers.runner, scene());
+    await expect(page.locator("body")).toContainText(text, { useInnerText: true });
+  });
+
+  const viewport = screens.SIZES[n % screens.SIZES.length]!;
+  const language = LANGUAGES[n % 2]!;
+  const colorScheme = screens.COLOUR_SCHEMES[Math.floor(n / 2) % 2]!;
+  test.describe(`console ${name}`, () => {
+    test.use({ locale: screens.LOCALES[language], colorScheme, viewport });
+
+    test(`is whole in ${language}, ${colorScheme}, at ${viewport.width} px`, async ({ page, servers }) => {
+      await openConsoleScene(page, servers.runner, CONSOLE_SCENES[name]!.scene());
+      await expect(page.locator("html")).toHaveAttribute("lang", language);
+      await screens.expectNoOverflow(page);
+      await screens.expectAccessible(page);
+    });
+  });
+}
+
+// The busiest state at each size, in each language and each colour.
+for (const viewport of screens.SIZES) {
+  for (const language of LANGUAGES) {
+    for (const colorScheme of screens.COLOUR_SCHEMES) {
+      test.describe("console moving", () => {
+        test.use({ locale: screens.LOCALES[language], colorScheme, viewport });
+
+        test(`fits in ${language}, ${colorScheme}, at ${viewport.width} px with a dialog`, async ({ page, servers }) => {
+          await openConsoleScene(page, servers.runner, makeScene());
+          await screens.expectNoOverflow(page);
+          await screens.expectAccessible(page);
+          await openOrder(page, "finish");
+          await screens.expectAccessible(page);
+          const box = (await page.locator("dialog").boundingBox())!;
+          expect(box.x).toBeGreaterThanOrEqual(0);
+          expect(box.x + box.width).toBeLessThanOrEqual(viewport.width);
+        });
+      });
+    }
+  }
+}
+
+test("a pause is a gap in the columns, and the table says it", async ({ page, servers }) => {
+  await openConsoleScene(page, servers.runner, makeScene());
+  const chart = page.locator('[data-chart="rate"]');
+  await expect(chart.locator("svg")).toHaveAttribute("aria-label", /120 in the last one, with a pace of 120; paused in [23] of 30 minutes/);
+  await expect(chart.locator("rect.col")).toHaveCount(28);
+  await chart.locator("summary").click();
+  await expect(chart.locator("tbody tr", { hasText: "Paused" }).first()).toContainText("0");
+});
+
+test("the desk says what follows from a pace before the order", async ({ page, servers }) => {
+  await openConsoleScene(page, servers.runner, makeScene());
+  const desk = page.locator('[data-part="pace"]');
+  await expect(desk.locator('[data-part="set-pace"]')).toBeDisabled();
+  await desk.locator('[name="batch"]').fill("28");
+  await expect(desk.locator(".what")).toContainText(/168 a minute instead of 120.*need room for 840.*Capacity 500 will hold it at 100 a minute/);
+  await desk.locator('[name="capacity"]').fill("840");
+  await expect(desk.locator(".what")).toContainText(/gets in at \d\d:\d\d instead of \d\d:\d\d.*has room for it/);
+  await desk.locator('[data-part="set-pace"]').click();
+  await expect(page.locator("dialog pre").first()).toContainText('"batch": 28,');
+  await expect(page.locator("dialog pre").first()).not.toContainText("interval_seconds");
+});
+
+test("what the operator types stays when new numbers come", async ({ page, servers }) => {
+  await page.clock.install();
+  await openConsoleScene(page, servers.runner, makeScene());
+  await page.locator('[data-part="pace"] [name="batch"]').fill("31");
+  const answer = page.waitForResponse(/\/operate\/queues\//);
+  await page.clock.runFor(6_000);
+  await answer;
+  await expect(page.locator('[data-part="pace"] [name="batch"]')).toHaveValue("31");
+  await expect(page.locator('[data-part="pace"] [name="batch"]')).toBeFocused();
+});
+
+test("a server that does not answer leaves the last numbers, with their age", async ({ page, servers }) => {
+  await page.clock.install();
+  const goAway = await openConsoleScene(page, servers.runner, makeScene());
+  await expect(page.locator('[data-part="strip"]')).toBeHidden();
+  goAway();
+  await page.clock.runFor(6_000);
+  await expect(page.locator('[data-part="strip"]')).toContainText(/does not answer/);
+  await page.clock.runFor(36_000);
+  await expect(page.locator('[data-part="strip"]')).toContainText(/as of 4\d sec ago/);
+  await expect(page.locator('[data-count="waiting"] strong')).toHaveText("12,480");
+});
+
+test("the menu and its dialogs work by keyboard, and the focus returns", async ({ page, servers }) => {
+  await openConsoleScene(page, servers.runner, makeScene());
+  const more = page.locator('[data-part="more-button"]');
+  await more.focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.locator('#more-orders [data-order="open"]')).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(more).toBeFocused();
+  await expect(page.locator("#more-orders")).toBeHidden();
+  await page.keyboard.press("ArrowUp");
+  await expect(page.locator('#more-orders [data-order="delete"]')).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.locator('[data-part="confirm-name"]')).toBeFocused();
+  await expect(page.locator('[data-part="give"]')).toBeDisabled();
+  await page.keyboard.type("TIMEDEAL:12");
+  await expect(page.locator('[data-part="give"]')).toBeDisabled();
+  await page.keyboard.type("3");
+  await expect(page.locator('[data-part="give"]')).toBeEnabled();
+  await expect(page.locator("dialog pre").first()).toContainText(/"confirm": "TIMEDEAL:123",\s+"epoch": 3/);
+  await page.keyboard.press("Escape");
+  await expect(more).toBeFocused();
+});
+
+test("a refused order shows its problem and can be corrected", async ({ page, servers }) => {
+  await openConsoleScene(page, servers.runner, makeScene());
+  const sent: unknown[] = [];
+  await page.route(`${servers.runner}/operate/admin`, (route) => {
+    sent.push(route.request().postDataJSON());
+    const problem = { title: "The entry has no place", detail: "the entry is active, so it has no place in line any more", code: "not-waiting" };
+    return route.fulfill({ json: sent.length === 1 ? { ok: false, problem } : { ok: true, result: { promoted: 2, limited_by: "requested" } } });
+  });
+  await openOrder(page, "let_in");
+  await page.locator('dialog [name="count"]').fill("2");
+  await page.locator('[data-part="give"]').click();
+  await expect(page.locator("dialog .outcome")).toContainText(/Not done: The entry has no place.*the entry is active.*\(not-waiting\)/s);
+  await screens.expectAccessible(page);
+  await page.locator('[data-part="give"]').click();
+  await expect(page.locator("dialog .outcome")).toContainText("2 visitors were called");
+  await closeDialog(page);
+  expect(sent).toEqual(Array(2).fill({ op: "promote", queue: "TIMEDEAL:123", count: 2 }));
+});
+
+test("a hidden console asks no server", async ({ page, servers }) => {
+  await page.clock.install();
+  await openConsoleScene(page, servers.runner, makeScene());
+  let count = 0;
+  page.on("request", () => count++);
+  const setHidden = (isHidden: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, isHidden);
+  await setHidden(true);
+  await page.clock.runFor(20_000);
+  expect(count).toBe(0);
+  await setHidden(false);
+  await expect.poll(() => count).toBeGreaterThan(0);
+});
+
+test("the language changes by hand and stays", async ({ page, servers }) => {
+  await openConsoleScene(page, servers.runner, makeScene());
+  await page.locator('[data-part="language"]').selectOption("ko");
+  await expect(page.locator('[data-part="state"]')).toHaveText("진행 중");
+  await page.reload();
+  await expect(page.locator('[data-part="pause"]')).toHaveText("일시 정지");
+});
+
+test.describe("with forced colours and no motion", () => {
+  test.use({ forcedColors: "active", reducedMotion: "reduce" } as object);
+
+  test("every state is a word", async ({ page, servers }) => {
+    await openConsoleScene(page, servers.runner, makeScene());
+    await expect(page.locator('[data-part="queues"] .state')).toHaveText(["Moving", "Scheduled", "Paused", "Draining", "No answer"]);
+    await screens.expectAccessible(page);
+  });
+});

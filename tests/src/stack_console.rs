@@ -1,0 +1,123 @@
+//! The console of a deployed stack as a child process.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    path::PathBuf,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::programs::built;
+
+/// What the first line that the console prints has before its address.
+const GREETING: &str = " is at ";
+/// The sampler answers within this time, also on a busy machine.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// A running console. Dropping it kills the process.
+#[derive(Debug)]
+pub struct StackConsole {
+    child: Child,
+    /// Its address, up to and with `/operate/`.
+    pub address: String,
+    /// Kept open, so that the console never writes into a closed pipe.
+    _stdout: BufReader<ChildStdout>,
+}
+
+/// Variables of AWS that a developer may have set. The test gives its own.
+const AWS_VARIABLES: [&str; 8] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "STACK",
+];
+
+impl StackConsole {
+    /// Starts the console of a stack with these variables of AWS and no others.
+    ///
+    /// # Errors
+    /// What the process wrote to standard error, if it ended instead of serving.
+    ///
+    /// # Panics
+    /// If the program cannot be started.
+    pub fn start(stack: &str, variables: &[(&str, &str)]) -> Result<Self, String> {
+        static BINARY: OnceLock<PathBuf> = OnceLock::new();
+        let mut program = Command::new(BINARY.get_or_init(find_binary));
+        for variable in AWS_VARIABLES {
+            program.env_remove(variable);
+        }
+        program
+            .args([stack, "--port", "0"])
+            .env("AWS_CONFIG_FILE", "/dev/null")
+            .env("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .envs(variables.iter().copied());
+        let program = program.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = program.spawn().expect("the console can be started");
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("text");
+        let Some((_, address)) = line.trim_end().split_once(GREETING) else {
+            let mut errors = String::new();
+            let mut stderr = child.stderr.take().expect("piped");
+            stderr.read_to_string(&mut errors).expect("text");
+            child.wait().expect("the process can be waited for");
+            return Err(errors);
+        };
+        Ok(Self {
+            address: address.to_owned(),
+            child,
+            _stdout: stdout,
+        })
+    }
+
+    /// Reads the overview until it is as the test expects.
+    ///
+    /// # Panics
+    /// If it is not after a minute.
+    pub async fn await_overview(&self, is_so: impl Fn(&Value) -> bool) -> Value {
+        await_overview(&self.address, is_so).await
+    }
+}
+
+/// The program of the console: `VESTIBULE_STACK_CONSOLE_BIN`, or the one built beside this test.
+fn find_binary() -> PathBuf {
+    match std::env::var_os("VESTIBULE_STACK_CONSOLE_BIN") {
+        Some(path) => path.into(),
+        None => built("vestibule-stack-console").join("vestibule-stack-console"),
+    }
+}
+
+/// Reads the overview of the console at this address until it is as the test expects.
+///
+/// # Panics
+/// If it is not after a minute.
+pub async fn await_overview(address: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let started_at = Instant::now();
+    loop {
+        let answer = reqwest::get(format!("{address}overview"))
+            .await
+            .expect("answered");
+        let overview: Value = answer.json().await.expect("JSON");
+        if is_so(&overview) {
+            return overview;
+        }
+        assert!(started_at.elapsed() < BOUND, "the overview stays {overview}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+impl Drop for StackConsole {
+    fn drop(&mut self) {
+        // Killing fails if the process has exited already, which is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,41 @@
+// The requests of the console to the server that serves it.
+
+import type { Answer, Command, Detail, Overview, Problem } from "./types.js";
+
+const READ_MS_MAX = 10_000;
+// A command such as an eviction may take as long as its function may run.
+const COMMAND_MS_MAX = 300_000;
+
+/** The server refused a request, or did not answer it. `problem` is `undefined` if it did not answer. */
+export class RequestError extends Error {
+  constructor(readonly problem?: Problem) {
+    super(problem?.detail ?? problem?.title ?? "the server does not answer");
+  }
+}
+
+async function request<T>(path: string, timeoutMs: number, init: RequestInit = {}): Promise<T> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(`/operate/${path}`, { cache: "no-store", ...init, signal }).catch(() => {
+    throw new RequestError();
+  });
+  const body = await response.json().catch(() => undefined);
+  if (response.ok && body) return body;
+  throw new RequestError(body?.title || body?.detail ? body : { title: `HTTP ${response.status}` });
+}
+
+/** Reads all queues. */
+export const readOverview = (): Promise<Overview> => request("overview", READ_MS_MAX);
+
+/** Reads one queue. */
+export const readQueue = (queue: string): Promise<Detail> => request(`queues/${encodeURIComponent(queue)}`, READ_MS_MAX);
+
+/** Gives a command. A server that does not answer is a problem without a code. */
+export async function sendCommand(command: Command): Promise<Answer> {
+  const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(command) };
+  try {
+    return await request<Answer>("admin", COMMAND_MS_MAX, init);
+  } catch (error) {
+    const problem = error instanceof RequestError ? (error.problem ?? {}) : { detail: String(error) };
+    return { ok: false, problem };
+  }
+}

@@ -1,0 +1,238 @@
+// The operator's console: reads the numbers every five seconds, and gives orders.
+
+import { RequestError, readOverview, readQueue } from "./api.js";
+import { showCharts } from "./charts.js";
+import { PaceDesk } from "./desk.js";
+import { askOrder } from "./dialog.js";
+import { html, part, setText, showText, updateList } from "./dom.js";
+import { showFloor } from "./floor.js";
+import { ConsoleFormat } from "./format.js";
+import { MENU, readSearch, type OrderName, type Values } from "./orders.js";
+import { addressOf, showRail } from "./rail.js";
+import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, type Speech } from "./sentences.js";
+import { showEntry, showSources } from "./views.js";
+import { Menu } from "./menu.js";
+import type { Detail, Overview, Problem } from "./types.js";
+import { Words, chooseLanguage, languageNames, localeOf, storeLanguage } from "../../page/src/words.js";
+
+const POLL_MS = 5_000;
+const CLOCK_MS = 1_000;
+// Numbers older than this are told to be old.
+const OLD_MS = 12_000;
+
+let speech: Speech;
+let language = "en";
+let desk: PaceDesk;
+let overview: Overview | undefined;
+let detail: Detail | undefined;
+let answeredAt = performance.now();
+let problem: Problem | undefined;
+let isFailing = false;
+let polling: Promise<void> | undefined;
+let timer = 0;
+
+const selectedQueue = () => {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+};
+const searchText = () => part<HTMLInputElement>("find-text").value;
+
+async function poll(): Promise<void> {
+  try {
+    overview = await readOverview();
+    const selected = selectedQueue() || overview.queues[0]?.queue || "";
+    if (selected && !selectedQueue()) history.replaceState(null, "", addressOf(selected));
+    const next = selected ? await readQueue(selected) : undefined;
+    // The operator may have chosen another queue meanwhile.
+    if ((next?.queue ?? "") === selectedQueue()) detail = next;
+    answeredAt = performance.now();
+    [isFailing, problem] = [false, undefined];
+  } catch (error) {
+    isFailing = true;
+    problem = error instanceof RequestError ? error.problem : { detail: String(error) };
+  }
+  render();
+}
+
+/** Reads the numbers now, and then every five seconds while the page is visible. */
+function refresh(): Promise<void> {
+  clearTimeout(timer);
+  polling ??= poll().finally(() => {
+    polling = undefined;
+    clearTimeout(timer);
+    if (!document.hidden) timer = window.setTimeout(() => void refresh(), POLL_MS);
+  });
+  return polling;
+}
+
+async function refreshAnew(): Promise<void> {
+  await polling;
+  await refresh();
+}
+
+function ask(name: OrderName, values: Values = {}, consequence = "", opener: Element | null = document.activeElement): void {
+  if (!detail && name !== "create") return;
+  const settings = detail?.settings;
+  const context = { queue: detail?.queue ?? "", epoch: detail?.stats.epoch ?? 0, consequence, values: { ...defaultsFor(name, settings), ...values } };
+  askOrder(name, context, speech, opener as HTMLElement | null, (command) => {
+    if (command.op === "create") location.hash = addressOf(command.queue);
+    if (command.op === "delete") location.hash = "";
+    void refreshAnew();
+  });
+}
+
+const toLocal = (atMs: number | null | undefined) =>
+  atMs ? new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16) : "";
+
+// What a dialog shows at first: the present values.
+function defaultsFor(name: OrderName, settings: Detail["settings"] | undefined): Values {
+  if (name === "let_in") return { who: "head", count: "1" };
+  if (name === "lane") return { lane: "0" };
+  if (name === "block") return { for_seconds: "3600" };
+  if (name === "create") return { batch: "10", interval_seconds: "10", capacity: "100", session_seconds: "300" };
+  if (!settings) return {};
+  if (name === "lane_share") return { lane_share: String(settings.lane_share) };
+  if (name === "times") return { opens_at_ms: toLocal(settings.opens_at_ms), closes_at_ms: toLocal(settings.closes_at_ms), ends_at_ms: toLocal(settings.ends_at_ms) };
+  if (name !== "message" || !settings.message) return {};
+  if (typeof settings.message === "string") return { en: settings.message };
+  return Object.fromEntries(Object.entries(settings.message).filter(([tag]) => tag !== "default"));
+}
+
+function showQueue(shown: Detail): void {
+  const { stats, settings, orders, samples, now_ms } = shown;
+  const { say, format } = speech;
+  setText(part("name"), shown.queue);
+  const { text, tone } = stateWord({ queue: shown.queue, state: stats.state }, speech);
+  setText(part("state"), text);
+  part("state").dataset["tone"] = tone;
+  setText(part("facts"), queueFacts(shown, speech));
+  const isPaused = settings?.paused ?? stats.state === "paused";
+  part("pause").dataset["order"] = isPaused ? "resume" : "pause";
+  setText(part("pause"), say(isPaused ? "order_resume" : "order_pause"));
+  showFloor(shown, speech);
+  showCharts(shown, speech);
+  desk.show(shown);
+  const happenings = describeOrders(orders, samples, speech).slice(0, 30);
+  const items = happenings.map((happening, n) => ({ ...happening, key: `${happening.atMs} ${happenings.length - n}` }));
+  updateList(part("log"), items, ({ key }) => key, () => html("li", {}, html("time"), html("span", {}, html("b"), html("small"))), (item, { atMs, title, effect }) => {
+    setText(item.querySelector("time")!, format.when(atMs, now_ms));
+    item.querySelector("time")!.setAttribute("datetime", new Date(atMs).toISOString());
+    setText(item.querySelector("b")!, title);
+    showText(item.querySelector("small")!, effect);
+  });
+  showVisitors(shown);
+  document.title = say("title", { queue: shown.queue, waiting: format.count(stats.waiting) });
+}
+
+function showVisitors({ queue, stats, settings }: Detail): void {
+  const { say, format } = speech;
+  const message = messageText(settings?.message, language);
+  const seconds = estimatedSeconds(stats);
+  const wait = stats.state === "open" || stats.state === "draining" ? (seconds === null ? say("sees_no_wait") : say("sees_wait", { wait: format.span(seconds * 1_000) })) : say(`sees_${stats.state}`);
+  setText(part("sees-words"), [wait, message ? say("sees_message", { message }) : say("sees_no_message")].join(" "));
+  const base = overview?.deployment.page ? overview.deployment.page_url : null;
+  part("sees-buttons").hidden = part("sees-note").hidden = !base;
+  if (!base) return part("frame").replaceChildren();
+  const address = new URL(base, location.href);
+  address.searchParams.set("queue", queue);
+  part<HTMLAnchorElement>("sees-link").href = address.href;
+  const frame = part("frame").querySelector("iframe");
+  // The frame of another queue goes.
+  if (frame && frame.src !== address.href) closeFrame();
+}
+
+function closeFrame(): void {
+  part("frame").hidden = true;
+  part("frame").replaceChildren();
+  setText(part("sees-show"), speech.say("sees_show"));
+}
+
+function toggleFrame(): void {
+  if (!part("frame").hidden) return closeFrame();
+  const { href } = part<HTMLAnchorElement>("sees-link");
+  part("frame").replaceChildren(html("iframe", { src: href, title: speech.say("sees_frame") }));
+  part("frame").hidden = false;
+  setText(part("sees-show"), speech.say("sees_hide"));
+}
+
+function showStrip(): void {
+  const ageMs = performance.now() - answeredAt;
+  const { say, format } = speech;
+  const isOld = isFailing || ageMs > OLD_MS;
+  const isGone = problem?.code === "unknown-queue" || problem?.code === "queue-deleted";
+  const reason = problem?.detail ?? problem?.title ?? say("no_answer");
+  const asOf = overview ? say("as_of", { ago: format.span(ageMs) }) : "";
+  showText(part("strip"), !isOld ? "" : isGone ? say("queue_gone", { queue: selectedQueue() }) : `${reason}. ${asOf}`);
+  document.body.classList.toggle("old", isOld);
+}
+
+function render(): void {
+  showStrip();
+  if (!overview) return;
+  showRail(overview, selectedQueue(), searchText(), speech);
+  const isShown = detail?.queue === selectedQueue() && Boolean(detail);
+  part("queue").hidden = !isShown;
+  showText(part("empty"), overview.queues.length === 0 ? speech.say("no_queues_note") : "");
+  if (detail && isShown) showQueue(detail);
+}
+
+function search(event: Event): void {
+  event.preventDefault();
+  const found = readSearch(searchText(), overview?.queues.map(({ queue }) => queue) ?? [], selectedQueue());
+  if (!found) return;
+  if ("queue" in found) {
+    location.hash = addressOf(found.queue);
+    part("name").focus();
+  } else void showEntry(found.command, speech, part("find-text"), (name, values) => ask(name, values, "", part("find-text")));
+}
+
+function showWords(): void {
+  const { say } = speech;
+  document.documentElement.lang = language;
+  for (const element of document.querySelectorAll<HTMLElement>("[data-text]")) setText(element, say(element.dataset["text"]!));
+  for (const element of document.querySelectorAll<HTMLElement>("[data-label]")) element.setAttribute("aria-label", say(element.dataset["label"]!));
+  for (const name of ["message", "let_in"] as const) setText(document.querySelector(`[data-order="${name}"]`)!, `${say(`order_${name}`)}…`);
+  part<HTMLInputElement>("find-text").placeholder = say("find");
+  desk = new PaceDesk(speech, (values, consequence) => ask("pace", values, consequence));
+  const sources = { text: `${say("sources")}…`, act: (opener: HTMLElement) => void showSources(detail?.queue ?? "", speech, opener, (name, values) => ask(name, values, "", opener)) };
+  const items = MENU.map((name) => ({ name, text: `${say(`order_${name}`)}…`, act: (opener: HTMLElement) => ask(name, {}, "", opener) }));
+  menu.fill([...items.slice(0, 5), { name: "sources", ...sources }, ...items.slice(5)]);
+}
+
+async function speak(tag: string): Promise<void> {
+  language = tag;
+  const words = await Words.load(tag, {});
+  speech = { say: (key, values, number) => words.text(key, values, number), format: new ConsoleFormat(localeOf(tag)) };
+  showWords();
+  if (detail) part("log").replaceChildren();
+  render();
+}
+
+const menu = new Menu(part("more"), part("more-button"), part("more-orders"));
+const languages = part<HTMLSelectElement>("language");
+languages.append(...languageNames().map(([tag, name]) => html("option", { value: tag, lang: tag }, name)));
+languages.value = chooseLanguage(null);
+languages.addEventListener("change", () => {
+  storeLanguage(languages.value);
+  void speak(languages.value);
+});
+part("find").addEventListener("submit", search);
+part("find-text").addEventListener("input", render);
+part("create").addEventListener("click", () => ask("create"));
+part("sees-show").addEventListener("click", toggleFrame);
+for (const name of ["pause", "message", "let_in"]) {
+  const opener = name === "pause" ? part("pause") : document.querySelector<HTMLElement>(`[data-order="${name}"]`)!;
+  opener.addEventListener("click", () => ask(opener.dataset["order"] as OrderName, {}, "", opener));
+}
+addEventListener("hashchange", () => {
+  render();
+  void refreshAnew();
+});
+document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : void refresh()));
+
+await speak(languages.value);
+await refresh();
+setInterval(showStrip, CLOCK_MS);

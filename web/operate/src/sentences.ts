@@ -1,0 +1,181 @@
+// The sentences under the numbers. Pure: numbers in, texts out.
+
+import type { ConsoleFormat } from "./format.js";
+import { arrivalsPerSecond, boundsOf } from "./samples.js";
+import type { Detail, Health, LoggedOrder, Message, Row, Sample, Settings, Stats } from "./types.js";
+
+/** Returns the sentence of a key with its values. `number` chooses the plural form. */
+export type Say = (key: string, values?: Record<string, string>, number?: number) => string;
+
+/** How a language says things. */
+export interface Speech {
+  readonly say: Say;
+  readonly format: ConsoleFormat;
+}
+
+/** How urgent a state is, for its colour beside its word. */
+export type Tone = "go" | "still" | "warn";
+
+const TONES: Record<string, Tone> = { open: "go", scheduled: "still", paused: "warn", draining: "still", closed: "warn", finished: "still" };
+
+/** The word of a queue's state. */
+export function stateWord(row: Row, { say }: Speech): { text: string; tone: Tone } {
+  if (row.problem) return { text: say("state_unknown"), tone: "warn" };
+  if (row.clocks_apart) return { text: say("state_clocks"), tone: "warn" };
+  const state = row.state ?? "open";
+  return { text: say(`state_${state}`), tone: TONES[state] ?? "still" };
+}
+
+/** The facts beside the state: until when it lasts, the mode, the epoch, and what limits promotion. */
+export function queueFacts({ stats, settings, now_ms }: Detail, { say, format }: Speech): string {
+  const when = (atMs: number) => format.when(atMs, now_ms);
+  const isComing = (atMs: number | null | undefined): atMs is number => typeof atMs === "number" && atMs > now_ms;
+  const { opens_at_ms, closes_at_ms, ends_at_ms } = settings ?? {};
+  return [
+    isComing(opens_at_ms) ? say("fact_opens", { time: when(opens_at_ms) }) : "",
+    isComing(closes_at_ms) ? say("fact_closes", { time: when(closes_at_ms) }) : "",
+    isComing(ends_at_ms) ? say("fact_ends", { time: when(ends_at_ms) }) : "",
+    say(`mode_${settings?.before_opening === "draw" && stats.mode === "queue" ? "draw" : stats.mode}`),
+    say("fact_epoch", { epoch: format.count(stats.epoch) }),
+    stats.limited_by ? say("fact_limit", { limit: say(`limit_${stats.limited_by}`) }) : "",
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** The middle of the estimate for the last in line, in seconds. */
+export function estimatedSeconds({ estimated_wait_seconds: estimate }: Stats): number | null {
+  if (estimate === null) return null;
+  const { low, high } = boundsOf(estimate);
+  return (low + high) / 2;
+}
+
+/** The pace in force, such as "20 each 10 s". */
+export function paceWords(stats: Stats, settings: Settings | null, { say, format }: Speech): string {
+  if (stats.mode === "passthrough") return say("pace_all");
+  const values = { batch: format.count(stats.batch), seconds: format.count(settings?.interval_seconds ?? NaN) };
+  return settings ? say("pace_in_force", values) : values.batch;
+}
+
+function waitingSentence({ stats, samples, now_ms }: Detail, { say, format }: Speech): string {
+  const arriving = arrivalsPerSecond(samples, now_ms);
+  const parts = arriving === null ? [] : [say("arriving", { rate: format.rate(arriving) })];
+  const seconds = estimatedSeconds(stats);
+  if (stats.state === "paused" || stats.state === "scheduled" || stats.state === "closed") parts.push(say("nobody_let_in"));
+  else if (stats.waiting === 0) parts.push(say("line_empty"));
+  else if (seconds === null) parts.push(say("wait_unknown"));
+  else parts.push(say("last_in", { time: format.when(now_ms + seconds * 1_000, now_ms) }));
+  return parts.join(" · ");
+}
+
+function insideSentence({ active, ready, held, capacity, mode }: Stats, { say, format }: Speech): string {
+  if (mode === "passthrough") return say("inside_passthrough");
+  const taken = active + ready + held;
+  const values = { ready: format.count(ready), held: format.count(held), taken: format.count(taken), capacity: format.count(capacity) };
+  const slots = say(held ? "inside_held" : "inside_slots", values);
+  return `${slots} · ${say(taken > capacity ? "inside_over" : "inside_never", values)}`;
+}
+
+/** The sentence that matters under each count. */
+export function floorSentences(detail: Detail, speech: Speech): Record<string, string> {
+  const { stats, settings } = detail;
+  const { say, format } = speech;
+  const { totals } = stats;
+  const seconds = (value: number | undefined) => format.span((value ?? NaN) * 1_000);
+  const hasPresence = (settings?.presence_seconds ?? 1) > 0;
+  const missed = totals.promoted > 0 ? say("no_show_share", { share: format.percent(totals.no_shows / totals.promoted) }) : "";
+  const claim = settings ? say("claim_within", { time: seconds(settings.claim_seconds) }) : "";
+  const counts = { left: format.count(totals.left), missed: format.count(totals.no_shows), returned: format.count(totals.returned) };
+  return {
+    waiting: waitingSentence(detail, speech),
+    called: say(hasPresence ? "called_note" : "presence_off"),
+    present: settings && hasPresence ? say("present_note", { time: seconds(settings.presence_seconds) }) : say("presence_off"),
+    absent: settings && hasPresence ? say("absent_note", { time: seconds(settings.absent_seconds) }) : say("presence_off"),
+    ready: [claim, missed].filter(Boolean).join(" · "),
+    inside: insideSentence(stats, speech),
+    done: [say("done_note", counts), totals.expired + totals.evicted + totals.dismissed ? say("done_more", { expired: format.count(totals.expired), evicted: format.count(totals.evicted), dismissed: format.count(totals.dismissed) }) : ""].filter(Boolean).join(" · "),
+  };
+}
+
+/** The health of each part as a text, and whether it is well. */
+export function healthLines(health: Health, { say, format }: Speech): { text: string; isWell: boolean }[] {
+  const { line_ms, backup_ms, tick_age_ms, problem } = health;
+  const part = (name: string, ms: number | null) =>
+    ms === null
+      ? { text: say("health_unknown", { part: say(`part_${name}`) }), isWell: false }
+      : { text: say("health_time", { part: say(`part_${name}`), time: format.milliseconds(ms) }), isWell: true };
+  const lines = [part("line", line_ms), part("backup", backup_ms)];
+  if (tick_age_ms === null) lines.push({ text: say("health_unknown", { part: say("part_tick") }), isWell: false });
+  else {
+    const isLate = tick_age_ms > TICK_AGE_MS_MAX;
+    lines.push({ text: say(isLate ? "health_late" : "health_tick", { time: format.span(tick_age_ms) }), isWell: !isLate });
+  }
+  if (problem) lines.push({ text: problem, isWell: false });
+  return lines;
+}
+
+/** A tick that is older than this is late: the promoter ticks each second, and a parked one each minute. */
+const TICK_AGE_MS_MAX = 65_000;
+
+/** The text of a message that the operator reads: that of the operator's language, or of the default one. */
+export function messageText(message: Message | undefined, language: string): string {
+  if (!message) return "";
+  if (typeof message === "string") return message;
+  return message[language] ?? message[message["default"] ?? "en"] ?? Object.entries(message).find(([tag]) => tag !== "default")?.[1] ?? "";
+}
+
+/** What an order of the log did. */
+export interface Happening {
+  readonly atMs: number;
+  readonly title: string;
+  readonly effect: string;
+}
+
+const PACE_NAMES = ["batch", "interval_seconds", "capacity"] as const;
+
+function settingsWords(settings: Record<string, unknown>, before: Sample | undefined, speech: Speech): string {
+  const { say, format } = speech;
+  const written = Object.entries(settings).map(([name, value]) => {
+    if (name === "message") return value === null ? say("effect_no_message") : `“${messageText(value as Message, speech.format.locale.slice(0, 2))}”`;
+    const old = PACE_NAMES.includes(name as "batch") ? before?.[name as "batch"] : undefined;
+    const isTime = name.endsWith("_at_ms") && typeof value === "number";
+    const shown = isTime ? format.moment(value) : typeof value === "number" ? format.count(value) : JSON.stringify(value);
+    const change = typeof old === "number" && old !== value ? `${format.count(old)} → ${shown}` : shown;
+    return `${name} ${change}`;
+  });
+  return written.join(", ");
+}
+
+function readArguments(text: string): Record<string, any> | undefined {
+  try {
+    return text ? JSON.parse(text) : {};
+  } catch {
+    // The log cuts long fields off.
+    return undefined;
+  }
+}
+
+/** Says what each order did, the newest first. The samples tell the values before an order. */
+export function describeOrders(orders: readonly LoggedOrder[], samples: readonly Sample[], speech: Speech): Happening[] {
+  const { say, format } = speech;
+  let pausedAtMs: number | undefined;
+  const happenings = orders.map((order) => {
+    const given = readArguments(order.arguments);
+    const settings = given?.["settings"] as Record<string, unknown> | undefined;
+    const before = samples.findLast(({ at_ms }) => at_ms < order.at_ms);
+    const isMessage = order.op === "update" && settings && Object.keys(settings).join() === "message";
+    const isPace = order.op === "update" && settings && Object.keys(settings).every((name) => PACE_NAMES.includes(name as "batch"));
+    const name = isMessage ? "message" : isPace ? "pace" : order.op;
+    const op = say(`did_${name}`) || order.op;
+    const title = order.caller ? say("did_by", { what: op, who: order.caller }) : op;
+    let effect = "";
+    if (order.op === "resume" && pausedAtMs !== undefined) effect = say("effect_paused_for", { time: format.span(order.at_ms - pausedAtMs) });
+    else if (!given) effect = order.arguments;
+    else if (settings) effect = order.op === "create" ? "" : settingsWords(settings, before, speech);
+    else effect = Object.entries(given).map(([field, value]) => `${field} ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+    if (order.op === "pause") pausedAtMs ??= order.at_ms;
+    if (order.op === "resume") pausedAtMs = undefined;
+    return { atMs: order.at_ms, title, effect };
+  });
+  return happenings.reverse();
+}

@@ -1,0 +1,150 @@
+// What the server of the console answers. A value that the admin function does not have is `null`.
+
+/** The states of a queue, as the admin function names them. */
+export type QueueState = "scheduled" | "open" | "paused" | "draining" | "closed" | "finished";
+
+/** A range of seconds, or one number of them. */
+export type Estimate = { readonly low: number; readonly high: number } | number;
+
+/** The row of a queue in the admin function's `list`. A queue that does not answer has a `problem` and no numbers. */
+export interface Row {
+  readonly queue: string;
+  readonly waiting?: number;
+  readonly state?: QueueState;
+  readonly clocks_apart?: boolean;
+  readonly problem?: string;
+}
+
+/** The health of the deployment. */
+export interface Health {
+  readonly line_ms: number | null;
+  readonly backup_ms: number | null;
+  readonly tick_age_ms: number | null;
+  readonly problem: string | null;
+}
+
+/** All queues, and the deployment that has them. */
+export interface Overview {
+  readonly now_ms: number;
+  readonly deployment: {
+    readonly kind: "local" | "stack";
+    readonly name: string;
+    readonly region: string | null;
+    readonly page: boolean;
+    readonly page_url: string | null;
+  };
+  readonly health: Health;
+  readonly sampled_at_ms: number | null;
+  /** `waiting` has up to 60 numbers of the last 30 minutes, the oldest first. */
+  readonly queues: readonly { readonly queue: string; readonly row: Row; readonly waiting: readonly number[] }[];
+}
+
+/** The totals of a queue since its generation began. */
+export interface Totals {
+  readonly entered: number;
+  readonly promoted: number;
+  readonly completed: number;
+  readonly left: number;
+  readonly expired: number;
+  readonly evicted: number;
+  readonly no_shows: number;
+  readonly dismissed: number;
+  readonly returned: number;
+}
+
+/** The answer of the admin function's `stats`. */
+export interface Stats {
+  readonly queue: string;
+  readonly now_ms: number;
+  readonly state: QueueState;
+  readonly mode: "queue" | "passthrough";
+  readonly waiting: number;
+  readonly called: number;
+  readonly present: number;
+  readonly absent: number;
+  readonly ready: number;
+  readonly active: number;
+  readonly held: number;
+  readonly capacity: number;
+  /** Entries per interval by the pace in force, which an adaptive queue moves. */
+  readonly batch: number;
+  readonly limited_by: string | null;
+  readonly served_per_second: number | null;
+  readonly estimated_wait_seconds: Estimate | null;
+  readonly totals: Totals;
+  readonly epoch: number;
+  readonly generation: number;
+}
+
+/** A text for visitors: one, or one for each language. */
+export type Message = string | Readonly<Record<string, string>> | null;
+
+/** The settings of a queue that the console reads. */
+export interface Settings {
+  readonly batch: number;
+  readonly interval_seconds: number;
+  readonly capacity: number;
+  readonly session_seconds: number;
+  readonly claim_seconds: number;
+  readonly presence_seconds: number;
+  readonly absent_seconds: number;
+  readonly lane_share: number;
+  readonly adaptive: boolean;
+  readonly before_opening: string;
+  readonly opens_at_ms: number | null;
+  readonly closes_at_ms: number | null;
+  readonly ends_at_ms: number | null;
+  readonly entrance: string;
+  readonly paused: boolean;
+  readonly message: Message;
+}
+
+/** The numbers of a queue at one moment. `promoted` and so on are totals. */
+export interface Sample {
+  readonly at_ms: number;
+  readonly waiting: number | null;
+  readonly capacity: number | null;
+  readonly batch: number | null;
+  readonly interval_seconds: number | null;
+  readonly paused: boolean | null;
+  readonly state: QueueState | null;
+  readonly promoted: number | null;
+  readonly entered: number | null;
+  readonly estimated_wait_seconds: Estimate | null;
+  /** The mean wait of those who were promoted since the sample before. */
+  readonly had_wait_seconds: number | null;
+}
+
+/** An order that was carried out. `arguments` is JSON, or a part of it if it was long. */
+export interface LoggedOrder {
+  readonly at_ms: number;
+  readonly op: string;
+  readonly caller?: string | null;
+  readonly arguments: string;
+}
+
+/** One queue. */
+export interface Detail {
+  readonly queue: string;
+  readonly now_ms: number;
+  readonly stats: Stats;
+  readonly settings: Settings | null;
+  readonly samples: readonly Sample[];
+  readonly orders: readonly LoggedOrder[];
+}
+
+/** Why a request failed, as problem details (RFC 9457). */
+export interface Problem {
+  readonly code?: string;
+  readonly title?: string;
+  readonly detail?: string;
+  readonly [member: string]: unknown;
+}
+
+/** A command for the admin function. */
+export type Command = { readonly op: string; readonly queue: string; readonly [field: string]: unknown };
+
+/** What the admin function answers to a command. */
+export type Answer =
+  | { readonly ok: true; readonly result: Readonly<Record<string, any>> }
+  | { readonly ok: false; readonly problem: Problem };

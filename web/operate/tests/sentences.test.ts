@@ -1,0 +1,106 @@
+// What the console says, in words of both languages.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import EN from "../lang/en.json";
+import KO from "../lang/ko.json";
+import { describeAnswer } from "../src/outcome.js";
+import { ORDERS, type OrderName } from "../src/orders.js";
+import { ConsoleFormat } from "../src/format.js";
+import { describeOrders, floorSentences, healthLines, messageText, queueFacts, stateWord, type Speech } from "../src/sentences.js";
+import type { Detail, Sample } from "../src/types.js";
+
+const speechOf = (sentences: Record<string, unknown>, locale: string): Speech => ({
+  format: new ConsoleFormat(locale),
+  say: (key, values = {}, number = 0) => {
+    const found = sentences[key] ?? "";
+    const form = typeof found === "string" ? found : ((found as Record<string, string>)[new Intl.PluralRules(locale).select(number)] ?? (found as Record<string, string>)["other"]!);
+    return form.replace(/\{(\w+)\}/g, (_: string, name: string) => values[name] ?? "");
+  },
+});
+const english = speechOf(EN, "en-US");
+const korean = speechOf(KO, "ko-KR");
+const NOW_MS = new Date(2026, 10, 26, 20, 33).getTime();
+
+const totals = { entered: 9, promoted: 1_000, completed: 8_214, left: 214, expired: 0, evicted: 0, no_shows: 61, dismissed: 0, returned: 40 };
+const numbers = { waiting: 12_480, called: 212, present: 190, absent: 22, ready: 38, active: 462, held: 0, capacity: 500, batch: 20, served_per_second: 2 };
+const settings = { batch: 20, interval_seconds: 10, capacity: 500, session_seconds: 300, claim_seconds: 60, presence_seconds: 90, absent_seconds: 3_600, lane_share: 10, adaptive: false, before_opening: "fifo", opens_at_ms: null, closes_at_ms: null, ends_at_ms: null, entrance: "open", paused: false, message: null };
+const detailOf = (stats: object = {}, set: object = {}): Detail => ({
+  ...{ queue: "q", now_ms: NOW_MS, settings: { ...settings, ...set }, samples: [], orders: [] },
+  stats: { queue: "q", now_ms: NOW_MS, state: "open", mode: "queue", ...numbers, limited_by: null, estimated_wait_seconds: { low: 600, high: 1_200 }, totals, epoch: 3, generation: 1, ...stats },
+});
+
+test("the sentence that matters is under each count", () => {
+  const said = floorSentences(detailOf(), english);
+  assert.equal(said["waiting"], "last one gets in about 20:48");
+  assert.equal(said["ready"], "claim within 1 min · 6.1% do not come");
+  assert.equal(said["inside"], "38 more are ready: 500 of 500 slots · never above");
+  assert.equal(said["done"], "214 left · 61 no-shows, 40 came back");
+  assert.match(floorSentences(detailOf(), korean)["waiting"]!, /20:48쯤 입장/);
+});
+
+test("a queue that lets nobody in says so", () => {
+  assert.equal(floorSentences(detailOf({ state: "paused" }), english)["waiting"], "nobody is let in now");
+  assert.equal(floorSentences(detailOf({ waiting: 0 }), english)["waiting"], "nobody waits");
+  assert.equal(floorSentences(detailOf({ held: 9 }), english)["inside"], "38 ready, 9 held: 509 of 500 slots · above the capacity until sessions end");
+  assert.equal(floorSentences(detailOf({}, { presence_seconds: 0 }), english)["absent"], "presence is not checked");
+});
+
+test("the facts name what limits and what is to come", () => {
+  const facts = queueFacts(detailOf({ limited_by: "capacity" }, { closes_at_ms: NOW_MS + 3_600_000, before_opening: "draw" }), english);
+  assert.equal(facts, "no newcomers from 21:33 · drawn before the opening · epoch 3 · held back by: the capacity is full");
+});
+
+test("a state is a word in both languages", () => {
+  assert.equal(stateWord({ queue: "q", state: "draining" }, english).text, "Draining");
+  assert.equal(stateWord({ queue: "q", state: "paused" }, korean).text, "일시 정지");
+  assert.equal(stateWord({ queue: "q", problem: "no" }, english).text, "No answer");
+  assert.equal(stateWord({ queue: "q", state: "open", clocks_apart: true }, english).text, "Clocks disagree");
+});
+
+test("a part that does not answer is not well", () => {
+  const lines = healthLines({ line_ms: 0.44, backup_ms: null, tick_age_ms: 90_000, problem: null }, english);
+  assert.deepEqual(lines.map(({ isWell }) => isWell), [true, false, false]);
+  assert.deepEqual(lines.map(({ text }) => text), ["Line 0.4 ms", "Backup: no answer", "Tick late: 1 min 30 sec ago"]);
+});
+
+test("what happened has callers, values before, and the length of a pause", () => {
+  const orders = [
+    { at_ms: NOW_MS, op: "pause", arguments: "", caller: "mina" },
+    { at_ms: NOW_MS + 112_000, op: "resume", arguments: "" },
+    { at_ms: NOW_MS + 120_000, op: "update", arguments: '{"settings":{"batch":28}}' },
+    { at_ms: NOW_MS + 130_000, op: "update", arguments: '{"settings":{"message":{"en":"Slow","ko":"느림"}}}' },
+    { at_ms: NOW_MS + 140_000, op: "update", arguments: '{"settings":{"ticket_keys":…' },
+  ];
+  const before = { at_ms: NOW_MS, batch: 20 } as Sample;
+  assert.deepEqual(describeOrders(orders, [before], english).map(({ title, effect }) => `${title}: ${effect}`), [
+    'Settings changed: {"settings":{"ticket_keys":…',
+    "Message set: “Slow”",
+    "Pace set: batch 20 → 28",
+    "Resumed: paused for 1 min 52 sec; the time to claim stood still",
+    "Paused by mina: ",
+  ]);
+});
+
+test("an answer is told, and a problem with its detail", () => {
+  const tell = (name: OrderName, answer: object, op = "promote") => describeAnswer(name, { op, queue: "q" }, answer as never, english);
+  const promoted = tell("let_in", { ok: true, result: { promoted: 1, limited_by: "pace", durable: true } });
+  assert.equal(promoted.detail, "1 visitor was called · held back by: the pace");
+  const failed = tell("close", { ok: false, problem: { title: "Confirmation needed", detail: "add the epoch", code: "confirmation-needed" } });
+  assert.deepEqual(failed, { title: "Not done: Confirmation needed", detail: "add the epoch (confirmation-needed)" });
+  assert.match(tell("close", { ok: false, problem: {} }).detail, /is not known/);
+});
+
+test("every order has its words in both languages", () => {
+  for (const { say } of [english, korean]) {
+    const keys = (Object.keys(ORDERS) as OrderName[]).flatMap((name) => [`order_${name}`, `order_${name}_note`, `done_${name}`]);
+    const fields = Object.values(ORDERS).flatMap(({ fields }) => fields).filter((field) => !("language" in field && field.language));
+    assert.deepEqual([...keys, ...fields.map(({ name }) => `field_${name}`)].filter((key) => !say(key)), []);
+  }
+});
+
+test("a message is read in the language of the operator", () => {
+  const message = { default: "ja", ja: "遅延", ko: "지연" };
+  assert.deepEqual([messageText(message, "ko"), messageText(message, "en"), messageText("Slow", "ko"), messageText(null, "en")], ["지연", "遅延", "Slow", ""]);
+});
