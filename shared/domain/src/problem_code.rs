@@ -53,6 +53,8 @@ pub enum Audience {
     Both,
     /// Callers of an API that the authorizer protects.
     Authorizer,
+    /// Operators, from the console itself. It answers with some codes of the API, too.
+    Console,
 }
 
 impl Code {
@@ -183,7 +185,7 @@ declare_codes! {
     /// The signing key is a setting of the processes, so no command can replace it.
     KeyFixed = "key-fixed", 409, "The signing key is not in a store", Operators;
     /// The admin function did not answer the console.
-    AdminUnreachable = "admin-unreachable", 502, "The admin function did not answer", Operators;
+    AdminUnreachable = "admin-unreachable", 502, "The admin function did not answer", Console;
     /// The queue was reset during the check.
     QueueReset = "queue-reset", 409, "The queue was reset", Operators;
     /// The stored queue has an earlier epoch than the line.

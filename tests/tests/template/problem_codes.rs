@@ -181,6 +181,11 @@ fn every_code_is_used_by_its_audience() {
         used_in(&["shared/operate/src"]),
         of(&[Audience::Operators, Audience::Both])
     );
+    let of_console = of(&[Audience::Console]);
+    assert!(
+        used_in(&["shared/console/src"]).is_superset(&of_console),
+        "{of_console:?}"
+    );
 }
 
 /// Whether callers of Vestibule's own API get problems with this code.
