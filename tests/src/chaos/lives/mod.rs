@@ -94,7 +94,7 @@ impl Lives {
         tokio::join!(selling, self.world.run_faults(&self.plan.faults_in_sale));
         let views = sale.stop().await;
         let report = self.report_after_loss(0).await;
-        self.check_totals("the first life", &report, &views);
+        self.check_totals(0, &report, &views);
         (views, report)
     }
 
@@ -163,7 +163,7 @@ impl Lives {
         let views = sale.stop().await;
         self.check_views(begun_ms, first_views, &views);
         let report = self.report_after_loss(2).await;
-        self.check_totals("the second life", &report, &views);
+        self.check_totals(1, &report, &views);
         self.check_same_report(
             "beside the second life",
             first_report,

@@ -59,9 +59,12 @@ impl LivesPlan {
         }
     }
 
-    /// Whether Redis is lost while visitors act.
-    pub(super) fn loses_redis_in_sale(&self) -> bool {
-        self.seed.is_multiple_of(LOSS_IN_SALE_EVERY)
+    /// Whether the report of a sale (0 or 1) may lack the counts of some seconds: those that Redis lost while visitors
+    /// acted, or those before the promoter noticed that Redis came back with old data. The stored tally is some seconds
+    /// old. An empty Redis refuses visitors until the queue is restored, so it loses no counts.
+    pub(super) fn may_lack_counts(&self, sale: usize) -> bool {
+        let is_old_before_sale = sale == 1 && !matches!(self.losses_in_rest[1], Fault::RedisKilled { .. });
+        self.seed.is_multiple_of(LOSS_IN_SALE_EVERY) || is_old_before_sale
     }
 
     /// The settings of the queue in both lives.
