@@ -51,6 +51,7 @@ pub(crate) struct QueueNumbers {
     state: Option<String>,
     /// Totals since the generation of the queue began.
     promoted: Option<u64>,
+    fast_tracked: Option<u64>,
     entered: Option<u64>,
     completed: Option<u64>,
     left: Option<u64>,
@@ -105,10 +106,13 @@ mod tests {
             (Some(3), Some(true), None)
         );
         let stats = QueueNumbers::from_answer(&json!({
-            "waiting": 4, "interval_seconds": 2.0, "totals": { "entered": 9, "evicted": 1 },
+            "waiting": 4, "interval_seconds": 2.0, "totals": { "entered": 9, "evicted": 1, "fast_tracked": 2 },
             "estimated_wait_seconds": { "low": 3, "high": 5 },
         }));
-        assert_eq!((stats.waiting, stats.entered), (Some(4), Some(9)));
+        assert_eq!(
+            (stats.waiting, stats.entered, stats.fast_tracked),
+            (Some(4), Some(9), Some(2))
+        );
         let shown = serde_json::to_value(&stats).expect("numbers are JSON");
         assert_eq!(shown["estimated_wait_seconds"], json!({ "low": 3, "high": 5 }));
         assert_eq!(shown["left"], Value::Null);

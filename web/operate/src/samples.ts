@@ -11,7 +11,7 @@ const GAP_MS_MAX = 90_000;
 // A sample this close to a moment stands for it.
 const NEAR_MS = 30_000;
 
-/** The entries promoted in one minute that ended at `endMs`. */
+/** The visitors let in during one minute that ended at `endMs`. */
 export interface Column {
   readonly endMs: number;
   /** `null` if nothing is known of this minute. */
@@ -39,13 +39,17 @@ export const boundsOf = (estimate: Estimate): { low: number; high: number } =>
 export const recentSamples = (samples: readonly Sample[], nowMs: number): Sample[] =>
   samples.filter(({ at_ms }) => at_ms > nowMs - MINUTES * MINUTE_MS && at_ms <= nowMs);
 
+// How many visitors the pace has let in so far.
+const takenOfPace = ({ promoted, fast_tracked }: Sample): number | null =>
+  promoted === null ? null : promoted + (fast_tracked ?? 0);
+
 // The growth of a total since the sample before. A total begins at 0 again after a reset.
 function growth(before: number | null, now: number | null): number | null {
   if (before === null || now === null) return null;
   return now >= before ? now - before : now;
 }
 
-/** How many entries were promoted in each of the last 30 minutes, the oldest first. */
+/** How many visitors were let in by the pace, from the line or by the fast track, in each of the last 30 minutes, the oldest first. */
 export function countPerMinute(samples: readonly Sample[], nowMs: number): Column[] {
   const counts: (number | null)[] = Array.from({ length: MINUTES }, () => null);
   const paces: (number | null)[] = Array.from({ length: MINUTES }, () => null);
@@ -58,8 +62,8 @@ export function countPerMinute(samples: readonly Sample[], nowMs: number): Colum
     if (sample.paused) paused[column] = true;
     const before = samples[n - 1];
     if (!before || sample.at_ms - before.at_ms > GAP_MS_MAX) return;
-    const promoted = growth(before.promoted, sample.promoted);
-    if (promoted !== null) counts[column] = (counts[column] ?? 0) + promoted;
+    const letIn = growth(takenOfPace(before), takenOfPace(sample));
+    if (letIn !== null) counts[column] = (counts[column] ?? 0) + letIn;
   });
   return counts.map((count, n) => ({
     endMs: nowMs - (MINUTES - 1 - n) * MINUTE_MS,

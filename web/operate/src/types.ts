@@ -109,6 +109,8 @@ export interface Sample {
   readonly paused: boolean | null;
   readonly state: QueueState | null;
   readonly promoted: number | null;
+  /** Visitors who were let in at once, because none waited. They take of the same pace. */
+  readonly fast_tracked?: number | null;
   readonly entered: number | null;
   readonly estimated_wait_seconds: Estimate | null;
   /** The mean wait of those who were promoted since the sample before. */

@@ -25,6 +25,11 @@ test("each minute has the entries that were promoted in it", () => {
   assert.deepEqual(new Set(columns.map(({ pace }) => pace)), new Set([120]));
 });
 
+test("visitors of the fast track take of the pace too", () => {
+  const columns = countPerMinute(samples(361, (_, n) => ({ promoted: n * 6, fast_tracked: n * 4 })), NOW_MS);
+  assert.deepEqual(columns.slice(1).map(({ count }) => count), Array(MINUTES - 1).fill(120));
+});
+
 test("a pause is a gap that says that it is one", () => {
   const isPaused = (ageMs: number) => ageMs >= 2 * MINUTE_MS && ageMs < 4 * MINUTE_MS;
   let promoted = 0;
