@@ -103,12 +103,9 @@ async fn describe_stacks(State(account): State<Arc<Account>>, form: String) -> R
     if fault != Fault::OtherStack {
         outputs.push(("AdminFunction", "shop-AdminFunction-1"));
     }
-    let members: String = outputs
-        .iter()
-        .map(|(key, value)| {
-            format!("<member><OutputKey>{key}</OutputKey><OutputValue>{value}</OutputValue></member>")
-        })
-        .collect();
+    let members = outputs.iter().fold(String::new(), |members, (key, value)| {
+        members + &format!("<member><OutputKey>{key}</OutputKey><OutputValue>{value}</OutputValue></member>")
+    });
     let text = format!(
         "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>shop</StackName>\
          <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus>\
