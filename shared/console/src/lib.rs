@@ -3,8 +3,8 @@
 //! # Layout
 //!
 //! - [`AdminCaller`] is the way to an admin function: the one of the process, or that of a deployed stack.
-//! - [`Console`] asks it every five seconds ([`sampler`]) and keeps an hour of samples of each queue ([`history`], [`ring`]).
-//! - [`routes`] serves the page ([`files`]), the overview, one queue, and the commands of the operator.
+//! - [`Console`] asks it every five seconds (`sampler`) and keeps an hour of samples of each queue (`history`, `ring`).
+//! - [`routes`] serves the page (`files`), the overview, one queue, and the commands of the operator.
 //! - [`host`] refuses requests of other sites.
 
 mod admin_caller;
