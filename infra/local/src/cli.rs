@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Ticket(TicketRequest),
     /// Verify the place that a draw gave to an entry. Prints yes or no with the reason; exits with 0 for yes, and 1 for no
     VerifyDraw(DrawClaim),
+    /// Print what a crowd asks of each part of a deployment, which part is full first, and what it costs
+    Plan(PlanRequest),
 }
 
 /// What a queue published about a draw, and what it told the visitor.
@@ -101,6 +103,46 @@ pub(crate) struct DrawClaim {
     /// The commitment that the public document showed before the opening (`draw_commitment`)
     #[arg(long, value_name = "HEX")]
     pub commitment: String,
+}
+
+/// The crowd that is expected.
+#[derive(Debug, Args)]
+pub(crate) struct PlanRequest {
+    /// How many visitors come
+    #[arg(long, value_name = "N", required_unless_present = "facts")]
+    pub visitors: Option<u64>,
+
+    /// The time in which they come
+    #[arg(long, value_name = "SECONDS", required_unless_present = "facts")]
+    pub arrival_seconds: Option<u64>,
+
+    /// How long they are to wait on average; 0 is as short as possible
+    #[arg(long, value_name = "MINUTES", required_unless_present = "facts")]
+    pub wait_minutes: Option<u64>,
+
+    /// The length of a session
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub session_seconds: u64,
+
+    /// How often the protected service validates each visitor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub checks: u64,
+
+    /// The cache of the deployment: serverless, or node
+    #[arg(long, value_name = "CACHE", default_value = "serverless")]
+    pub cache: String,
+
+    /// No CDN answers the reads of the public document
+    #[arg(long)]
+    pub without_cdn: bool,
+
+    /// Print the answer of the command as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print the limits, measurements and prices that plans go by, with their sources, and no plan
+    #[arg(long)]
+    pub facts: bool,
 }
 
 /// The claims of a test ticket.

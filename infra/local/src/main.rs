@@ -9,6 +9,7 @@ mod host;
 mod keys;
 mod operations;
 mod pages;
+mod plan;
 mod run;
 mod serve;
 mod stop;
@@ -32,6 +33,7 @@ async fn main() -> ExitCode {
             None => run::run(&cli).await,
             Some(Command::Ticket(request)) => tickets::print_ticket(&cli.dir, request),
             Some(Command::VerifyDraw(claim)) => return verify_draw::print_verdict(claim),
+            Some(Command::Plan(request)) => return plan::print_plan(request),
         },
         refused => refused,
     };

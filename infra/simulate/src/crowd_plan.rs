@@ -3,7 +3,8 @@
 
 use vestibule_domain::{
     crowd_sizing::{
-        ceilings::{Ceilings, Function, REQUESTS_PER_EXECUTION},
+        ceilings::{Ceilings, Function},
+        facts::REQUESTS_PER_EXECUTION,
         load::{CrowdLoad, entering_cost},
         sizing::{USED_SHARE, highest},
     },
@@ -41,7 +42,7 @@ impl CrowdPlan {
         settings: &Settings,
     ) -> Self {
         let slot = f64::from(ceilings.slot_polls_per_second);
-        let entering_max = f64::from(ENTER_CONCURRENCY_MAX * REQUESTS_PER_EXECUTION) * USED_SHARE;
+        let entering_max = f64::from(ENTER_CONCURRENCY_MAX) * REQUESTS_PER_EXECUTION.value * USED_SHARE;
         let load = CrowdLoad {
             visitors: visitors.into(),
             checks,
@@ -72,7 +73,7 @@ impl CrowdPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vestibule_domain::crowd_sizing::ceilings::SERVERLESS_SLOT_POLLS;
+    use vestibule_domain::crowd_sizing::facts::SERVERLESS_SLOT_POLLS;
 
     const WAIT_SECONDS: u32 = 1_800;
 
@@ -83,8 +84,8 @@ mod tests {
 
     #[test]
     fn the_pace_is_that_of_the_slot_unless_visitors_are_to_wait() {
-        let serverless = plan(1_000_000, SERVERLESS_SLOT_POLLS, 0);
-        let checked = plan(1_000_000, SERVERLESS_SLOT_POLLS, 6);
+        let serverless = plan(1_000_000, SERVERLESS_SLOT_POLLS.whole(), 0);
+        let checked = plan(1_000_000, SERVERLESS_SLOT_POLLS.whole(), 6);
         let node = plan(1_000_000, 40_000, 6);
         let wait = |plan: CrowdPlan| (1_000_000.0 / plan.per_second - plan.arrives_in_seconds) / 2.0;
         assert!(checked.per_second < serverless.per_second * 0.8, "{checked:?}");
@@ -98,10 +99,10 @@ mod tests {
     #[test]
     fn functions_get_the_concurrency_that_the_crowd_needs() {
         let concurrency = |plan: CrowdPlan, function| plan.ceilings.concurrency[function as usize];
-        let small = plan(20_000, SERVERLESS_SLOT_POLLS, 0);
+        let small = plan(20_000, SERVERLESS_SLOT_POLLS.whole(), 0);
         assert_eq!(
             small.ceilings,
-            Ceilings::with_slot(SERVERLESS_SLOT_POLLS),
+            Ceilings::with_slot(SERVERLESS_SLOT_POLLS.whole()),
             "the defaults"
         );
         assert_eq!(concurrency(plan(20_000, 40_000, 0), Function::Enter), 200);

@@ -1,6 +1,6 @@
 //! The scenarios of a crowd in a deployment with ceilings.
 
-use vestibule_domain::crowd_sizing::ceilings::{Ceilings, HELD_BUDGET};
+use vestibule_domain::crowd_sizing::{ceilings::Ceilings, facts::HELD_BUDGET};
 use vestibule_domain::settings::Settings;
 
 use crate::{
@@ -87,7 +87,7 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
         promoter: Promoter::Running,
         operator: Operator::Absent,
         network: Network::Usual,
-        held_budget: HELD_BUDGET,
+        held_budget: HELD_BUDGET.whole().into(),
         outage_ms: None,
         deployment: Deployment {
             ceilings: Some(plan.ceilings),

@@ -3,10 +3,11 @@
 //! - [`ceilings`]: how much each part serves, and what a request costs the hash slot of the queue
 //! - [`load`]: what a crowd asks of the parts
 //! - [`sizing`]: how fast a queue can let a crowd in, and which part is full first
-//! - [`cost`]: what that costs, by the list of [`prices`]
+//! - [`facts`]: the limits, measurements and prices that all of this goes by, with their sources
+//! - [`cost`]: what that costs, by the prices of [`facts`]
 
 pub mod ceilings;
 pub mod cost;
+pub mod facts;
 pub mod load;
-pub mod prices;
 pub mod sizing;

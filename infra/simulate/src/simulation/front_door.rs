@@ -87,7 +87,7 @@ impl FrontDoor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vestibule_domain::crowd_sizing::ceilings::SERVERLESS_SLOT_POLLS;
+    use vestibule_domain::crowd_sizing::facts::SERVERLESS_SLOT_POLLS;
 
     /// Sends this many requests per second for ten seconds and returns how many were served in a second.
     fn served_per_second(ceilings: &Ceilings, route: Route, per_second: u64) -> u64 {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn each_route_is_served_up_to_its_lowest_ceiling() {
-        let serverless = Ceilings::with_slot(SERVERLESS_SLOT_POLLS);
+        let serverless = Ceilings::with_slot(SERVERLESS_SLOT_POLLS.whole());
         let node = Ceilings::with_slot(40_000);
         for (ceilings, route, expected) in [
             (&serverless, Route::Status, 2_843),

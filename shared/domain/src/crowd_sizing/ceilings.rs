@@ -1,16 +1,7 @@
 //! How many requests per second each part of a deployment serves, and what each request costs the hash slot of the
 //! queue.
 
-/// Requests per second that API Gateway serves for all REST APIs of an account.
-const GATEWAY_PER_SECOND: u32 = 10_000;
-/// Requests that it serves at once.
-const GATEWAY_BURST: u32 = 5_000;
-/// Requests per second that Lambda serves for each unit of concurrency.
-pub const REQUESTS_PER_EXECUTION: u32 = 10;
-/// Entry polls per second that one hash slot of ElastiCache Serverless answers.
-pub const SERVERLESS_SLOT_POLLS: u32 = 2_900;
-/// The default of the parameter `HeldBudget`.
-pub const HELD_BUDGET: u64 = 200;
+use super::facts::{GATEWAY_BURST, GATEWAY_PER_SECOND, REQUESTS_PER_EXECUTION};
 
 /// What an entry poll costs the slot. The costs of other requests are relative to it.
 pub const POLL_COST: u64 = 1_000;
@@ -82,8 +73,8 @@ impl Ceilings {
     /// The defaults of `template.yaml`, with a cache whose hash slot answers this many entry polls per second.
     pub fn with_slot(slot_polls_per_second: u32) -> Self {
         Self {
-            gateway_per_second: GATEWAY_PER_SECOND,
-            gateway_burst: GATEWAY_BURST,
+            gateway_per_second: GATEWAY_PER_SECOND.whole(),
+            gateway_burst: GATEWAY_BURST.whole(),
             concurrency: [100, 53, 300, 50, 100],
             slot_polls_per_second,
         }
@@ -111,7 +102,7 @@ impl Ceilings {
 
     /// Requests per second that a function serves.
     pub fn function_per_second(&self, function: Function) -> u32 {
-        self.concurrency[function as usize] * REQUESTS_PER_EXECUTION
+        self.concurrency[function as usize] * REQUESTS_PER_EXECUTION.whole()
     }
 }
 
@@ -152,12 +143,13 @@ impl Route {
 /// The executions that serve this many requests per second.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn executions(per_second: f64) -> u32 {
-    (per_second / f64::from(REQUESTS_PER_EXECUTION)).ceil() as u32
+    (per_second / REQUESTS_PER_EXECUTION.value).ceil() as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crowd_sizing::facts::{HELD_BUDGET, SERVERLESS_SLOT_POLLS};
 
     #[test]
     fn the_ceilings_are_the_defaults_of_the_template() {
@@ -168,7 +160,7 @@ mod tests {
             let number = default.and_then(|text| text.lines().next()?.parse().ok());
             number.expect("the template declares the parameter")
         };
-        let ceilings = Ceilings::with_slot(SERVERLESS_SLOT_POLLS);
+        let ceilings = Ceilings::with_slot(SERVERLESS_SLOT_POLLS.whole());
         for (function, name) in [
             (Function::Document, "Document"),
             (Function::Enter, "Enter"),
@@ -191,6 +183,6 @@ mod tests {
                 );
             }
         }
-        assert_eq!(HELD_BUDGET, default_of("HeldBudget"));
+        assert_eq!(u64::from(HELD_BUDGET.whole()), default_of("HeldBudget"));
     }
 }

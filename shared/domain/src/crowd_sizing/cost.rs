@@ -1,38 +1,21 @@
 //! What a crowd costs, at list prices.
 
 use super::{
-    load::held_polls,
-    prices::{
-        API_REQUEST, CACHE_ECPU, CACHE_GB_HOUR, CACHE_NODE_HOUR, CDN_GB, CDN_REQUEST, FUNCTION_GB_SECOND,
-        FUNCTION_REQUEST, LOG_GB, Price, TABLE_READ, TABLE_WRITE,
+    facts::{
+        API_REQUEST, CACHE_ECPU, CACHE_GB_HOUR, CACHE_GB_MIN, CACHE_NODE_HOUR, CDN_GB, CDN_REQUEST,
+        DOCUMENT_GB, ECPU_PER_POLL, FUNCTION_GB, FUNCTION_GB_SECOND, FUNCTION_REQUEST, Fact, GB_PER_ENTRY,
+        LOG_GB, LOG_LINE_GB, READS_PER_VISITOR, REQUEST_SECONDS, STATUS_GB, TABLE_READ, TABLE_WRITE,
+        WRITES_PER_VISITOR,
     },
-    sizing::{Cache, CrowdDemand, CrowdSizing, WRITES_PER_VISITOR},
+    load::held_polls,
+    sizing::{Cache, CrowdDemand, CrowdSizing},
 };
 use crate::settings::Settings;
 
-/// Processing units of `ElastiCache` Serverless for an entry poll: measured by the cache's own metric in a rehearsal, as
-/// docs/deploying.md describes.
-const ECPU_PER_POLL: f64 = 10.0;
-/// The memory of the cache for one entry, in gigabytes: `make bench-line` prints 126 bytes. A visitor also has a record
-/// in the journal for a moment.
-const GB_PER_ENTRY: f64 = 126.0e-9;
-/// The least memory that is charged for a serverless cache, in gigabytes.
-const CACHE_GB_MIN: f64 = 0.1;
 /// Nodes of a cache that is not serverless: a primary and a replica.
 const NODES: f64 = 2.0;
 /// Hours that the deployment runs beside the sale, for warming up and for what comes after.
 const HOURS_BESIDE: f64 = 2.0;
-/// How long a request occupies a function, in seconds, and its memory, in gigabytes (`MemorySize`).
-const REQUEST_SECONDS: f64 = 0.01;
-const FUNCTION_GB: f64 = 0.5;
-/// The memory of the status function, whose executions wait while they hold a poll, in gigabytes.
-const STATUS_GB: f64 = 0.25;
-/// Consistent reads for a visitor: of the own record when entering, and in the check.
-const READS_PER_VISITOR: f64 = 5.0;
-/// The size of a public document with its headers, and of the log line of a request, in gigabytes.
-const DOCUMENT_GB: f64 = 1.2e-6;
-const LOG_LINE_GB: f64 = 0.33e-6;
-
 /// One line of a bill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostItem {
@@ -41,13 +24,13 @@ pub struct CostItem {
     /// How many units.
     pub units: f64,
     /// The price of a unit.
-    pub price: Price,
+    pub price: Fact,
 }
 
 impl CostItem {
     /// The cost in US dollars.
     pub fn dollars(&self) -> f64 {
-        self.units * self.price.dollars
+        self.units * self.price.value
     }
 }
 
@@ -82,22 +65,23 @@ impl CrowdCost {
             item("function requests", to_api, FUNCTION_REQUEST),
             item(
                 "function time, GB-seconds",
-                to_api * REQUEST_SECONDS * FUNCTION_GB + visitors * held_seconds_per_visitor * STATUS_GB,
+                to_api * REQUEST_SECONDS.value * FUNCTION_GB.value
+                    + visitors * held_seconds_per_visitor * STATUS_GB.value,
                 FUNCTION_GB_SECOND,
             ),
-            item("table writes", visitors * WRITES_PER_VISITOR, TABLE_WRITE),
-            item("table reads", visitors * READS_PER_VISITOR, TABLE_READ),
-            item("logs, GB", to_api * LOG_LINE_GB, LOG_GB),
+            item("table writes", visitors * WRITES_PER_VISITOR.value, TABLE_WRITE),
+            item("table reads", visitors * READS_PER_VISITOR.value, TABLE_READ),
+            item("logs, GB", to_api * LOG_LINE_GB.value, LOG_GB),
         ];
         if has_cdn {
             let cdn_requests = document_reads + visitors * own;
             items.push(item("CDN requests", cdn_requests, CDN_REQUEST));
-            items.push(item("CDN traffic, GB", cdn_requests * DOCUMENT_GB, CDN_GB));
+            items.push(item("CDN traffic, GB", cdn_requests * DOCUMENT_GB.value, CDN_GB));
         }
         match demand.cache {
             Cache::Serverless => {
-                let ecpu = visitors * requests_per_visitor * ECPU_PER_POLL;
-                let gb = (visitors * GB_PER_ENTRY).max(CACHE_GB_MIN);
+                let ecpu = visitors * requests_per_visitor * ECPU_PER_POLL.value;
+                let gb = (visitors * GB_PER_ENTRY.value).max(CACHE_GB_MIN.value);
                 items.push(item("cache, ECPU", ecpu, CACHE_ECPU));
                 items.push(item("cache, GB-hours", gb * hours, CACHE_GB_HOUR));
             }
@@ -117,6 +101,6 @@ impl CrowdCost {
     }
 }
 
-fn item(what: &'static str, units: f64, price: Price) -> CostItem {
+fn item(what: &'static str, units: f64, price: Fact) -> CostItem {
     CostItem { what, units, price }
 }

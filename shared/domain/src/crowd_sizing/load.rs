@@ -1,6 +1,9 @@
 //! What a crowd whose clients follow the public document asks of a deployment.
 
-use super::ceilings::{HELD_BUDGET, LANE_COST, POLL_COST, PROMOTION_COST, Route, TICK_COST};
+use super::{
+    ceilings::{LANE_COST, POLL_COST, PROMOTION_COST, Route, TICK_COST},
+    facts::HELD_BUDGET,
+};
 use crate::{
     lane::{LaneSpeed, window_entries},
     poll_pacing::{
@@ -148,7 +151,7 @@ fn document_reads(wait_seconds: f64) -> f64 {
 /// The polls that are held at once.
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn held_polls(pace: f64) -> f64 {
-    (HELD_BUDGET as f64).min(pace * HOLD_HORIZON_MS as f64 / 1_000.0)
+    HELD_BUDGET.value.min(pace * HOLD_HORIZON_MS as f64 / 1_000.0)
 }
 
 /// The number of whole steps in this time.

@@ -1,8 +1,10 @@
 //! How fast a queue can let a crowd in, and which part of the deployment is full first.
 
 use super::{
-    ceilings::{
-        Ceilings, FUNCTION_NAMES, Function, REQUESTS_PER_EXECUTION, SERVERLESS_SLOT_POLLS, executions,
+    ceilings::{Ceilings, FUNCTION_NAMES, Function, executions},
+    facts::{
+        ACCOUNT_EXECUTIONS, CDN_PER_SECOND, Fact, GATEWAY_PER_SECOND, NEW_TABLE_WRITES, NODE_SLOT_POLLS,
+        REQUESTS_PER_EXECUTION, SERVERLESS_SLOT_POLLS, WRITES_PER_VISITOR,
     },
     load::{CrowdLoad, held_polls},
 };
@@ -10,16 +12,6 @@ use crate::settings::Settings;
 
 /// The share of a ceiling that is used. The rest is for what comes unevenly.
 pub const USED_SHARE: f64 = 0.85;
-/// Entry polls per second that the hash slot of a node answers: `make bench-line` on one core.
-pub const NODE_SLOT_POLLS: u32 = 40_000;
-/// Executions at once that a new account may have: the default of the quota.
-const ACCOUNT_EXECUTIONS: f64 = 1_000.0;
-/// Writes per second that a new table on demand takes at once.
-const NEW_TABLE_WRITES: f64 = 4_000.0;
-/// Requests per second that `CloudFront` serves for a distribution: the default of the quota.
-const CDN_PER_SECOND: f64 = 250_000.0;
-/// Writes that a visitor needs: entering, the turn, the claim and the end.
-pub const WRITES_PER_VISITOR: f64 = 4.0;
 /// The length of a promotion interval, in seconds.
 const INTERVAL_SECONDS: f64 = 10.0;
 
@@ -35,6 +27,10 @@ pub enum Cache {
 impl Cache {
     /// Entry polls per second that the hash slot of a queue answers.
     pub fn slot_polls_per_second(self) -> u32 {
+        self.slot().whole()
+    }
+
+    fn slot(self) -> Fact {
         match self {
             Self::Serverless => SERVERLESS_SLOT_POLLS,
             Self::Node => NODE_SLOT_POLLS,
@@ -105,6 +101,8 @@ pub struct PartLoad {
     pub used: f64,
     /// What the part gives, by the defaults of the template and of a new account.
     pub ceiling: f64,
+    /// From where that is known.
+    pub source: &'static str,
     /// What to do if that is too little.
     pub remedy: String,
 }
@@ -200,11 +198,12 @@ fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
         Cache::Serverless => "run the line on nodes (CacheNodeType), or split the crowd over several queues",
         Cache::Node => "split the crowd over several queues",
     };
-    let part = |part, unit, used, ceiling, remedy: &str| PartLoad {
+    let part = |part, unit, used, ceiling: Fact, remedy: &str| PartLoad {
         part,
         unit,
         used,
-        ceiling,
+        ceiling: ceiling.value,
+        source: ceiling.source,
         remedy: remedy.to_owned(),
     };
     parts.extend([
@@ -212,14 +211,14 @@ fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
             "hash slot of the queue",
             "entry polls per second",
             load.slot_polls_per_second(pace),
-            f64::from(ceilings.slot_polls_per_second),
+            demand.cache.slot(),
             slot_remedy,
         ),
         part(
             "API Gateway",
             "requests per second",
             api_requests,
-            f64::from(ceilings.gateway_per_second),
+            GATEWAY_PER_SECOND,
             "raise the quota of requests per second of the account",
         ),
         part(
@@ -232,7 +231,7 @@ fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
         part(
             "DynamoDB",
             "writes per second",
-            load.entering_per_second + pace * (WRITES_PER_VISITOR - 1.0),
+            load.entering_per_second + pace * (WRITES_PER_VISITOR.value - 1.0),
             NEW_TABLE_WRITES,
             "set EntriesWarmWriteUnits before the event, and above 40,000 raise the quota of the table",
         ),
@@ -247,15 +246,19 @@ fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
     parts
 }
 
+/// Where the concurrency of a function comes from.
+const FUNCTION_SOURCE: &str = "template.yaml, its concurrency";
+
 fn function_load(ceilings: &Ceilings, function: Function, per_second: f64) -> PartLoad {
     let name = FUNCTION_NAMES[function as usize];
     let needed = executions(per_second / USED_SHARE);
-    let rate = needed * REQUESTS_PER_EXECUTION;
+    let rate = needed * REQUESTS_PER_EXECUTION.whole();
     PartLoad {
         part: name,
         unit: "requests per second",
         used: per_second,
         ceiling: f64::from(ceilings.function_per_second(function)),
+        source: FUNCTION_SOURCE,
         remedy: if function == Function::Status {
             format!("set {name}Concurrency to {needed}")
         } else {

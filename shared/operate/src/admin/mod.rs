@@ -64,6 +64,7 @@ pub use self::{
     check::CHECK_TIME_MAX,
     invocation::Invocation,
     operations::{OPERATIONS, Operation},
+    plan::plan_without_deployment,
     problem::Problem,
     signing_keys::SigningKeys,
 };

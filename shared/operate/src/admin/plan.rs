@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vestibule_domain::{
     crowd_sizing::{
         cost::{CostItem, CrowdCost},
-        prices::PRICES_OF,
+        facts::FACTS_OF,
         sizing::{Cache, CrowdDemand, CrowdSizing, PartLoad},
     },
     plan::{Demand, Interval, SizingPlan},
@@ -13,7 +13,9 @@ use vestibule_domain::{
 
 use super::{
     Problem,
+    command::Command,
     command_fields::CommandFields,
+    parsed_command::ParsedCommand,
     plan_order::{CrowdOrder, PlanOrder},
 };
 
@@ -103,6 +105,17 @@ impl CommandFields {
     }
 }
 
+/// Carries out a command `plan` without a deployment: it needs none.
+///
+/// # Errors
+/// [`Problem`] with the name of the field that is wrong, or if the command is another one.
+pub fn plan_without_deployment(command: Value) -> Result<Value, Problem> {
+    match ParsedCommand::parse(command)?.command {
+        Command::Plan(order) => plan(&order),
+        _ => Err(Problem::invalid_field("op", "must be plan")),
+    }
+}
+
 /// Computes what an order asks for.
 pub(super) fn plan(order: &PlanOrder) -> Result<Value, Problem> {
     match order {
@@ -134,7 +147,7 @@ fn plan_crowd(order: &CrowdOrder) -> Result<Value, Problem> {
         "document_reads_per_visitor": rounded(cost.document_reads_per_visitor),
         "cost": {
             "currency": "USD",
-            "prices_of": PRICES_OF,
+            "prices_of": FACTS_OF,
             "total": rounded(cost.dollars()),
             "items": cost.items.iter().map(describe_item).collect::<Vec<_>>(),
         },
@@ -147,6 +160,7 @@ fn describe_part(part: &PartLoad) -> Value {
         "unit": part.unit,
         "needed": rounded(part.used),
         "given": part.ceiling,
+        "source": part.source,
         "share": rounded(part.share()),
     });
     // A part that is nearly full has nothing left for what comes unevenly.
@@ -161,7 +175,7 @@ fn describe_item(item: &CostItem) -> Value {
         "what": item.what,
         "units": item.units.round(),
         "dollars": rounded(item.dollars()),
-        "page": format!("https://aws.amazon.com/{}", item.price.page),
+        "page": item.price.source,
     })
 }
 
