@@ -33,9 +33,9 @@ check: ## Check formatting, lints, documentation, the types of the client librar
 test: ## Run the tests but the long ones, against servers that this command installs and starts
 	infra/steps.sh test infra/test.sh infra/test-stack.sh
 
-test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a shop's long session, generated clients and requests
+test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a sale of 2,000 visitors operated by the console, a shop's long session, generated clients and requests
 	infra/steps.sh test-long "infra/test.sh --profile long" "infra/client.sh crowd" "infra/browser.sh long" \
-	  "infra/openapi.sh page" "infra/openapi.sh clients" "infra/openapi.sh fuzz"
+	  "infra/browser.sh night" "infra/openapi.sh page" "infra/openapi.sh clients" "infra/openapi.sh fuzz"
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
 	infra/test-stack.sh $(ARGS)

@@ -3,9 +3,10 @@
 # Runs the tests of the waiting page and the client library in Chromium, against the local runner behind nginx. Installs
 # what is missing. Arguments go to Playwright:
 #
-#   infra/browser.sh                  all but the long ones
+#   infra/browser.sh                  all but the long ones and the night of a sale
 #   infra/browser.sh -g 'two tabs'    those whose names match
 #   infra/browser.sh long             only the long ones, whose names contain @long
+#   infra/browser.sh night            only the night of a sale, whose 2,000 visitors leave no processor for other tests
 #
 # VESTIBULE_LOCAL_BIN names a runner that is built, and VESTIBULE_WIDGET_BIN the function of the dashboard's widget. Without
 # them, this script builds them. VESTIBULE_WEB names a folder with a page to test instead of the one in the runner, such as
@@ -33,12 +34,18 @@ if [[ -z ${VESTIBULE_WIDGET_BIN:-} ]]; then
   export VESTIBULE_WIDGET_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/widget
 fi
 
-if [[ ${1:-} == long ]]; then
+case ${1:-} in
+long)
   shift
   set -- --grep @long "$@"
-else
-  set -- --grep-invert @long "$@"
-fi
+  ;;
+night)
+  shift
+  need_redis
+  set -- --grep @night "$@"
+  ;;
+*) set -- --grep-invert '@long|@night' "$@" ;;
+esac
 
 cd "$folder"
 exec "$node" node_modules/@playwright/test/cli.js test "$@"

@@ -7,15 +7,16 @@ import type { Place } from "../../../web/client/src/types.js";
 
 const library = new URL("../../../web/client/dist/vestibule.js", import.meta.url);
 
+/** Loads the client library as it is built. */
+export const loadLibrary = (): Promise<typeof import("../../../web/client/src/vestibule.js")> => import(fileURLToPath(library));
+
 /** A crowd that waits in one queue. */
 export class Crowd {
   #places: Place[] = [];
 
   /** So many more visitors join, one after another within a time. */
   async join(base: string, queue: string, count: number, withinMs: number): Promise<void> {
-    const { joinQueue, memoryStorage } = (await import(
-      fileURLToPath(library)
-    )) as typeof import("../../../web/client/src/vestibule.js");
+    const { joinQueue, memoryStorage } = await loadLibrary();
     const joined = Array.from({ length: count }, async (_, n) => {
       await sleep((n / count) * withinMs);
       const place = joinQueue({ queue, base, storage: memoryStorage(), presence: "always" });
