@@ -42,7 +42,9 @@ export class Shopper {
   /** The tokens and places in line that the server told this visitor: one of each, unless the visitor lost a place. */
   readonly tokens = new Set<string>();
   readonly ranks = new Set<number>();
-  /** When the visitor was called from the line, in Unix milliseconds. */
+  /** When the visitor had first asked for the place while the turn was near, in Unix milliseconds: from then on it is present. */
+  presentAtMs: number | undefined;
+  /** When the visitor was promoted, in Unix milliseconds. */
   promotedAtMs: number | undefined;
   wasLetIn = false;
   hasBought = false;
@@ -101,9 +103,12 @@ export class Shopper {
       const answer = await source(address, init);
       if (!answer.ok || !String(address).includes("/entries")) return answer;
       const text = await answer.text();
-      const { token, place, promoted_at_ms: promotedAtMs } = (text ? JSON.parse(text) : {}) as Json;
+      const { token, place, state, degraded, look_after_ms: lookAfterMs, promoted_at_ms: promotedAtMs } = (text ? JSON.parse(text) : {}) as Json;
       if (token) this.tokens.add(token);
       if (place !== undefined) this.ranks.add(place);
+      // An answer to a visitor whose turn is not near says when to ask again at the latest. To enter is not to be present.
+      const isCalled = state === "waiting" && !degraded && lookAfterMs === undefined && init?.method !== "POST";
+      if (isCalled) this.presentAtMs ??= Date.now();
       if (promotedAtMs) this.promotedAtMs ??= promotedAtMs;
       return new Response(text || null, { status: answer.status, headers: answer.headers });
     };
