@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::ORDERS_ALIAS;
+/// The alias of the function that takes orders.
+pub const ORDERS_ALIAS: &str = "orders";
 
 /// The colours of the dashboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

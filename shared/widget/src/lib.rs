@@ -20,12 +20,10 @@ mod queues;
 use serde_json::{Value, json};
 use vestibule_admin_client::{AdminFunction, InvokeError};
 
+pub use call::ORDERS_ALIAS;
 use call::{Call, Endpoints};
 use order::{Order, Outcome};
 use queues::{Chosen, Overview};
-
-/// The alias of the function that takes orders.
-pub const ORDERS_ALIAS: &str = "orders";
 
 /// What the function says about itself, when the console asks for its documentation.
 const DOCUMENTATION: &str = include_str!("documentation.md");

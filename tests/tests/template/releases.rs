@@ -39,13 +39,16 @@ fn versions_shift_only_on_aws_and_only_if_published() {
     }
 }
 
+/// The alias that separates two rights, and serves no visitor.
+const WIDGET_ALIAS: &str = "WidgetOrdersAlias";
+
 #[test]
 fn every_alias_of_the_api_shifts_by_its_own_group() {
     let template = read_template();
     let resources = template["Resources"].as_object().expect("resources");
     let aliases = resources
         .iter()
-        .filter(|(_, resource)| resource["Type"] == "AWS::Lambda::Alias");
+        .filter(|(name, resource)| resource["Type"] == "AWS::Lambda::Alias" && *name != WIDGET_ALIAS);
     assert_eq!(aliases.count(), FUNCTIONS.len());
     for (function, _) in FUNCTIONS {
         assert_eq!(
