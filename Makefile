@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run operate check test test-long test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-cold clean
+.PHONY: help run operate check test test-long test-longest test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -36,6 +36,9 @@ test: ## Run the tests but the long ones, against servers that this command inst
 test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a sale of 2,000 visitors operated by the console, a shop's long session, generated clients and requests
 	infra/steps.sh test-long "infra/test.sh --profile long" "infra/client.sh crowd" "infra/browser.sh long" \
 	  "infra/browser.sh night" "infra/openapi.sh page" "infra/openapi.sh clients" "infra/openapi.sh fuzz"
+
+test-longest: ## Run what is left out of test-long: a million forged passes and tokens, and more lives of a queue in chaos
+	infra/test.sh --profile longest
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
 	infra/test-stack.sh $(ARGS)
