@@ -23,7 +23,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
 
 readonly READY_SECONDS=60 # A machine that compiles at the same time is slow.
 readonly STOP_SECONDS=5
-readonly AWS_SERVICES=apigateway,cloudformation,cloudwatch,dynamodb,ec2,events,iam,lambda,logs,s3,secretsmanager,sns,sts
+readonly AWS_SERVICES=apigateway,cloudformation,cloudwatch,dynamodb,ec2,events,iam,lambda,logs,s3,secretsmanager,sns,sqs,sts
 readonly ATTEMPTS=3 # Another process may take a port between our check and the start of the server.
 # The nodes start as single servers and then join. The first three get the slots; each other one replicates one of them.
 readonly CLUSTER_NODES=(cluster-1 cluster-2 cluster-3 cluster-4 cluster-5 cluster-6)

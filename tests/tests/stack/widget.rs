@@ -52,7 +52,7 @@ async fn buttons_pause_and_resume_a_queue() {
     let refused = json!({ "show": "no-such-queue", "order": "pause" });
     let html = show(&stack, "WidgetOrdersArn", &refused).await;
     assert!(
-        html.contains("Not done.") && html.contains("Unknown queue"),
+        html.contains("Not done.") && html.contains("The queue does not exist"),
         "{html}"
     );
 }
