@@ -37,7 +37,7 @@ test-long: ## Run the tests that take long: random faults, random operations on 
 	infra/steps.sh test-long "infra/test.sh --profile long" "infra/client.sh crowd" "infra/browser.sh long" \
 	  "infra/browser.sh night" "infra/openapi.sh page" "infra/openapi.sh clients" "infra/openapi.sh fuzz"
 
-test-longest: ## Run what is left out of test-long: a million forged passes and tokens, and more lives of a queue in chaos
+test-longest: ## Run what is left out of test-long: a million forged passes and tokens, and the two lives of a queue in chaos
 	infra/test.sh --profile longest
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
