@@ -28,7 +28,7 @@ use vestibule_line_memory::MemoryLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::entries::fresh_id;
 
-/// A queue that the bus holds up promotes nobody, so a few promotions show that it goes on.
+/// A queue that the bus holds up promotes no visitor, so a few promotions show that it goes on.
 const PROMOTED_MEANWHILE: u64 = 8;
 /// The time limit for what takes seconds on an idle machine.
 const BOUND: Duration = Duration::from_mins(1);

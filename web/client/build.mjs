@@ -49,7 +49,8 @@ async function buildDeclarations() {
   execFileSync(process.execPath, [compiler, "--project", ".", ...options], { cwd: folder, stdio: "inherit" });
 }
 
-async function buildTests() {
+/** Builds the unit tests of a folder into its build/. */
+export async function buildUnitTests(folder, plugins = []) {
   await rm(`${folder}build`, { recursive: true, force: true });
   const names = (await readdir(`${folder}tests`)).filter((name) => name.endsWith(".test.ts"));
   await build({
@@ -61,12 +62,13 @@ async function buildTests() {
     platform: "node",
     target: "node20",
     sourcemap: "inline",
+    plugins,
   });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--tests")) {
-    await buildTests();
+    await buildUnitTests(folder);
   } else {
     if (!process.argv.includes("--types")) await buildBundles({ write: true });
     await buildDeclarations();

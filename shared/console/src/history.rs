@@ -32,7 +32,7 @@ pub(crate) struct QueueHistory {
 }
 
 impl QueueHistory {
-    /// Whether nobody is in the queue, so that its row says all there is to see.
+    /// Whether the queue has no visitor, so that its row says all there is to see.
     fn is_idle(&self) -> bool {
         let is_empty = |name: &str| self.row[name].as_u64() == Some(0);
         ["waiting", "absent", "ready", "active", "held"]

@@ -63,7 +63,7 @@ impl Order {
             OrderKind::Pause => format!("{queue} is paused: visitors may enter, and none is let in."),
             OrderKind::Resume => format!("{queue} lets visitors in again."),
             OrderKind::Message(text) if text.is_empty() => format!("{queue} shows no message any more."),
-            OrderKind::Message(text) => format!("Everyone who waits in {queue} is told: {text}"),
+            OrderKind::Message(text) => format!("All who wait in {queue} are told: {text}"),
         }
     }
 }
@@ -77,7 +77,7 @@ pub(crate) enum Outcome {
     Refused(String),
     /// The call did not come by the alias that takes orders.
     NotAllowed,
-    /// Nobody knows whether it was carried out.
+    /// The widget does not know whether it was carried out.
     Unknown(String),
 }
 

@@ -213,7 +213,7 @@ fn orders(endpoints: &Endpoints, queue: &str, numbers: &Numbers) -> Markup {
                 input type="text" name="message" maxlength=(MESSAGE_CHARACTERS_MAX) autocomplete="off";
             }
             button type="button" class="btn" { "Set message" }
-            (action(&endpoints.orders, Some(&format!("Show the message to everyone who waits in {queue}?")), &event("message")))
+            (action(&endpoints.orders, Some(&format!("Show the message to all who wait in {queue}?")), &event("message")))
         }
     }
 }

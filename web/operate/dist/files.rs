@@ -2,7 +2,7 @@
 &[
     ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
     ("assets/operate-2f95e0b11a.css", "text/css; charset=utf-8", include_str!("assets/operate-2f95e0b11a.css")),
-    ("assets/operate-8700374c23.js", "text/javascript; charset=utf-8", include_str!("assets/operate-8700374c23.js")),
-    ("assets/lang-en-8c13f6f2a6.json", "application/json", include_str!("assets/lang-en-8c13f6f2a6.json")),
-    ("assets/lang-ko-ca31d1e50d.json", "application/json", include_str!("assets/lang-ko-ca31d1e50d.json")),
+    ("assets/operate-9edee119f8.js", "text/javascript; charset=utf-8", include_str!("assets/operate-9edee119f8.js")),
+    ("assets/lang-en-37aabded1c.json", "application/json", include_str!("assets/lang-en-37aabded1c.json")),
+    ("assets/lang-ko-d1b81e8e2e.json", "application/json", include_str!("assets/lang-ko-d1b81e8e2e.json")),
 ]

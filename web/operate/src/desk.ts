@@ -28,7 +28,7 @@ export function consequenceWords(detail: Detail, settings: Settings, proposed: P
   const warning = join([
     isHeld ? say("holds", { capacity: format.count(proposed.capacity), rate: format.rate(found.heldAt!) }) : "",
     settings.adaptive ? say("adaptive_note") : "",
-    stats.state === "open" || stats.state === "draining" ? "" : say("nobody_let_in_yet"),
+    stats.state === "open" || stats.state === "draining" ? "" : say("none_let_in_yet"),
   ]);
   return { text, warning };
 }

@@ -61,7 +61,7 @@ function waitingSentence({ stats, samples, now_ms }: Detail, { say, format }: Sp
   const arriving = arrivalsPerSecond(samples, now_ms);
   const parts = arriving === null ? [] : [say("arriving", { rate: format.rate(arriving) })];
   const seconds = estimatedSeconds(stats);
-  if (stats.state === "paused" || stats.state === "scheduled" || stats.state === "closed") parts.push(say("nobody_let_in"));
+  if (stats.state === "paused" || stats.state === "scheduled" || stats.state === "closed") parts.push(say("none_let_in"));
   else if (stats.waiting === 0) parts.push(say("line_empty"));
   else if (seconds === null) parts.push(say("wait_unknown"));
   else parts.push(say("last_in", { time: format.when(now_ms + seconds * 1_000, now_ms) }));

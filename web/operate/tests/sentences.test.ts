@@ -40,9 +40,9 @@ test("the sentence that matters is under each count", () => {
   assert.match(floorSentences(detailOf(), korean)["waiting"]!, /20:48쯤 입장/);
 });
 
-test("a queue that lets nobody in says so", () => {
-  assert.equal(floorSentences(detailOf({ state: "paused" }), english)["waiting"], "nobody is let in now");
-  assert.equal(floorSentences(detailOf({ waiting: 0 }), english)["waiting"], "nobody waits");
+test("a queue that lets no visitor in says so", () => {
+  assert.equal(floorSentences(detailOf({ state: "paused" }), english)["waiting"], "no visitor is let in now");
+  assert.equal(floorSentences(detailOf({ waiting: 0 }), english)["waiting"], "no visitor waits");
   assert.equal(floorSentences(detailOf({ held: 9 }), english)["inside"], "38 ready, 9 held: 509 of 500 slots · above the capacity until sessions end");
   assert.equal(floorSentences(detailOf({}, { presence_seconds: 0 }), english)["absent"], "presence is not checked");
 });
