@@ -9,6 +9,7 @@ mod host;
 mod keys;
 mod operations;
 mod pages;
+mod ping;
 mod plan;
 mod run;
 mod serve;

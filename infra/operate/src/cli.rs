@@ -28,15 +28,6 @@ fn parse_stack(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses the port. An empty environment variable counts as not set.
 fn parse_port(text: &str) -> Result<u16, String> {
-    if text.is_empty() {
-        return Ok(DEFAULT_PORT);
-    }
-    text.parse().map_err(|_| {
-        format!(
-            "a port (PORT or --port) is a whole number from 0 to {}; 0 selects a free one",
-            u16::MAX
-        )
-    })
+    vestibule_console::parse_port(text, DEFAULT_PORT)
 }

@@ -15,7 +15,7 @@ use vestibule_domain::problem_code::Code;
 use crate::{Console, answers::NoResult, problem::Problem};
 
 /// The most bytes of a command.
-pub(crate) const COMMAND_BYTES_MAX: usize = 64 * 1024;
+pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
 
 /// The commands after which no queue differs from before.
 const READING: [&str; 8] = [
@@ -30,16 +30,7 @@ pub(crate) async fn send_command(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if !is_json(content_type.unwrap_or_default()) {
-        let detail = "send the command with the content type application/json";
-        return Err(Problem::new(Code::UnsupportedMediaType, detail));
-    }
-    let body = body.map_err(|rejection| unreadable_body(&rejection))?;
-    let mut command = serde_json::from_slice::<Value>(&body).map_err(|error| {
-        let detail = format!("the body is not valid JSON: {error}");
-        Problem::new(Code::InvalidField, detail)
-    })?;
+    let mut command = read_command(&headers, body)?;
     let changes_queues = command["op"].as_str().is_some_and(|op| !READING.contains(&op));
     if let Some(fields) = command.as_object_mut() {
         fields
@@ -54,18 +45,58 @@ pub(crate) async fn send_command(
     Ok(Json(answer).into_response())
 }
 
-fn unreadable_body(rejection: &BytesRejection) -> Problem {
-    match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let detail = format!("a command may have {COMMAND_BYTES_MAX} bytes at most");
-            Problem::new(Code::BodyTooLarge, detail)
+/// Why a request has no command that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableCommand {
+    /// The code of the problem.
+    pub code: Code,
+    /// What is wrong, and what to do.
+    pub detail: String,
+}
+
+impl UnreadableCommand {
+    fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            detail: detail.into(),
         }
-        _ => Problem::new(Code::InvalidField, "the body cannot be read to its end"),
     }
 }
 
+impl From<UnreadableCommand> for Problem {
+    fn from(unreadable: UnreadableCommand) -> Self {
+        Self::new(unreadable.code, unreadable.detail)
+    }
+}
+
+/// Reads the command of a request to a route that limits bodies to [`COMMAND_BYTES_MAX`].
+///
+/// # Errors
+/// [`UnreadableCommand`] if the content type is not JSON, or if the body is too large, cut off or no JSON.
+pub fn read_command(
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Value, UnreadableCommand> {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if !is_json(content_type.unwrap_or_default()) {
+        let detail = "send the command with the content type application/json";
+        return Err(UnreadableCommand::new(Code::UnsupportedMediaType, detail));
+    }
+    let body = body.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let detail = format!("a command may have {COMMAND_BYTES_MAX} bytes at most");
+            UnreadableCommand::new(Code::BodyTooLarge, detail)
+        }
+        _ => UnreadableCommand::new(Code::InvalidField, "the body cannot be read to its end"),
+    })?;
+    serde_json::from_slice(&body).map_err(|error| {
+        let detail = format!("the body is not valid JSON: {error}");
+        UnreadableCommand::new(Code::InvalidField, detail)
+    })
+}
+
 /// Whether a content type is JSON, with or without parameters.
-pub fn is_json(content_type: &str) -> bool {
+fn is_json(content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case("application/json")
 }

@@ -16,6 +16,7 @@ mod files;
 mod history;
 pub mod host;
 mod overview;
+mod port;
 mod problem;
 mod queue_detail;
 mod ring;
@@ -25,8 +26,9 @@ mod sampler;
 
 pub use self::{
     admin_caller::{AdminCaller, AdminUnreachable, RoundTrips},
-    command::is_json,
+    command::{COMMAND_BYTES_MAX, UnreadableCommand, read_command},
     console::Console,
     deployment::{Deployment, DeploymentKind, operator_name},
+    port::parse_port,
     routes::{routes, routes_for_loopback},
 };

@@ -2,6 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 use serde_json::json;
+use vestibule_domain::settings::MESSAGE_CHARACTERS_MAX;
 
 use crate::{
     call::{Call, Endpoints, Theme},
@@ -12,9 +13,6 @@ use crate::{
 };
 
 const STYLE: &str = include_str!("widget.css");
-
-/// The longest message, in characters. The setting has the same limit.
-const MESSAGE_CHARACTERS_MAX: usize = 500;
 
 /// Writes the overview, the chosen queue and what became of an order.
 pub(crate) fn render(

@@ -172,17 +172,17 @@ impl Details {
         }
         let stats = &stats["result"];
         let settings = &description["result"]["settings"];
-        let mut merged = stats.clone();
-        merged["interval_seconds"] = settings["interval_seconds"].clone();
         if settings.is_null() {
             return Err(
                 problem_of(description).unwrap_or_else(|| "The line has no settings of it.".to_owned())
             );
         }
         let total = |name: &str| stats["totals"][name].as_u64().unwrap_or(0);
-        merged["completed"] = total("completed").into();
+        // A row of the list has this total beside its counts.
+        let mut row = stats.clone();
+        row["completed"] = total("completed").into();
         let numbers =
-            Numbers::deserialize(&merged).map_err(|error| format!("its numbers cannot be read: {error}"))?;
+            Numbers::deserialize(&row).map_err(|error| format!("its numbers cannot be read: {error}"))?;
         let message = match &settings["message"] {
             Value::String(text) => Some(text.clone()),
             Value::Object(texts) => {

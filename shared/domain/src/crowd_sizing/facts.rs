@@ -91,9 +91,9 @@ facts! {
     /// The default of the parameter `HeldBudget`.
     HELD_BUDGET = Fact::new("polls that are held at once", 200.0, "polls", "template.yaml, HeldBudget");
     /// Writes that a visitor needs: entering, the turn, the claim and the end.
-    WRITES_PER_VISITOR = Fact::new("table writes of a visitor", 4.0, "writes", "docs/ARCHITECTURE.md");
+    WRITES_PER_VISITOR = Fact::new("table writes of a visitor", 4.0, "writes", "shared/domain/src/change.rs");
     /// Consistent reads for a visitor: of the own record when entering, and in the check.
-    READS_PER_VISITOR = Fact::new("table reads of a visitor", 5.0, "reads", "docs/ARCHITECTURE.md");
+    READS_PER_VISITOR = Fact::new("table reads of a visitor", 5.0, "reads", ESTIMATE);
     /// Processing units for an entry poll.
     ECPU_PER_POLL = Fact::new("ElastiCache Serverless, entry poll", 10.0, "ECPU", ESTIMATE);
     /// The memory of the cache for one entry. A visitor also has a record in the journal for a moment.

@@ -12,7 +12,7 @@ use super::{
     blocks::{BLOCKS_MAX, Blocks},
     error::SettingsError,
     field::{Field, FieldType},
-    message::Message,
+    message::{MESSAGE_CHARACTERS_MAX, Message},
     ticket_keys::TicketKeys,
     values::SettingValue,
     words::{BeforeOpening, Entrance, LoadMeasure, Mode, OnOutage, Passes, ReEntry, Visitors},
@@ -234,7 +234,7 @@ declare_settings! {
 
     /// A message for waiting visitors: one text, or an object of texts by language such as en, with default for the
     /// language of all others.
-    message: Option<Message> = None, "text", FieldType::Message { max: 500 };
+    message: Option<Message> = None, "text", FieldType::Message { max: MESSAGE_CHARACTERS_MAX };
 
     /// The address to which an admitted visitor goes. {pass} stands for the pass, and {return} for the path
     /// of the shop from which the visitor came. Without {pass}, the pass is in the fragment: #pass=...

@@ -14,6 +14,9 @@ use super::{
 /// The most languages of a message. Every entry and every public document carries all of them.
 pub const MESSAGE_LANGUAGES_MAX: usize = 8;
 
+/// The most characters of a message in one language.
+pub const MESSAGE_CHARACTERS_MAX: usize = 500;
+
 /// The member of the object that names the language for visitors whose languages the message lacks.
 const DEFAULT: &str = "default";
 /// The language of the text for all others, unless the operator names one.
