@@ -36,6 +36,9 @@ const PROMOTER_RUN: Duration = Duration::from_secs(15);
 const PROMOTER_PAUSE: Duration = Duration::from_millis(50);
 /// A trap that no write triggers is removed after this time.
 const TRAP_MAX: Duration = Duration::from_secs(2);
+/// The most time that creating the queue may take, before the first fault.
+const CREATE_MAX: Duration = Duration::from_secs(60);
+const CREATE_PAUSE: Duration = Duration::from_millis(100);
 
 /// A fault that struck, with its time.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,8 +94,16 @@ impl World {
         }
         let queue = format!("chaos:{}", Uuid::new_v4());
         let order = json!({ "op": "create", "queue": queue, "settings": settings });
-        let created = deployment.run_command(&order).await;
-        assert_eq!(created["ok"], true, "{created}");
+        // On a busy machine a new Redis may not answer in time. The order can be repeated.
+        let end = Instant::now() + CREATE_MAX;
+        loop {
+            let answer = deployment.run_command(&order).await;
+            if answer["ok"] == true {
+                break;
+            }
+            assert!(Instant::now() < end, "the queue was not created: {answer}");
+            sleep(CREATE_PAUSE).await;
+        }
         Arc::new(Self {
             deployment,
             queue: queue.parse().expect("the text is a valid queue id"),

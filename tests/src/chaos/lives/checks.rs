@@ -62,12 +62,16 @@ impl Lives {
     /// Tokens, times and positions of the second life are its own.
     pub(super) fn check_views(&mut self, begun_ms: u64, first: &[VisitorView], second: &[VisitorView]) {
         let old: BTreeSet<_> = first.iter().filter_map(VisitorView::token).collect();
+        let last_visits = first.iter().filter_map(VisitorView::last_visit);
+        let last_visit = last_visits.map(|(_, visit)| *visit).max().unwrap_or(0);
         let most = u64::try_from(second.len()).expect("few visitors");
         for (number, view) in second.iter().enumerate() {
             let has_old_token = view.visits.iter().any(|(token, _)| old.contains(token.as_str()));
+            // While the table is away, an answer to a visitor who is in lacks the time of entering.
             let is_old = view
                 .joined_at_ms
-                .is_none_or(|joined_at_ms| joined_at_ms < begun_ms);
+                .is_some_and(|joined_at_ms| joined_at_ms < begun_ms)
+                || view.visits.iter().any(|(_, visit)| *visit <= last_visit);
             if has_old_token || is_old || view.highest_position > most {
                 self.violations.push(format!(
                     "visitor {number} got a place of the first life: {view:?}"

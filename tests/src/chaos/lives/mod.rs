@@ -25,7 +25,7 @@ use self::{
     old_entries::OldEntries,
     operator::Operator,
     plan::{LivesPlan, PROMOTERS},
-    sale::{Sale, VisitorView},
+    sale::{Sale, VisitorView, count_totals},
 };
 use super::{actors::visitor_id, plan::ScheduledFault, world::World};
 use crate::entries::now_ms;
@@ -93,14 +93,14 @@ impl Lives {
         };
         tokio::join!(selling, self.world.run_faults(&self.plan.faults_in_sale));
         let views = sale.stop().await;
-        let report = self.report_after_loss(0).await;
+        let report = self.report_after_loss(0, &views).await;
         self.check_totals(0, &report, &views);
         (views, report)
     }
 
     /// Waits until the totals are stored, loses Redis, and reads the report. It must be as before the loss.
-    async fn report_after_loss(&mut self, loss: usize) -> Value {
-        let before = self.operator.report(None).await;
+    async fn report_after_loss(&mut self, loss: usize, views: &[VisitorView]) -> Value {
+        let before = self.operator.report_with_totals(&count_totals(views)).await;
         let mut expected = before["totals"].clone();
         if let Some(totals) = expected.as_object_mut() {
             totals.remove("let_in");
@@ -124,6 +124,7 @@ impl Lives {
         let mut trying = None;
         let replacing = async {
             self.operator.delete().await;
+            old.note_deleted();
             trying = Some(old.keep_trying(&self.stopped));
             old.expect_told_of_deletion().await;
             let reported = self.operator.report(None).await;
@@ -162,7 +163,7 @@ impl Lives {
         );
         let views = sale.stop().await;
         self.check_views(begun_ms, first_views, &views);
-        let report = self.report_after_loss(2).await;
+        let report = self.report_after_loss(2, &views).await;
         self.check_totals(1, &report, &views);
         self.check_same_report(
             "beside the second life",

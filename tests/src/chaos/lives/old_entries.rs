@@ -24,7 +24,8 @@ use crate::{
 const ROUND_PAUSE: Duration = Duration::from_millis(250);
 /// The time limit within which every process says that the queue is deleted.
 const TOLD_MAX: Duration = Duration::from_secs(30);
-/// A process answers from a snapshot of the deleted queue for a second at most. Longer on a busy machine.
+/// A process answers from a snapshot of the deleted queue for a second at most, and while Redis is away, from what it has
+/// read in the table for two. Longer on a busy machine.
 const SNAPSHOT_MAX: Duration = Duration::from_secs(5);
 
 /// What a visitor of the first life tries.
@@ -42,6 +43,8 @@ const REQUESTS: [&str; 6] = [
 pub(super) struct OldEntries {
     client: Arc<ApiClient>,
     entries: Arc<Vec<VisitorView>>,
+    /// When the queue had been deleted.
+    deleted: Arc<Mutex<Option<Instant>>>,
     /// When the queue was created again.
     created_again: Arc<Mutex<Option<Instant>>>,
     violations: Arc<Mutex<Vec<String>>>,
@@ -58,6 +61,7 @@ impl OldEntries {
                     .cloned()
                     .collect(),
             ),
+            deleted: Arc::default(),
             created_again: Arc::default(),
             violations: Arc::default(),
         }
@@ -77,6 +81,11 @@ impl OldEntries {
                 sleep(ROUND_PAUSE).await;
             }
         })
+    }
+
+    /// From now on, no request may succeed, except those that a process answers from what it has just read in the table.
+    pub(super) fn note_deleted(&self) {
+        *lock(&self.deleted) = Some(Instant::now());
     }
 
     /// From now on, no answer may tell anything of an old entry.
@@ -119,11 +128,12 @@ impl OldEntries {
             .await
             .ok()
             .flatten()?;
-        let created_again = *lock(&self.created_again);
         let (status, body) = &answer;
-        let is_second_life = created_again.is_some_and(|since| begun > since + SNAPSHOT_MAX);
+        let is_past = |since: &Mutex<Option<Instant>>| lock(since).is_some_and(|at| begun > at + SNAPSHOT_MAX);
+        let may_be_from_snapshot = body["degraded"] == true && !is_past(&self.deleted);
+        let has_succeeded = (200..300).contains(status) && !may_be_from_snapshot;
         let tells_of_entry = body.get("state").is_some() || *status == 410;
-        if (200..300).contains(status) || (is_second_life && tells_of_entry) {
+        if has_succeeded || (is_past(&self.created_again) && tells_of_entry) {
             lock(&self.violations).push(format!(
                 "{what} of an entry of the first life was answered {status} {body}"
             ));

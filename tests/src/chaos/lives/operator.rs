@@ -12,6 +12,8 @@ use crate::chaos::world::World;
 /// The time limit for a command. Faults last some seconds.
 const COMMAND_MAX: Duration = Duration::from_mins(1);
 const COMMAND_PAUSE: Duration = Duration::from_millis(100);
+/// The time limit for totals. The promoter stores them every few seconds.
+const TOTALS_MAX: Duration = Duration::from_secs(20);
 
 /// The operator of the queue of a world.
 pub(super) struct Operator {
@@ -64,9 +66,22 @@ impl Operator {
         tokens
     }
 
+    /// The report of the last generation, once it has these totals: the promoter counts the dismissed some time after
+    /// they were told. Without them it waits no longer than the totals usually take.
+    pub(super) async fn report_with_totals(&self, totals: &Value) -> Value {
+        let end = Instant::now() + TOTALS_MAX;
+        loop {
+            let report = self.report(None).await;
+            if has_totals(&report["totals"], totals) || Instant::now() >= end {
+                return report;
+            }
+            sleep(COMMAND_PAUSE).await;
+        }
+    }
+
     /// Waits until the backup has these totals. Without them it waits no longer than the totals usually take.
     pub(super) async fn await_stored_totals(&self, totals: &Value) {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + TOTALS_MAX;
         while Instant::now() < end {
             let stored = self
                 .world
