@@ -157,14 +157,23 @@ const THEME = {
   },
 };
 
-/** Opens the page in a scene. `theme` replaces the name of a shop and of its event. */
-export async function openScene(page: Page, base: string, { document, entry: answers, act }: Scene, theme: Json = THEME) {
+/**
+ * Opens the page in a scene. `theme` replaces the name of a shop and of its event. The answers about the entry come
+ * `entryDelayMs` late, as on a slow network.
+ */
+export async function openScene(
+  page: Page,
+  base: string,
+  { document, entry: answers, act }: Scene,
+  { theme = THEME, entryDelayMs = 0 }: { theme?: Json; entryDelayMs?: number } = {},
+) {
   let count = 0;
   await page.route(`${base}/theme.json`, (route) => route.fulfill({ json: theme }));
   await page.route(
     (url) => url.pathname.startsWith("/queues/"),
     async (route) => {
       if (!route.request().url().includes("/entries")) return send(route, { body: document ?? publicDocument() });
+      if (entryDelayMs) await new Promise((resolve) => setTimeout(resolve, entryDelayMs));
       if (route.request().method() === "DELETE") return route.fulfill({ status: 204 });
       return send(route, answers[Math.min(count++, answers.length - 1)]!);
     },

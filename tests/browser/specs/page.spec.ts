@@ -198,7 +198,7 @@ test.describe("theme", () => {
     for (const name of ["theme.css", "logo.svg"]) {
       await page.route(`${base}/${name}`, (route) => route.fulfill({ path: join(exampleTheme, name) }));
     }
-    await openScene(page, base, SCENES["waiting"]!, json);
+    await openScene(page, base, SCENES["waiting"]!, { theme: json });
   };
 
   test("has its colours, logo, texts and links, and no shift", async ({ page, servers }) => {

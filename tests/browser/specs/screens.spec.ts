@@ -40,3 +40,17 @@ for (const [n, name] of names.entries()) {
     await expect(page.locator("body")).toContainText(text, { useInnerText: true });
   });
 }
+
+// The public document alone says that the queue has not opened. The visitor's place comes with the second answer.
+for (const name of ["draw", "scheduled"]) {
+  test(`screen ${name} does not jump when the place comes late`, async ({ page, servers }) => {
+    await page.setViewportSize(screens.SIZES[1]);
+    await screens.observeLayoutShift(page);
+    await openScene(page, servers.base, SCENES[name]!, { entryDelayMs: 700 });
+    await expect(page.locator("h1")).toBeVisible();
+    await expect(page.locator('[data-part="leave"]')).toBeHidden();
+    await expect(page.locator('[data-part="leave"]')).toBeVisible();
+    await screens.finishAnimations(page);
+    await screens.expectStill(page);
+  });
+}

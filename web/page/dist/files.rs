@@ -2,7 +2,7 @@
 &[
     ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
     ("assets/page-896fe9bbd3.css", "text/css; charset=utf-8", include_str!("assets/page-896fe9bbd3.css")),
-    ("assets/page-3a1e77568a.js", "text/javascript; charset=utf-8", include_str!("assets/page-3a1e77568a.js")),
+    ("assets/page-9cb77ab825.js", "text/javascript; charset=utf-8", include_str!("assets/page-9cb77ab825.js")),
     ("assets/lang-ar-ecc614479d.json", "application/json", include_str!("assets/lang-ar-ecc614479d.json")),
     ("assets/lang-en-1c77483ce6.json", "application/json", include_str!("assets/lang-en-1c77483ce6.json")),
     ("assets/lang-ja-b74162a12f.json", "application/json", include_str!("assets/lang-ja-b74162a12f.json")),

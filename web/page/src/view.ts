@@ -20,7 +20,8 @@ const FADE_MS = 320;
 /** Shows a screen. */
 export function showScreen(screen: Screen, message: string, strip: string): void {
   const { body, activeElement: focused } = document;
-  const isNew = body.dataset["state"] !== screen.name;
+  // Before the opening, the same screen comes twice: by the public document, and then with the rows of the visitor's place.
+  const isNew = body.dataset["state"] !== screen.name || part("alert-row").hidden === screen.isInLine;
   // Without boxes for a moment, the new screen is no shift of the old one.
   if (isNew) part("main").hidden = true;
   if (isNew) void body.offsetWidth;
