@@ -272,7 +272,7 @@ impl Scenario {
 
 /// Settings with this pace, in batches of ten seconds each.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub(crate) fn with_pace(per_second: f64, capacity: f64) -> Settings {
+pub fn with_pace(per_second: f64, capacity: f64) -> Settings {
     Settings {
         capacity: (capacity.ceil() as u32).max(1),
         batch: ((per_second * 10.0).ceil() as u32).max(1),

@@ -1,7 +1,7 @@
 //! The promoter, and what each tick does: it promotes entries and flushes the journal.
 
 use rand::RngExt;
-use vestibule_domain::crowd_sizing::ceilings::{POLL_COST, PROMOTION_COST, TICK_COST};
+use vestibule_domain::crowd_sizing::ceilings::{HELD_COST, PROMOTION_COST, TICK_COST};
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     id::EntryId,
@@ -38,7 +38,7 @@ impl Simulation {
             history: LineHistory::default(),
         };
         // On Lambda a process holds one poll, and reads its entry once a second.
-        self.charge_slot(POLL_COST * self.held_polls);
+        self.charge_slot(HELD_COST * self.held_polls);
         for _ in 0..PROMOTE_CALLS_MAX {
             let promoted = resolve(self.line.promote(&self.queue, order)).expect("the queue exists");
             self.charge_slot(TICK_COST + PROMOTION_COST * promoted.promoted);

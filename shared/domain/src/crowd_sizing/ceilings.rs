@@ -12,6 +12,9 @@ pub const PROMOTION_COST: u64 = 250;
 pub const TICK_COST: u64 = 5_000;
 /// What it costs to read how far a lane has moved, for the answer to a visitor far from the head.
 pub const LANE_COST: u64 = 300;
+/// What a held poll costs per second: its process reads the snapshot of the queue, and asks nothing else until a tick
+/// concerns the entry.
+pub const HELD_COST: u64 = 200;
 /// What reading the snapshot of the queue costs per request. A process reads it once a second for a fifth of a poll,
 /// and serves about ten requests in that time.
 const SNAPSHOT_COST: u64 = 20;

@@ -1,7 +1,7 @@
 //! What a crowd whose clients follow the public document asks of a deployment.
 
 use super::{
-    ceilings::{LANE_COST, POLL_COST, PROMOTION_COST, Route, TICK_COST},
+    ceilings::{HELD_COST, LANE_COST, POLL_COST, PROMOTION_COST, Route, TICK_COST},
     facts::HELD_BUDGET,
 };
 use crate::{
@@ -76,8 +76,7 @@ impl CrowdLoad<'_> {
             entering * entering_cost() + looks * look_cost
         };
         let busiest = looks.iter().enumerate().map(of_step).fold(0.0, f64::max);
-        // A held poll reads its entry once a second.
-        busiest + pace * self.turn_cost(pace) + held_polls(pace) + in_polls(TICK_COST)
+        busiest + pace * self.turn_cost(pace) + held_polls(pace) * in_polls(HELD_COST) + in_polls(TICK_COST)
     }
 
     /// Status requests in the busiest time, per second.
