@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run operate check test test-long test-longest test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-cold clean
+.PHONY: help run operate check test test-long test-longest test-stack build reference watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -85,6 +85,9 @@ bench-crowd: ## Measure what 10,000 clients over HTTP cost the origin and what t
 
 bench-attack: ## Measure what honest visitors notice of one client at full speed (ARGS="20 entering" for fewer seconds, one attack)
 	infra/bench-attack.sh $(ARGS)
+
+bench-requests: ## Measure the processor time of each request, and compare a plan's limit with what a sale costs Redis (ARGS=500 for fewer visitors)
+	infra/bench-requests.sh $(ARGS)
 
 bench-cold: ## Measure the cold start and the size of the functions
 	infra/bench-cold.sh $(ARGS)

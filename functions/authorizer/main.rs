@@ -3,7 +3,7 @@
 use vestibule_api::authorizer::{Authorizer, serve};
 use vestibule_runtime::{config::authorizer_config_from_env, start};
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     vestibule_telemetry::init_logging();
     let config = authorizer_config_from_env()?;

@@ -15,6 +15,7 @@ pub mod lambda;
 pub mod lines;
 pub mod network;
 mod nginx;
+pub mod processor_time;
 mod programs;
 pub mod runner;
 pub mod servers;

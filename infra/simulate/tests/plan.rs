@@ -78,7 +78,10 @@ fn measured_limit(checks: u32, predicted: f64) -> f64 {
         println!("checks {checks}, pace {pace:.2}: {refused:.5} of the requests refused");
         refused <= REFUSED_SHARE_MAX
     });
-    let carried = paces.iter().zip(is_carried).take_while(|(_, is_carried)| *is_carried);
+    let carried = paces
+        .iter()
+        .zip(is_carried)
+        .take_while(|(_, is_carried)| *is_carried);
     carried.last().map_or(0.0, |(pace, _)| *pace)
 }
 
@@ -88,7 +91,9 @@ fn a_plan_predicts_the_limit_of_the_simulated_slot_within_a_fifth() {
         let predicted = predicted_limit(checks);
         let measured = measured_limit(checks, predicted);
         let ratio = predicted / measured;
-        println!("checks {checks}: predicted {predicted:.2} per second, measured {measured:.2}, ratio {ratio:.2}");
+        println!(
+            "checks {checks}: predicted {predicted:.2} per second, measured {measured:.2}, ratio {ratio:.2}"
+        );
         assert!((0.8..=1.2).contains(&ratio), "{ratio}");
     }
 }

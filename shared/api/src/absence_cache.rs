@@ -22,7 +22,8 @@ const LOOKUP_TIME_MAX: Duration = Duration::from_secs(10);
 /// of processes, which serve ten requests per second each.
 const LOOKUPS_AT_ONCE: f64 = 100.0;
 const LOOKUPS_PER_SECOND: f64 = 1.0;
-/// With this many keys, the cache drops those that are out of date before it takes another one.
+/// With this many keys, the cache drops those that are out of date before it takes another one. If most are still fresh, it
+/// does so again when the rest has doubled, so that a rush of visitors does not scan them all for each one.
 const KEYS_BEFORE_PRUNING: usize = 1_000;
 
 /// What a process knows to be absent.
@@ -30,6 +31,8 @@ pub(crate) struct AbsenceCache<K>(Mutex<State<K>>);
 
 struct State<K> {
     keys: HashMap<K, Knowledge>,
+    /// The number of keys from which on the next insertion drops those that are out of date.
+    prune_at: usize,
     lookups_left: f64,
     refilled_at: Instant,
 }
@@ -61,6 +64,7 @@ impl<K> Default for AbsenceCache<K> {
     fn default() -> Self {
         Self(Mutex::new(State {
             keys: HashMap::new(),
+            prune_at: KEYS_BEFORE_PRUNING,
             lookups_left: LOOKUPS_AT_ONCE,
             refilled_at: Instant::now(),
         }))
@@ -107,8 +111,9 @@ impl<K: Eq + Hash> AbsenceCache<K> {
 
     fn insert(&self, key: K, known: Knowledge) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.keys.len() >= KEYS_BEFORE_PRUNING {
+        if state.keys.len() >= state.prune_at {
             state.keys.retain(|_, known| known.is_fresh());
+            state.prune_at = KEYS_BEFORE_PRUNING.max(state.keys.len() * 2);
         }
         if let (Knowledge::Absent(began_at), Some(Knowledge::Present(since))) = (known, state.keys.get(&key))
             && began_at <= *since
@@ -186,5 +191,17 @@ mod tests {
         }
         let kept = cache.0.lock().expect("not poisoned").keys.len();
         assert!(kept <= KEYS_BEFORE_PRUNING, "{kept}");
+    }
+    #[tokio::test]
+    async fn a_rush_does_not_scan_all_keys_for_each() {
+        let cache = AbsenceCache::default();
+        let (mut scans, mut last) = (0, KEYS_BEFORE_PRUNING);
+        for key in 0..50_000 {
+            cache.record_presence(key);
+            let prune_at = cache.0.lock().expect("not poisoned").prune_at;
+            scans += u32::from(prune_at != last);
+            last = prune_at;
+        }
+        assert!(scans < 10, "{scans}");
     }
 }

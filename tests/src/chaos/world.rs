@@ -37,7 +37,7 @@ const PROMOTER_PAUSE: Duration = Duration::from_millis(50);
 /// A trap that no write triggers is removed after this time.
 const TRAP_MAX: Duration = Duration::from_secs(2);
 /// The most time that creating the queue may take, before the first fault.
-const CREATE_MAX: Duration = Duration::from_secs(60);
+const CREATE_MAX: Duration = Duration::from_mins(1);
 const CREATE_PAUSE: Duration = Duration::from_millis(100);
 
 /// A fault that struck, with its time.

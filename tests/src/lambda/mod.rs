@@ -130,6 +130,17 @@ impl Lambda {
         reached.count()
     }
 
+    /// The process ids of the environments of a function.
+    pub fn pids(&self, function: &str) -> Vec<u32> {
+        let pool = self.pool(function);
+        let idle = lock(&pool.idle)
+            .iter()
+            .map(|environment| environment.pid)
+            .collect::<Vec<_>>();
+        let busy = lock(&pool.busy).clone();
+        idle.into_iter().chain(busy).collect()
+    }
+
     /// How many environments of a function are busy.
     pub fn busy_count(&self, function: &str) -> usize {
         lock(&self.pool(function).busy).len()

@@ -5,7 +5,7 @@ use std::{error::Error, time::Duration};
 use redis::aio::MultiplexedConnection;
 use tokio::time::{Instant, sleep};
 use vestibule_domain::id::QueueId;
-use vestibule_tests::servers::connect_redis;
+use vestibule_tests::{processor_time::redis_seconds, servers::connect_redis};
 
 /// How often the times of the last ticks are read to measure a round.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
@@ -34,19 +34,10 @@ impl RedisProbe {
 
     /// The processor time that Redis used per second of real time, so 1 is one core.
     pub(super) async fn measure_core_share(&mut self, time: Duration) -> Result<f64, Box<dyn Error>> {
-        let (began, before) = (Instant::now(), self.read_cpu_seconds().await?);
+        let (began, before) = (Instant::now(), redis_seconds(&mut self.0).await?);
         sleep(time).await;
-        let used = self.read_cpu_seconds().await? - before;
+        let used = redis_seconds(&mut self.0).await? - before;
         Ok(used / began.elapsed().as_secs_f64())
-    }
-
-    async fn read_cpu_seconds(&mut self) -> Result<f64, Box<dyn Error>> {
-        let info: String = redis::cmd("INFO").arg("cpu").query_async(&mut self.0).await?;
-        let value = |name: &str| -> Result<f64, Box<dyn Error>> {
-            let text = info.lines().find_map(|line| line.strip_prefix(name));
-            Ok(text.ok_or("no processor time in INFO")?.trim().parse()?)
-        };
-        Ok(value("used_cpu_sys:")? + value("used_cpu_user:")?)
     }
 
     /// The last tick of each queue, read in one step.

@@ -27,6 +27,7 @@ use vestibule_engine::{restore::read_restored_entries, sync::SettingsPolicy};
 use vestibule_line::{ConfigureOutcome, QueueLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
+use vestibule_tests::processor_time::process_seconds;
 
 const ENTRIES: usize = 1_000_000;
 /// The time limit for the whole restore.
@@ -89,10 +90,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(configured, ConfigureOutcome::Created);
 
     process::reset_peak_rss()?;
-    let cpu_before = process::cpu_seconds()?;
+    let cpu_before = process_seconds("self")?;
     let restore_seconds = measure_restore(&redis_url, &line, backup, &queue).await?;
     println!("flush_to_first_promotion_s={restore_seconds:.2}");
-    println!("restore_cpu_s={:.2}", process::cpu_seconds()? - cpu_before);
+    println!("restore_cpu_s={:.2}", process_seconds("self")? - cpu_before);
     println!("restore_peak_rss_mb={:.0}", process::peak_rss_mb()?);
     Ok(())
 }

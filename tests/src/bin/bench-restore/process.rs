@@ -2,19 +2,6 @@
 
 use std::{env, fs, io, process};
 
-/// The clock ticks of a second in `/proc`, which is 100 on every common Linux.
-const TICKS_PER_SECOND: f64 = 100.0;
-
-/// The CPU time of this process, in seconds.
-pub(crate) fn cpu_seconds() -> io::Result<f64> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
-    // The name of the program, which may contain spaces, ends with the last parenthesis. The 12th and 13th field
-    // behind it are the times in user mode and in the kernel.
-    let fields = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = fields.split_whitespace().skip(11).take(2);
-    Ok(ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND)
-}
-
 /// The most memory that this process had since [`reset_peak_rss`], in MB.
 pub(crate) fn peak_rss_mb() -> io::Result<f64> {
     let status = fs::read_to_string("/proc/self/status")?;

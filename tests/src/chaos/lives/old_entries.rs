@@ -129,7 +129,8 @@ impl OldEntries {
             .ok()
             .flatten()?;
         let (status, body) = &answer;
-        let is_past = |since: &Mutex<Option<Instant>>| lock(since).is_some_and(|at| begun > at + SNAPSHOT_MAX);
+        let is_past =
+            |since: &Mutex<Option<Instant>>| lock(since).is_some_and(|at| begun > at + SNAPSHOT_MAX);
         let may_be_from_snapshot = body["degraded"] == true && !is_past(&self.deleted);
         let has_succeeded = (200..300).contains(status) && !may_be_from_snapshot;
         let tells_of_entry = body.get("state").is_some() || *status == 410;

@@ -1,0 +1,246 @@
+//! The functions of a deployment, each in one process, which serves one request after the other as on Lambda.
+
+use std::{error::Error, time::Duration};
+
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use uuid::Uuid;
+use vestibule_tests::{
+    functions::{API_KEY, Deployment, DeploymentConfig},
+    processor_time::process_seconds,
+};
+
+/// The visitors at the head may be called, and their polls cost more. So many are left out.
+const HEAD: usize = 300;
+/// A function has served so many requests before it is measured.
+const WARM_UP: usize = 50;
+/// How long the promoter runs to let all in.
+const PROMOTER_RUN: Duration = Duration::from_secs(10);
+/// Those who wait for their turn poll in rounds, with a pause between.
+const ROUND_PAUSE: Duration = Duration::from_millis(500);
+const TURN_ROUNDS: usize = 100;
+
+/// A visitor in the queue.
+struct Visitor {
+    id: String,
+    token: String,
+}
+
+/// The deployment, and what measures it.
+struct Bench {
+    deployment: Deployment,
+    http: Client,
+    queue: String,
+    queue_url: String,
+    visitors: Vec<Visitor>,
+}
+
+/// A kind of request.
+struct Kind {
+    name: &'static str,
+    function: &'static str,
+    build: fn(&Bench, &Visitor) -> RequestBuilder,
+    /// The status of the answer, and the state that it tells, if any.
+    expected: (u16, Option<&'static str>),
+}
+
+/// Sends each kind of request for this many visitors.
+pub(crate) async fn measure(visitor_count: usize) -> Result<(), Box<dyn Error>> {
+    let mut bench = Bench::open(visitor_count).await?;
+    bench.enter().await?;
+    bench
+        .measure(&Kind {
+            name: "poll",
+            function: "status",
+            build: |bench, visitor| visitor.send_as(bench.http.get(visitor.url(bench, ""))),
+            expected: (200, Some("waiting")),
+        })
+        .await?;
+    bench
+        .measure(&Kind {
+            name: "document",
+            function: "document",
+            build: |bench, _| bench.http.get(&bench.queue_url),
+            expected: (200, Some("open")),
+        })
+        .await?;
+    bench.let_all_in().await?;
+    bench
+        .measure(&Kind {
+            name: "claim",
+            function: "claim",
+            build: |bench, visitor| visitor.send_as(bench.http.post(visitor.url(bench, "/claim"))),
+            expected: (200, Some("active")),
+        })
+        .await?;
+    bench
+        .measure(&Kind {
+            name: "validate",
+            function: "validate",
+            build: |bench, visitor| visitor.send_for(bench, "/validate"),
+            expected: (200, Some("active")),
+        })
+        .await?;
+    bench
+        .measure(&Kind {
+            name: "complete",
+            function: "validate",
+            build: |bench, visitor| visitor.send_for(bench, "/complete"),
+            expected: (204, None),
+        })
+        .await
+}
+
+impl Visitor {
+    fn url(&self, bench: &Bench, path: &str) -> String {
+        format!("{}/entries/{}{path}", bench.queue_url, self.token)
+    }
+
+    fn send_as(&self, request: RequestBuilder) -> RequestBuilder {
+        request.header("X-Visitor-Id", &self.id)
+    }
+
+    /// A request of the protected service about this visitor.
+    fn send_for(&self, bench: &Bench, path: &str) -> RequestBuilder {
+        let request = bench
+            .http
+            .post(self.url(bench, path))
+            .header("x-api-key", API_KEY);
+        request.json(&json!({ "visitor": self.id }))
+    }
+}
+
+impl Bench {
+    async fn open(visitor_count: usize) -> Result<Self, Box<dyn Error>> {
+        let config = DeploymentConfig {
+            environments_max: 1,
+            promoter_timeout: PROMOTER_RUN,
+            ..DeploymentConfig::default()
+        };
+        let deployment = Deployment::start(config).await;
+        let queue = format!("bench:{}", Uuid::new_v4());
+        let bench = Self {
+            queue_url: format!("{}/queues/{queue}", deployment.url()),
+            deployment,
+            http: Client::new(),
+            queue: queue.clone(),
+            visitors: (0..HEAD + WARM_UP + visitor_count)
+                .map(|_| Visitor {
+                    id: Uuid::new_v4().to_string(),
+                    token: String::new(),
+                })
+                .collect(),
+        };
+        // One visitor is in, so the others wait.
+        let settings = json!({
+            "capacity": 1, "batch": 1, "interval_seconds": 3_600, "claim_seconds": 600, "session_seconds": 3_600,
+        });
+        bench
+            .order(json!({ "op": "create", "queue": queue, "settings": settings }))
+            .await?;
+        Ok(bench)
+    }
+
+    /// Lets all visitors enter, and measures those who are not at the head.
+    async fn enter(&mut self) -> Result<(), Box<dyn Error>> {
+        let mut visitors = std::mem::take(&mut self.visitors);
+        let mut begun = None;
+        for (number, visitor) in visitors.iter_mut().enumerate() {
+            if number == HEAD + WARM_UP {
+                begun = Some(self.read_seconds("enter")?);
+            }
+            let request = self.http.post(format!("{}/entries", self.queue_url));
+            let answer = visitor.send_as(request).json(&json!({})).send().await?;
+            let entry: Value = answer.error_for_status()?.json().await?;
+            let token = entry["token"].as_str().ok_or("an entry has a token")?;
+            token.clone_into(&mut visitor.token);
+        }
+        let (begun, ended) = (begun.ok_or("no visitors")?, self.read_seconds("enter")?);
+        let measured = visitors.len() - HEAD - WARM_UP;
+        self.visitors = visitors.split_off(HEAD);
+        print_figure("enter", ended - begun, measured);
+        // The others wait until all are let in.
+        self.visitors.extend(visitors);
+        Ok(())
+    }
+
+    /// Sends a kind of request for the visitors that are measured.
+    async fn measure(&mut self, kind: &Kind) -> Result<(), Box<dyn Error>> {
+        let measured = self.visitors.len() - HEAD - WARM_UP;
+        let mut begun = None;
+        for (number, visitor) in self.visitors[..WARM_UP + measured].iter().enumerate() {
+            if number == WARM_UP {
+                begun = Some(self.read_seconds(kind.function)?);
+            }
+            let answer = (kind.build)(self, visitor).send().await?;
+            let status = answer.status().as_u16();
+            let body = answer.text().await?;
+            let state = serde_json::from_str::<Value>(&body).unwrap_or_default();
+            if (status, state["state"].as_str()) != kind.expected {
+                return Err(format!("{} was answered {status} {body}", kind.name).into());
+            }
+        }
+        let ended = self.read_seconds(kind.function)?;
+        print_figure(kind.name, ended - begun.ok_or("no visitors")?, measured);
+        Ok(())
+    }
+
+    /// Lets all visitors in while they poll, because the line waits for those who are called.
+    async fn let_all_in(&self) -> Result<(), Box<dyn Error>> {
+        let room = self.visitors.len() * 2;
+        let settings = json!({ "capacity": room, "batch": room, "interval_seconds": 1 });
+        self.order(json!({ "op": "update", "queue": self.queue, "settings": settings }))
+            .await?;
+        let lambda = self.deployment.lambda.clone();
+        let promoting = tokio::spawn(async move {
+            let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });
+            loop {
+                // The next run follows, as on the schedule.
+                let _ = lambda.invoke("promoter", &event).await;
+            }
+        });
+        let mut waiting: Vec<&Visitor> = self.visitors.iter().collect();
+        for _ in 0..TURN_ROUNDS {
+            let mut still_waiting = Vec::new();
+            for visitor in waiting {
+                let answer = visitor
+                    .send_as(self.http.get(visitor.url(self, "")))
+                    .send()
+                    .await?;
+                let entry: Value = answer.error_for_status()?.json().await?;
+                if entry["state"] == "waiting" {
+                    still_waiting.push(visitor);
+                }
+            }
+            waiting = still_waiting;
+            if waiting.is_empty() {
+                promoting.abort();
+                return Ok(());
+            }
+            sleep(ROUND_PAUSE).await;
+        }
+        Err(format!("{} visitors were not let in", waiting.len()).into())
+    }
+
+    /// The processor time of the process of a function so far, in seconds.
+    fn read_seconds(&self, function: &str) -> Result<f64, Box<dyn Error>> {
+        let pids = self.deployment.lambda.pids(function);
+        let seconds = pids.iter().map(|pid| process_seconds(&pid.to_string()));
+        Ok(seconds.sum::<Result<f64, _>>()?)
+    }
+
+    async fn order(&self, order: Value) -> Result<(), String> {
+        let answer = self.deployment.run_command(&order).await;
+        if answer["ok"] == true {
+            Ok(())
+        } else {
+            Err(format!("{order} was answered {answer}"))
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // Some thousand requests.
+fn print_figure(name: &str, seconds: f64, requests: usize) {
+    println!("{name}_cpu_ms={:.2}", seconds * 1e3 / requests as f64);
+}

@@ -1,0 +1,271 @@
+//! A whole sale through the runner with a real Redis, each step of all visitors as fast as it goes. What a visitor costs
+//! Redis is compared with what a plan assumes. Only at full speed has Redis always work: at rest, most of its processor time
+//! is spent on waking up.
+
+use std::{error::Error, future::Future, sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use redis::aio::MultiplexedConnection;
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use uuid::Uuid;
+use vestibule_domain::crowd_sizing::ceilings::{LANE_COST, POLL_COST, PROMOTION_COST, Route};
+use vestibule_tests::{
+    processor_time::redis_seconds,
+    runner::Runner,
+    servers::{connect_redis, server_url},
+};
+
+/// Connections of the visitors and of the service.
+const CONNECTIONS: u32 = 32;
+/// The visitors at the head may be called, and their polls cost more. They are not measured while all wait.
+const HEAD: u32 = 400;
+/// How often each visitor polls far from the head, and the service validates each who is in.
+const LOOKS: usize = 4;
+const CHECKS: usize = 2;
+/// The pause between two rounds of polls of those who are called.
+const ROUND_PAUSE: Duration = Duration::from_millis(300);
+const QUEUE: &str = "bench";
+
+/// One of those who send requests, one after the other.
+#[derive(Clone)]
+struct Caller {
+    http: Client,
+    queue_url: Arc<str>,
+    visitors: Vec<Visitor>,
+    /// The requests of the step.
+    sent: u32,
+}
+
+#[derive(Clone)]
+struct Visitor {
+    id: String,
+    token: String,
+}
+
+/// What a step of all visitors cost.
+struct Step {
+    name: &'static str,
+    /// The requests of the step for each visitor.
+    requests: f64,
+    /// The processor time of Redis for each visitor, in seconds.
+    seconds: f64,
+    /// What a plan assumes for the step, in entry polls for each visitor.
+    planned_polls: f64,
+}
+
+/// Sells to this many visitors.
+pub(crate) async fn measure(visitors: u32) -> Result<(), Box<dyn Error>> {
+    let url = format!("{}/1", server_url("TEST_REDIS_URL").trim_end_matches('/'));
+    let dir = tempfile::tempdir()?;
+    let arguments = ["--demo-visitors", "0", "--quiet", "--redis", &url];
+    let runner = Runner::start(dir.path(), &arguments).map_err(|ended| ended.stderr)?;
+    let redis = connect_redis(redis::Client::open(url.as_str())?).await;
+    let mut sale = Sale::open(&runner, redis, visitors).await?;
+    let steps = sale.run().await?;
+    let poll = steps[1].seconds / steps[1].requests;
+    println!("poll_redis_cpu_us={:.1}", poll * 1e6);
+    for step in &steps {
+        println!("{}_vs_poll={:.2}", step.name, step.seconds / step.requests / poll);
+        println!(
+            "{}_vs_poll_planned={:.2}",
+            step.name,
+            step.planned_polls / step.requests
+        );
+    }
+    let sum = |of: fn(&Step) -> f64| steps.iter().map(of).sum::<f64>();
+    let (measured, planned) = (sum(|step| step.seconds), sum(|step| step.planned_polls) * poll);
+    println!("sale_requests_per_visitor={:.1}", sum(|step| step.requests));
+    println!("limit_measured_per_second={:.0}", 1.0 / measured);
+    println!("limit_planned_per_second={:.0}", 1.0 / planned);
+    println!("limit_planned_vs_measured={:.2}", measured / planned);
+    Ok(())
+}
+
+#[allow(clippy::cast_precision_loss)] // Some thousands.
+fn in_polls(cost: u64) -> f64 {
+    cost as f64 / POLL_COST as f64
+}
+
+struct Sale<'a> {
+    runner: &'a Runner,
+    redis: MultiplexedConnection,
+    callers: Vec<Caller>,
+    visitors: u32,
+}
+
+impl<'a> Sale<'a> {
+    async fn open(
+        runner: &'a Runner,
+        redis: MultiplexedConnection,
+        visitors: u32,
+    ) -> Result<Self, Box<dyn Error>> {
+        // One visitor is in, so the others wait.
+        let settings = json!({
+            "capacity": 1, "batch": 1, "interval_seconds": 3_600, "claim_seconds": 600, "session_seconds": 3_600,
+        });
+        let create = json!({ "op": "create", "queue": QUEUE, "settings": settings });
+        runner.run_command(create).await;
+        let caller = Caller {
+            http: Client::new(),
+            queue_url: runner.url(&format!("/queues/{QUEUE}")).into(),
+            visitors: Vec::new(),
+            sent: 0,
+        };
+        caller.clone().enter(HEAD).await;
+        let callers = (0..CONNECTIONS).map(|_| Caller {
+            http: Client::new(),
+            ..caller.clone()
+        });
+        Ok(Self {
+            runner,
+            redis,
+            callers: callers.collect(),
+            visitors: visitors / CONNECTIONS * CONNECTIONS,
+        })
+    }
+
+    /// Each step of all visitors, from entering to the end.
+    async fn run(&mut self) -> Result<[Step; 6], Box<dyn Error>> {
+        let (each, enter_cost) = (self.visitors / CONNECTIONS, Route::Enter.slot_cost() + LANE_COST);
+        let entering = self
+            .step("enter", enter_cost, |caller| caller.enter(each))
+            .await?;
+        let looking = self.step("poll", Route::Status.slot_cost(), Caller::look).await?;
+
+        let room = self.visitors * 2;
+        let settings = json!({ "capacity": room, "batch": room, "interval_seconds": 1 });
+        let update = json!({ "op": "update", "queue": QUEUE, "settings": settings });
+        self.runner.run_command(update).await;
+        // The queue has the settings with the next tick.
+        sleep(Duration::from_secs(2)).await;
+        let mut called = self
+            .step("called_poll", Route::Status.slot_cost(), Caller::await_turns)
+            .await?;
+        called.planned_polls += in_polls(PROMOTION_COST);
+
+        let claiming = self
+            .step("claim", Route::Claim.slot_cost(), Caller::claim)
+            .await?;
+        let validating = self
+            .step("validate", Route::Validate.slot_cost(), Caller::validate)
+            .await?;
+        let completing = self
+            .step("complete", Route::Complete.slot_cost(), Caller::complete)
+            .await?;
+        Ok([entering, looking, called, claiming, validating, completing])
+    }
+
+    /// Lets all callers do a step, and measures it.
+    async fn step<W: Future<Output = Caller>>(
+        &mut self,
+        name: &'static str,
+        planned_cost: u64,
+        work: impl Fn(Caller) -> W,
+    ) -> Result<Step, Box<dyn Error>> {
+        let before = redis_seconds(&mut self.redis).await?;
+        self.callers = join_all(self.callers.drain(..).map(work)).await;
+        let seconds = redis_seconds(&mut self.redis).await? - before;
+        let sent: u32 = self
+            .callers
+            .iter_mut()
+            .map(|caller| std::mem::take(&mut caller.sent))
+            .sum();
+        let requests = f64::from(sent) / f64::from(self.visitors);
+        Ok(Step {
+            name,
+            requests,
+            seconds: seconds / f64::from(self.visitors),
+            planned_polls: requests * in_polls(planned_cost),
+        })
+    }
+}
+
+impl Caller {
+    async fn enter(mut self, visitors: u32) -> Self {
+        for _ in 0..visitors {
+            let id = Uuid::new_v4().to_string();
+            let request = self.http.post(format!("{}/entries", self.queue_url));
+            let entry = self
+                .send(request.header("X-Visitor-Id", &id).json(&json!({})))
+                .await;
+            let token = entry["token"].as_str().expect("an entry has a token").to_owned();
+            self.visitors.push(Visitor { id, token });
+        }
+        self
+    }
+
+    async fn look(mut self) -> Self {
+        for visitor in std::iter::repeat_n(self.visitors.clone(), LOOKS).flatten() {
+            let state = self.poll(&visitor).await;
+            assert_eq!(state, "waiting", "far from the head");
+        }
+        self
+    }
+
+    /// Polls in rounds until all visitors have their turn.
+    async fn await_turns(mut self) -> Self {
+        let mut waiting = self.visitors.clone();
+        while !waiting.is_empty() {
+            for visitor in std::mem::take(&mut waiting) {
+                if self.poll(&visitor).await == "waiting" {
+                    waiting.push(visitor);
+                }
+            }
+            sleep(ROUND_PAUSE).await;
+        }
+        self
+    }
+
+    async fn claim(mut self) -> Self {
+        for visitor in self.visitors.clone() {
+            let request = self.http.post(self.url(&visitor, "/claim"));
+            let entry = self
+                .send(request.header("X-Visitor-Id", &visitor.id).json(&json!({})))
+                .await;
+            assert_eq!(entry["state"], "active", "a turn");
+        }
+        self
+    }
+
+    async fn validate(mut self) -> Self {
+        for visitor in std::iter::repeat_n(self.visitors.clone(), CHECKS).flatten() {
+            let entry = self.send_for_service(&visitor, "/validate").await;
+            assert_eq!(entry["state"], "active", "a session");
+        }
+        self
+    }
+
+    async fn complete(mut self) -> Self {
+        for visitor in self.visitors.clone() {
+            self.send_for_service(&visitor, "/complete").await;
+        }
+        self
+    }
+
+    async fn poll(&mut self, visitor: &Visitor) -> String {
+        let request = self.http.get(self.url(visitor, ""));
+        let entry = self.send(request.header("X-Visitor-Id", &visitor.id)).await;
+        entry["state"].as_str().expect("an entry has a state").to_owned()
+    }
+
+    async fn send_for_service(&mut self, visitor: &Visitor, path: &str) -> Value {
+        let request = self.http.post(self.url(visitor, path));
+        self.send(request.json(&json!({ "visitor": visitor.id }))).await
+    }
+
+    /// Sends a request, which must succeed.
+    async fn send(&mut self, request: RequestBuilder) -> Value {
+        self.sent += 1;
+        let answer = request.send().await.expect("the runner answers");
+        let status = answer.status();
+        let body = answer.text().await.expect("the answer is complete");
+        assert!(status.is_success(), "{status} {body}");
+        serde_json::from_str(&body).unwrap_or_default()
+    }
+
+    fn url(&self, visitor: &Visitor, path: &str) -> String {
+        format!("{}/entries/{}{path}", self.queue_url, visitor.token)
+    }
+}
