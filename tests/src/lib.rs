@@ -16,6 +16,7 @@ pub mod lines;
 pub mod network;
 mod nginx;
 mod programs;
+pub mod rehearsal;
 pub mod runner;
 pub mod servers;
 pub mod stack;

@@ -9,7 +9,7 @@ use vestibule_admin_client::AdminFunction;
 use crate::api::HttpClient;
 
 /// A command of the runner takes at most so long.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Why a command was not carried out, or its outcome is not known.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub(crate) enum AdminError {
 /// Sends commands of operators.
 pub(crate) enum AdminChannel {
     /// The runner, at the address of `/_admin`.
-    Runner(HttpClient, String),
+    Runner(Box<HttpClient>, String),
     /// The admin function of a stack.
     Function(AdminFunction),
 }

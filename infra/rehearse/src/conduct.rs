@@ -25,6 +25,16 @@ pub(crate) enum Conduct {
 }
 
 impl Conduct {
+    /// The name in the report.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Honest => "honest",
+            Self::Leaver => "leavers",
+            Self::NoShow => "no-shows",
+            Self::Fake => "fakes",
+        }
+    }
+
     /// Whether the visitor polls as told until the turn, or until it leaves.
     pub(crate) fn is_honest_in_line(self) -> bool {
         self != Self::Fake
@@ -98,7 +108,7 @@ mod tests {
     fn plan(seed: u64) -> CrowdPlan {
         CrowdPlan {
             visitors: 10_000,
-            arrival: Duration::from_secs(60),
+            arrival: Duration::from_mins(1),
             curve: Curve::Flat,
             leavers: 10,
             no_shows: 5,

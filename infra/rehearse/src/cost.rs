@@ -145,7 +145,7 @@ mod tests {
         }
         ledger.record(Operation::HeldPoll, Duration::from_secs(4), None);
         let deployment = PaidDeployment { has_cdn, has_nodes };
-        CostFigures::of_requests(&ledger.figures(), 100, Duration::from_secs(3_600), deployment)
+        CostFigures::of_requests(&ledger.figures(), 100, Duration::from_hours(1), deployment)
     }
 
     fn units(cost: &CostFigures, what: &str) -> Option<f64> {

@@ -7,9 +7,9 @@ use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
     conduct::CrowdPlan,
+    scene::Scene,
     visit::{FinishedVisit, end_silent_visit, run_visit},
     visit_record::VisitRecord,
-    visitor::Scene,
 };
 
 /// So many silent visits are ended at once.

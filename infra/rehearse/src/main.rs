@@ -23,6 +23,7 @@ mod queue;
 mod report;
 mod report_text;
 mod run;
+mod scene;
 mod server_report;
 mod service_access;
 mod stop;

@@ -32,6 +32,8 @@ pub(crate) struct PaceFigures {
     pub(crate) mean_per_second: Option<f64>,
     /// The pace that is set, per second.
     pub(crate) set_per_second: f64,
+    /// The longest time without an admission between the first and the last, in seconds.
+    pub(crate) longest_gap_seconds: f64,
     /// The fullest windows.
     pub(crate) windows: Vec<WindowFigures>,
 }
@@ -52,6 +54,7 @@ impl PaceFigures {
         Self {
             mean_per_second: span_ms.filter(|span_ms| *span_ms > 0).map(mean),
             set_per_second: pace.batch as f64 / pace.interval_seconds.max(1) as f64,
+            longest_gap_seconds: longest_gap_ms(&at_ms) as f64 / 1_000.0,
             windows: [1, LONG_WINDOW_INTERVALS].map(window).to_vec(),
         }
     }
@@ -60,6 +63,12 @@ impl PaceFigures {
     pub(crate) fn is_kept(&self) -> bool {
         self.windows.iter().all(|window| window.most <= window.allowed)
     }
+}
+
+/// The longest time between two of these sorted moments that follow each other.
+fn longest_gap_ms(sorted_ms: &[u64]) -> u64 {
+    let gaps = sorted_ms.windows(2).map(|pair| pair[1] - pair[0]);
+    gaps.max().unwrap_or_default()
 }
 
 /// The most of these sorted moments in any window of this length.
@@ -113,6 +122,7 @@ mod tests {
     #[test]
     fn a_pace_that_is_doubled_shows_in_the_long_window() {
         let figures = PaceFigures::of_admissions((0..200).map(|n| n * 100).collect(), PACE);
+        assert!((figures.longest_gap_seconds - 0.1).abs() < f64::EPSILON);
         assert_eq!(figures.windows[0].most, 20, "a short window cannot tell");
         assert!(!figures.is_kept());
     }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::{
     gauges::{Gauges, Stage},
     ledger::{Ledger, LedgerSums},
-    visitor::Scene,
+    scene::Scene,
 };
 
 /// The pause between two lines, on a terminal and elsewhere.
@@ -65,10 +65,15 @@ impl Moment {
         }
     }
 
+    /// The time since an earlier moment, in seconds; never 0.
+    fn seconds_since(&self, before: &Self) -> f64 {
+        self.elapsed.saturating_sub(before.elapsed).as_secs_f64().max(0.1)
+    }
+
     /// The line about this moment, by the moment some lines before.
     #[allow(clippy::cast_precision_loss)] // Some million requests.
     fn describe(&self, before: &Self, bounds: ProgressBounds) -> String {
-        let seconds = (self.elapsed - before.elapsed).as_secs_f64().max(0.1);
+        let seconds = self.seconds_since(before);
         let rate = (self.sums.requests - before.sums.requests) as f64 / seconds;
         let left = self.time_left(before, bounds);
         let left = left.map_or_else(
@@ -99,7 +104,7 @@ impl Moment {
         if ended < 1.0 {
             return None;
         }
-        let rate = ended / (self.elapsed - before.elapsed).as_secs_f64();
+        let rate = ended / self.seconds_since(before);
         let rest = bounds.visitors.saturating_sub(self.ended) as f64 / rate;
         Some(
             Duration::from_secs_f64(rest.min(longest.as_secs_f64()))

@@ -145,6 +145,10 @@ impl GuaranteeFigures {
                     "pace       {mean:.1} admissions a second, set to {:.1}",
                     pace.set_per_second
                 ));
+                lines.push(format!(
+                    "           {:.1} s without an admission at most",
+                    pace.longest_gap_seconds
+                ));
                 lines.extend(pace.windows.iter().map(|window| {
                     format!(
                         "           at most {} in {} s, where {} are allowed",

@@ -39,7 +39,7 @@ fn describe_visitors(text: &mut String, report: &Report) {
     let conducts: Vec<_> = crowd
         .by_conduct
         .iter()
-        .map(|(conduct, count)| format!("{count} {}", format!("{conduct:?}").to_lowercase()))
+        .map(|(conduct, count)| format!("{count} {}", conduct.name()))
         .collect();
     line(
         text,

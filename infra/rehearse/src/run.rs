@@ -15,7 +15,7 @@ use crate::{
     admin::{AdminChannel, AdminError},
     api::{Api, HttpClient},
     cli::{CacheKind, Cli, ServiceAuth, seconds},
-    comparison::compare,
+    comparison::{ComparisonRow, compare},
     cost::{CostFigures, PaidDeployment},
     crowd::{CrowdOutcome, send_crowd},
     crowd_totals::{CrowdTotals, sorted_waits_ms},
@@ -24,10 +24,10 @@ use crate::{
     progress::{ProgressBounds, end_progress, show_progress},
     queue::OperatedQueue,
     report::{Comparison, GuaranteeFigures, Report, find_faults, in_ms, per_visitor, stop_text},
+    scene::Scene,
     service_access::{ServiceAccess, Signer, SigningError},
     stop::{StopReason, Stopper},
     target::{AllowedHosts, TargetError},
-    visitor::Scene,
 };
 
 /// The variable with the address of an emulator.
@@ -149,7 +149,7 @@ async fn open_deployment(cli: &Cli) -> Result<Deployment, RunError> {
         }
         _ if is_runner => {
             let client = HttpClient::new(AllowedHosts::default(), 1)?;
-            Some(AdminChannel::Runner(client, format!("{url}/_admin")))
+            Some(AdminChannel::Runner(Box::new(client), format!("{url}/_admin")))
         }
         _ => return Err(RunError::NoAdmin),
     };
@@ -252,7 +252,7 @@ async fn compare_with_server(
             Err(error) => return Comparison::Failed(error.to_string()),
         };
         let rows = compare(crowd, &waits_ms, &server);
-        if read == REPORT_READS || rows.iter().all(|row| row.agrees()) {
+        if read == REPORT_READS || rows.iter().all(ComparisonRow::agrees) {
             return Comparison::Rows {
                 rows,
                 server_peak_waiting: server.peak.waiting,

@@ -8,8 +8,9 @@ use crate::{
     conduct::{Conduct, VisitPlan},
     gauges::Stage,
     operation::Operation,
+    scene::Scene,
     visit_record::{VisitEnd, VisitRecord},
-    visitor::{Scene, Step, Visitor},
+    visitor::{Step, Visitor},
 };
 
 /// A request that ends a visit is sent so often until it is answered.
@@ -136,7 +137,6 @@ async fn stay(visitor: &mut Visitor, stay: Duration) -> VisitEnd {
             .fold(ends_at, Instant::min);
         match visitor.step(Some(until)).await {
             Step::Next => {}
-            Step::Stopped => return finish(visitor).await,
             Step::Ended(refusal) => return lose_session(visitor, refusal.code),
             Step::TimeUp if check_at == Some(until) => {
                 checked += 1;
@@ -155,7 +155,7 @@ async fn stay(visitor: &mut Visitor, stay: Duration) -> VisitEnd {
                     Err(_) => {}
                 }
             }
-            Step::TimeUp => return finish(visitor).await,
+            Step::Stopped | Step::TimeUp => return finish(visitor).await,
         }
         if visitor.state() != Some("active") {
             return lose_session(visitor, "not-active".to_owned());

@@ -31,6 +31,8 @@ pub(crate) enum VisitEnd {
 }
 
 /// What one visitor met.
+// Each is a fact of its own, and a visit may have any of them.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VisitRecord {
     /// How the visitor behaved.

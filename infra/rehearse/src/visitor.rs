@@ -9,28 +9,17 @@ use uuid::Uuid;
 use vestibule_follower::{Document, EntryAnswer, Failure, Follower, RequestKind};
 
 use crate::{
-    api::{Api, ApiCall, Refusal},
+    api::{ApiCall, Refusal},
     conduct::Conduct,
-    gauges::{Gauges, Stage},
+    gauges::Stage,
     operation::Operation,
+    scene::Scene,
     stop::StopSignal,
     visit_record::VisitRecord,
 };
 
 /// A request that the client would send much later is not due in any rehearsal.
 const LATER: f64 = 86_400.0;
-
-/// What all visitors of a rehearsal share.
-pub(crate) struct Scene {
-    /// The API of the queue.
-    pub(crate) api: Api,
-    /// How many visitors are where.
-    pub(crate) gauges: Gauges,
-    /// How often the protected service validates an active visitor.
-    pub(crate) checks: u32,
-    /// Ends the rehearsal.
-    pub(crate) stop: StopSignal,
-}
 
 /// One visitor of the queue.
 pub(crate) struct Visitor {
