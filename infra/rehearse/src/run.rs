@@ -33,7 +33,7 @@ use crate::{
 /// The variable with the address of an emulator.
 const ENDPOINT: &str = "AWS_ENDPOINT_URL";
 /// The server may count the last changes a moment later. Its report is read so often, once a second.
-const REPORT_READS: u32 = 10;
+const REPORT_READS: u32 = 5;
 /// The exit code of a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 

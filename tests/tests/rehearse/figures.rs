@@ -6,9 +6,10 @@ use vestibule_tests::rehearsal::{RehearsalOutcome, RunningRehearsal, rehearse};
 
 use crate::{Scene, options};
 
-/// No-shows and silent fakes hold up a rehearsal for a few seconds only. A line of 600 has visitors far from its head.
+/// No-shows and silent fakes hold up a rehearsal for a few seconds only.
 const SETTINGS: &str =
-    r#"{"capacity": 200, "batch": 50, "interval_seconds": 1, "claim_seconds": 10, "call_seconds": 5}"#;
+    r#"{"capacity": 300, "batch": 80, "interval_seconds": 1, "claim_seconds": 10, "call_seconds": 5}"#;
+/// Fewer polls per second, so that most of a line of thousands is far from the head.
 const LARGE_SETTINGS: &str = r#"{"capacity": 1500, "batch": 200, "interval_seconds": 1, "claim_seconds": 10,
     "call_seconds": 5, "polls_per_second_max": 100}"#;
 
