@@ -70,6 +70,8 @@ pub(crate) struct Api {
     service_queue_url: String,
     service: ServiceAccess,
     connections: Semaphore,
+    /// Those for polls that the server may hold, so that a claim never queues behind them.
+    held_connections: Semaphore,
     ledger: Arc<Ledger>,
 }
 
@@ -148,7 +150,7 @@ impl Refusal {
 }
 
 impl Api {
-    /// The API of a queue. `url` and `service_url` have no slash at the end.
+    /// The API of a queue, over at most so many connections, three quarters of them for held polls. `url` and `service_url` have no slash at the end.
     pub(crate) fn new(
         client: HttpClient,
         (url, service_url, queue): (&str, &str, &str),
@@ -161,7 +163,8 @@ impl Api {
             queue_url: format!("{url}/queues/{queue}"),
             service_queue_url: format!("{service_url}/queues/{queue}"),
             service,
-            connections: Semaphore::new(connections),
+            connections: Semaphore::new(connections.div_ceil(4)),
+            held_connections: Semaphore::new((connections - connections.div_ceil(4)).max(1)),
             ledger,
         }
     }
@@ -188,8 +191,13 @@ impl Api {
         read: impl FnOnce(Vec<u8>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let queued_at = Instant::now();
-        // The semaphore is never closed.
-        let _connection = self.connections.acquire().await;
+        let connections = if call.hold.is_zero() {
+            &self.connections
+        } else {
+            &self.held_connections
+        };
+        // No semaphore is ever closed.
+        let _connection = connections.acquire().await;
         let sent_at = Instant::now();
         self.ledger.record_queueing(sent_at - queued_at);
         let operation = call.operation;

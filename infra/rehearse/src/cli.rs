@@ -109,8 +109,9 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = value_parser!(u32).range(1..=SECONDS_MAX))]
     pub seconds_max: u32,
 
-    /// The most connections at once
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = value_parser!(u16).range(1..=16_384))]
+    /// The most connections at once, three quarters of them for held polls. Visitors who wait for one are late, and may
+    /// lose their turn
+    #[arg(long, value_name = "N", default_value_t = 2_048, value_parser = value_parser!(u16).range(1..=16_384))]
     pub connections: u16,
 
     /// Makes the same crowd again

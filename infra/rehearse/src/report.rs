@@ -15,6 +15,9 @@ use crate::{
     visit_record::VisitRecord,
 };
 
+/// A request that waited so long for a connection shows that this machine was the bottleneck, in milliseconds.
+pub(crate) const QUEUEING_MS_MAX: f64 = 500.0;
+
 /// A report of a rehearsal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Report {
@@ -169,12 +172,13 @@ pub(crate) fn stop_text(reason: StopReason) -> &'static str {
     }
 }
 
-/// What is wrong, by all figures. `faults` are visits that this program could not follow.
+/// What is wrong, by all figures. `faults` are visits that this program could not follow, and `longest_queueing_ms` says
+/// how late it was.
 pub(crate) fn find_faults(
     crowd: &CrowdTotals,
     guarantees: &GuaranteeFigures,
     comparison: &Comparison,
-    faults: u64,
+    (faults, longest_queueing_ms): (u64, f64),
 ) -> Vec<String> {
     let mut findings = guarantees.findings();
     for (code, count) in &crowd.lost {
@@ -203,6 +207,12 @@ pub(crate) fn find_faults(
         }
         Comparison::NotAsked => {}
         Comparison::Failed(reason) => findings.push(format!("report: {reason}")),
+    }
+    if longest_queueing_ms > QUEUEING_MS_MAX && !findings.is_empty() {
+        findings.push(format!(
+            "this program was late itself: a request waited {longest_queueing_ms:.0} ms for a connection. Repeat with more \
+             --connections, or on more machines, before you believe the others"
+        ));
     }
     findings
 }

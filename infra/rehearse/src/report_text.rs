@@ -4,11 +4,8 @@ use std::{fmt::Write, process::ExitCode};
 
 use crate::{
     comparison::ComparisonRow,
-    report::{Comparison, Report},
+    report::{Comparison, QUEUEING_MS_MAX, Report},
 };
-
-/// A request that waited so long for a connection shows that this machine was the bottleneck, in milliseconds.
-const QUEUEING_MS_MAX: f64 = 500.0;
 
 /// Describes a report.
 pub(crate) fn describe(report: &Report) -> String {

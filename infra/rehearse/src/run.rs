@@ -219,6 +219,7 @@ async fn write_report(
         None => Comparison::NotAsked,
     };
     let operations = ledger.figures();
+    let longest_queueing_ms = in_ms(ledger.longest_queueing());
     let paid = PaidDeployment {
         has_cdn: !cli.without_cdn,
         has_nodes: cli.cache == CacheKind::Node,
@@ -227,10 +228,15 @@ async fn write_report(
         queue: queue.to_owned(),
         seconds: duration.as_secs_f64(),
         stopped: scene.stop.reason().map(stop_text),
-        findings: find_faults(&crowd, &guarantees, &comparison, outcome.faults),
+        findings: find_faults(
+            &crowd,
+            &guarantees,
+            &comparison,
+            (outcome.faults, longest_queueing_ms),
+        ),
         requests_per_visitor: per_visitor(visits, |visit| visit.requests),
         document_reads_per_visitor: per_visitor(visits, |visit| visit.document_reads),
-        longest_queueing_ms: in_ms(ledger.longest_queueing()),
+        longest_queueing_ms,
         cost: CostFigures::of_requests(&operations, crowd.entered, duration, paid),
         crowd,
         guarantees,

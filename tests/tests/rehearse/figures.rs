@@ -7,11 +7,11 @@ use vestibule_tests::rehearsal::{RehearsalOutcome, RunningRehearsal, rehearse};
 use crate::{Scene, options};
 
 /// No-shows and silent fakes hold up a rehearsal for a few seconds only.
-const SETTINGS: &str =
-    r#"{"capacity": 300, "batch": 80, "interval_seconds": 1, "claim_seconds": 10, "call_seconds": 5}"#;
+const SETTINGS: &str = r#"{"capacity": 300, "batch": 80, "interval_seconds": 1, "claim_seconds": 10, "presence_seconds": 15,
+    "call_seconds": 5}"#;
 /// Fewer polls per second, so that most of a line of thousands is far from the head.
-const LARGE_SETTINGS: &str = r#"{"capacity": 1500, "batch": 200, "interval_seconds": 1, "claim_seconds": 10,
-    "call_seconds": 5, "polls_per_second_max": 100}"#;
+const LARGE_SETTINGS: &str = r#"{"capacity": 1500, "batch": 200, "interval_seconds": 1, "claim_seconds": 15,
+    "presence_seconds": 45, "call_seconds": 15, "polls_per_second_max": 20}"#;
 
 /// The counts in which both must be equal, because no race concerns them.
 const EXACT: [&str; 5] = ["entered", "let in at once", "claimed", "completed", "evicted"];
@@ -124,7 +124,7 @@ async fn figures_of_5_000_visitors_match_the_servers_report() {
     assert_figures_match(&outcome, 5_000);
     let report = outcome.report();
     assert!(
-        requests_of(&report, "document") > 5_000,
+        requests_of(&report, "document") > 1_000,
         "far visitors read the document: {report}"
     );
 }
