@@ -109,7 +109,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<Report, RunError> {
     let duration = began_at.elapsed();
     progress.abort();
     end_progress();
-    let report = write_report(
+    let mut report = write_report(
         cli,
         (&queue, operated.as_ref()),
         &scene,
@@ -120,7 +120,10 @@ pub(crate) async fn run(cli: &Cli) -> Result<Report, RunError> {
     .await;
     stopping.abort();
     if let Some(operated) = operated.filter(|_| !cli.keep) {
-        operated.delete_if_own().await?;
+        let deleted = operated.delete_if_own().await;
+        // The report is worth more than a queue that stays.
+        let finding = |error: AdminError| format!("queue: {queue} was not deleted: {error}");
+        report.findings.extend(deleted.err().map(finding));
     }
     Ok(report)
 }
@@ -252,13 +255,15 @@ async fn compare_with_server(
     crowd: &CrowdTotals,
 ) -> Comparison {
     let waits_ms = sorted_waits_ms(&outcome.visits, operated.settings.claim_seconds);
-    for read in 1.. {
+    let mut reads = 0;
+    loop {
         let server = match operated.report().await {
             Ok(server) => server,
             Err(error) => return Comparison::Failed(error.to_string()),
         };
         let rows = compare(crowd, &waits_ms, &server);
-        if read == REPORT_READS || rows.iter().all(ComparisonRow::agrees) {
+        reads += 1;
+        if reads == REPORT_READS || rows.iter().all(ComparisonRow::agrees) {
             return Comparison::Rows {
                 rows,
                 server_peak_waiting: server.peak.waiting,
@@ -266,5 +271,4 @@ async fn compare_with_server(
         }
         sleep(Duration::from_secs(1)).await;
     }
-    unreachable!("the loop returns after {REPORT_READS} reads")
 }

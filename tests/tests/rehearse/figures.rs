@@ -9,9 +9,8 @@ use crate::{Scene, options};
 /// No-shows and silent fakes hold up a rehearsal for a few seconds only.
 const SETTINGS: &str = r#"{"capacity": 300, "batch": 80, "interval_seconds": 1, "claim_seconds": 10, "presence_seconds": 15,
     "call_seconds": 5}"#;
-/// Fewer polls per second, so that most of a line of thousands is far from the head.
-const LARGE_SETTINGS: &str = r#"{"capacity": 1500, "batch": 200, "interval_seconds": 1, "claim_seconds": 15,
-    "presence_seconds": 45, "call_seconds": 15, "polls_per_second_max": 20}"#;
+/// Few polls per second, so that most of a line of a thousand is far from the head.
+const LARGE_SETTINGS: &str = r#"{"capacity": 1500, "batch": 150, "interval_seconds": 1, "claim_seconds": 20, "polls_per_second_max": 20}"#;
 
 /// The counts in which both must be equal, because no race concerns them.
 const EXACT: [&str; 5] = ["entered", "let in at once", "claimed", "completed", "evicted"];
@@ -111,11 +110,13 @@ async fn figures_of_5_000_visitors_match_the_servers_report() {
         "--visitors",
         "5000",
         "--arrival-seconds",
-        "10",
+        "30",
         "--session-seconds",
         "3",
         "--patience-seconds",
         "15",
+        "--fakes",
+        "0",
         "--settings",
         LARGE_SETTINGS,
         "--json",
