@@ -54,10 +54,11 @@ fi
 # that only tests enable.
 step "the build of the runner, the console and the functions"
 cargo build --locked --package vestibule-local --package functions
-cargo build --locked --package vestibule-stack-console
+cargo build --locked --package vestibule-stack-console --package vestibule-rehearse
 export VESTIBULE_FUNCTIONS_DIR=${CARGO_TARGET_DIR:-$root/target}/debug
 export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local
 export VESTIBULE_STACK_CONSOLE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-stack-console
+export VESTIBULE_REHEARSE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-rehearse
 
 # Arguments choose among the suites below. The browser tests are none of them.
 if (($# == 0)); then

@@ -17,6 +17,7 @@ pub mod network;
 mod nginx;
 pub mod processor_time;
 mod programs;
+pub mod rehearsal;
 pub mod runner;
 pub mod servers;
 pub mod stack;

@@ -7,8 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
-
-use super::state_machine::{Failure, Follower, RequestKind};
+use vestibule_follower::{Failure, Follower, RequestKind};
 
 /// The timeout of a request, without the hold.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);

@@ -33,8 +33,14 @@ pub struct EntryAnswer {
     pub retry_after_ms: f64,
     /// The expected wait.
     pub estimated_wait_seconds: Option<WaitRange>,
+    /// When the visitor entered, in Unix milliseconds.
+    pub joined_at_ms: Option<u64>,
     /// Until when a ready entry can be claimed, in Unix milliseconds.
     pub claim_by_ms: Option<u64>,
+    /// The same as a duration, in milliseconds.
+    pub claim_in_ms: Option<u64>,
+    /// How long the session of an active entry lasts from now, in milliseconds.
+    pub expires_in_ms: Option<u64>,
 }
 
 /// A range of expected waits, in seconds.

@@ -1,0 +1,28 @@
+//! A rehearsal against the runner: its figures are those of the server's own report, it says so when they are not, and it
+//! ends in order at its bounds.
+
+mod bounds;
+mod figures;
+
+use tempfile::TempDir;
+use vestibule_tests::runner::Runner;
+
+/// A runner with its folder, which is removed at the end.
+struct Scene {
+    runner: Runner,
+    _dir: TempDir,
+}
+
+impl Scene {
+    fn start() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let arguments = ["--demo-visitors", "0", "--quiet"];
+        let runner = Runner::start(dir.path(), &arguments).expect("the runner starts");
+        Self { runner, _dir: dir }
+    }
+}
+
+/// The options of a rehearsal at this URL.
+fn options<'a>(url: &'a str, further: &[&'a str]) -> Vec<&'a str> {
+    [&["--url", url], further].concat()
+}
