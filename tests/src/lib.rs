@@ -15,6 +15,8 @@ pub mod lambda;
 pub mod lines;
 pub mod network;
 mod nginx;
+pub mod own_redis;
+pub mod preflight;
 mod programs;
 pub mod runner;
 pub mod servers;

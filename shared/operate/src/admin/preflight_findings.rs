@@ -8,6 +8,9 @@ use vestibule_line::{
 /// The share of the memory of the line's server from which on it is too full for a sale, in percent.
 const MEMORY_PERCENT_MAX: u64 = 50;
 
+/// Commands whose rights `line-time` and `line-subscription` show.
+const COMMANDS_WITH_A_CHECK: [&str; 4] = ["TIME", "HELLO", "SSUBSCRIBE", "SPUBLISH"];
+
 /// What the servers of a deployment answered. An error is the reason why a server did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServersAnswers {
@@ -113,10 +116,9 @@ fn commands_finding(refused: Option<&[String]>) -> Finding {
             "compare the access string of the user with the one in template.yaml (CacheUser)",
         );
     };
-    // TIME has a check of its own.
     let refused: Vec<_> = refused
         .iter()
-        .filter(|name| *name != "TIME")
+        .filter(|name| !COMMANDS_WITH_A_CHECK.contains(&name.as_str()))
         .map(String::as_str)
         .collect();
     if refused.is_empty() {
