@@ -23,6 +23,11 @@ pub struct OwnRedis {
 impl OwnRedis {
     /// Starts a server that evicts nothing and stores nothing.
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts such a server with further options.
+    pub fn start_with(options: &[&str]) -> Self {
         let port = TcpListener::bind("127.0.0.1:0")
             .and_then(|l| l.local_addr())
             .expect("a free port")
@@ -31,6 +36,7 @@ impl OwnRedis {
             .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
             .args(["--save", "", "--appendonly", "no"])
             .args(["--maxmemory-policy", "noeviction"])
+            .args(options)
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server is installed");

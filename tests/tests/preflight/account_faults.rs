@@ -21,7 +21,12 @@ async fn each_fault_of_the_account_is_found_alone() {
             account.missing_path = Some("/queues/{queue}/load".to_owned());
         }),
         ("zones", |account| account.zones = ["euc1-az1", "euc1-az1"]),
-        ("visitor-claim", |account| account.pool_attributes = vec!["email"]),
+        ("visitor-claim", |account| {
+            account
+                .parameters
+                .insert("VisitorClaim", "custom:member".to_owned());
+            account.claim_read = "custom:member".to_owned();
+        }),
         ("visitor-claim", |account| account.claim_read = "email".to_owned()),
         ("public-keys", |account| account.public_keys = json!([])),
         ("cold-start", |account| account.init_ms = 3_000.0),

@@ -1,5 +1,7 @@
 //! Faults of the Redis of a stack, each planted in a real server.
 
+use vestibule_tests::own_redis::OwnRedis;
+
 use crate::scene::{Scene, SetRights};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,9 +30,17 @@ async fn a_user_without_channels_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_without_resp3_is_found() {
+async fn a_user_without_sharded_subscriptions_is_found() {
     let scene = Scene::ready().await;
-    scene.redis.set_rights(&["-hello"]);
+    scene.redis.set_rights(&["-ssubscribe"]);
+    scene.expect_faults(&["line-subscription"]).await;
+}
+
+/// No right of a user takes HELLO away, which switches to RESP3.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_resp3_is_found() {
+    let redis = OwnRedis::start_with(&["--rename-command", "HELLO", ""]);
+    let scene = Scene::with_redis(redis, |admin| admin).await;
     scene.expect_faults(&["line-subscription"]).await;
 }
 

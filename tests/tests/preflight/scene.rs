@@ -39,7 +39,11 @@ impl Scene {
 
     /// A scene whose admin function has other servers.
     pub(crate) async fn with_servers(replace: impl FnOnce(Admin) -> Admin) -> Self {
-        let redis = OwnRedis::start();
+        Self::with_redis(OwnRedis::start(), replace).await
+    }
+
+    /// A scene with this Redis, whose admin function has other servers.
+    pub(crate) async fn with_redis(redis: OwnRedis, replace: impl FnOnce(Admin) -> Admin) -> Self {
         drop(redis.line().await);
         redis.set_rights(&[]);
         let folder = tempfile::tempdir().expect("a folder");

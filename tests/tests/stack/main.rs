@@ -5,5 +5,6 @@ mod caller;
 mod console;
 mod events;
 mod page;
+mod preflight;
 mod visitors;
 mod widget;
