@@ -31,7 +31,8 @@ async fn main() -> ExitCode {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .init();
-    match run::run(&cli).await {
+    // The future of so many calls is large.
+    match Box::pin(run::run(&cli)).await {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -82,7 +82,7 @@ impl DeployedStack {
     /// The id that AWS gave to a resource of the template.
     ///
     /// # Errors
-    /// The reason why CloudFormation does not tell.
+    /// The reason why `CloudFormation` does not tell.
     pub async fn resource_id(&self, name: &str) -> Result<String, String> {
         let request = self.client.describe_stack_resource().stack_name(&self.name);
         let answer = request.logical_resource_id(name).send().await;

@@ -18,13 +18,16 @@ use vestibule_domain::{
 
 use crate::account_answers::{AccountAnswers, StackAnswer};
 
-/// The checks whose answers an emulator gives for itself and not for an account.
-const OF_ACCOUNT: [&str; 5] = [
+/// What an emulator answers for itself, and not as an account does: it has quotas, zones and starts of its own, and does not
+/// apply all of a template.
+const EMULATED: [&str; 7] = [
+    "table-protection",
+    "restore-time",
     "concurrency",
+    "function-concurrency",
     "api-requests",
     "zones",
     "cold-start",
-    "restore-time",
 ];
 
 /// Decides what the answers mean. `crowd` makes the crowd that is expected, for the cache of the stack.
@@ -57,9 +60,9 @@ pub(crate) fn decide_findings(
 
 /// Says of an answer of an emulator that an account may answer otherwise.
 fn doubt_emulator(finding: Finding) -> Finding {
-    let is_of_account =
-        OF_ACCOUNT.contains(&finding.check.as_str()) || finding.check.starts_with(crowd::CHECK_PREFIX);
-    if !is_of_account || finding.outcome == Outcome::Unknown {
+    let is_emulated =
+        EMULATED.contains(&finding.check.as_str()) || finding.check.starts_with(crowd::CHECK_PREFIX);
+    if !is_emulated {
         return finding;
     }
     let found = format!(

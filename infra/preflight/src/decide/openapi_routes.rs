@@ -8,7 +8,7 @@ use crate::account_answers::ApiRoute;
 
 const DOCUMENT: &str = include_str!("../../../openapi.yaml");
 
-/// The methods that a path may have in an OpenAPI document. Its other fields are no routes.
+/// The methods that a path may have in an `OpenAPI` document. Its other fields are no routes.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
 /// Reads the routes.

@@ -7,10 +7,10 @@ use vestibule_domain::{
     preflight::{Finding, Outcome},
 };
 
-use super::{decide_findings, openapi_routes::declared_routes};
+use super::{EMULATED, decide_findings, openapi_routes::declared_routes};
 use crate::account_answers::{
-    AccountAnswers, ClaimsAnswer, DocumentCall, ExecutionQuota, FunctionAnswer, FunctionConfiguration,
-    RequestQuota, StackAnswer, TableAnswer,
+    API_FUNCTIONS, AccountAnswers, ClaimsAnswer, DocumentCall, ExecutionQuota, FunctionAnswer,
+    FunctionConfiguration, RequestQuota, StackAnswer, TableAnswer,
 };
 
 const PARAMETERS: [(&str, &str); 16] = [
@@ -42,10 +42,10 @@ fn table() -> TableAnswer {
     }
 }
 
-fn function(reserved: u32) -> FunctionAnswer {
+fn function(reserved: Option<u32>) -> FunctionAnswer {
     let environment = BTreeMap::from([("VESTIBULE_VISITOR_CLAIM".to_owned(), "sub".to_owned())]);
     FunctionAnswer {
-        reserved: Ok(Some(reserved)),
+        reserved: Ok(reserved),
         configuration: Ok(FunctionConfiguration {
             environment,
             subnets: Vec::new(),
@@ -62,7 +62,9 @@ fn ready() -> AccountAnswers {
             parameters: BTreeMap::from(parameters),
         },
         executions: Ok(ExecutionQuota { limit: 1_000 }),
-        functions: [100, 53, 50, 300, 100].map(function).to_vec(),
+        functions: [100, 53, 50, 300, 100]
+            .map(|reserved| function(Some(reserved)))
+            .to_vec(),
         requests: Ok(RequestQuota {
             rate: 10_000.0,
             burst: 5_000,
@@ -83,12 +85,6 @@ fn ready() -> AccountAnswers {
 fn with_parameter(name: &str, value: &str) -> AccountAnswers {
     let mut answers = ready();
     answers.stack.parameters.insert(name.to_owned(), value.to_owned());
-    answers
-}
-
-fn changed(change: impl FnOnce(&mut AccountAnswers)) -> AccountAnswers {
-    let mut answers = ready();
-    change(&mut answers);
     answers
 }
 
@@ -115,122 +111,100 @@ fn ready_account_has_no_fault() {
     );
 }
 
-#[test]
-fn each_fault_is_found_alone() {
-    let cases = [
-        (
-            "stack",
-            changed(|answers| answers.stack.status = "UPDATE_ROLLBACK_COMPLETE".to_owned()),
-        ),
-        (
-            "concurrency",
-            changed(|answers| answers.executions = Ok(ExecutionQuota { limit: 400 })),
-        ),
-        (
-            "concurrency",
-            with_parameter("HeldBudget", "950").with_status_concurrency("960"),
-        ),
-        (
-            "function-concurrency",
-            changed(|answers| answers.functions[1].reserved = Ok(Some(5))),
-        ),
-        (
-            "function-concurrency",
-            changed(|answers| answers.functions[3].reserved = Ok(None)),
-        ),
-        ("held-polls", with_parameter("HeldBudget", "300")),
-        (
-            "api-requests",
-            changed(|answers| {
-                answers.requests = Ok(RequestQuota {
-                    rate: 1_000.0,
-                    burst: 5_000,
-                })
-            }),
-        ),
-        (
-            "api-requests",
-            changed(|answers| {
-                answers.requests = Ok(RequestQuota {
-                    rate: 10_000.0,
-                    burst: 100,
-                })
-            }),
-        ),
-        (
-            "api-import",
-            changed(|answers| {
-                answers.routes.as_mut().expect("routes").pop_last();
-            }),
-        ),
-        (
-            "zones",
-            changed(|answers| answers.zones = Ok(vec!["use1-az1".to_owned(); 2])),
-        ),
-        (
-            "visitor-claim",
-            changed(|answers| answers.claims = ClaimsAnswer::OfPool(Ok(BTreeSet::new()))),
-        ),
-        ("visitor-claim", with_parameter("VisitorClaim", "email")),
-        (
-            "visitor-claim",
-            changed(|answers| answers.claims = ClaimsAnswer::OfToken(Err("401".to_owned()))),
-        ),
-        (
-            "public-keys",
-            changed(|answers| answers.document.iter_mut().for_each(|call| call.keys = 0)),
-        ),
-        (
-            "cold-start",
-            changed(|answers| {
-                answers
-                    .document
-                    .iter_mut()
-                    .for_each(|call| call.init_ms = Some(2_500.0))
-            }),
-        ),
-        (
-            "table-protection",
-            changed(|answers| {
-                answers
-                    .queues_table
-                    .iter_mut()
-                    .for_each(|table| table.has_recovery = false)
-            }),
-        ),
-        (
-            "table-protection",
-            changed(|answers| {
-                answers
-                    .entries_table
-                    .iter_mut()
-                    .for_each(|table| table.has_time_to_live = false)
-            }),
-        ),
-        (
-            "restore-time",
-            changed(|answers| {
-                answers
-                    .entries_table
-                    .iter_mut()
-                    .for_each(|table| table.items = 4_000_000)
-            }),
-        ),
-    ];
-    for (check, answers) in cases {
+/// Changes the answers so that something is wrong.
+type PlantFault = fn(&mut AccountAnswers);
+
+fn set_parameter(answers: &mut AccountAnswers, name: &str, value: &str) {
+    let parameters = &mut answers.stack.parameters;
+    parameters.insert(name.to_owned(), value.to_owned());
+}
+
+fn set_requests(answers: &mut AccountAnswers, rate: f64, burst: u32) {
+    answers.requests = Ok(RequestQuota { rate, burst });
+}
+
+/// Plants each fault alone. Each must be found, and nothing else.
+fn expect_each_alone(faults: &[(&str, PlantFault)]) {
+    for (check, plant) in faults {
+        let mut answers = ready();
+        plant(&mut answers);
         let findings = decide_findings(&answers, |_| None);
-        let mut faults = checks_with(Outcome::Fault, &findings);
-        faults.retain(|fault| !(check == "concurrency" && *fault == "function-concurrency"));
-        assert_eq!(faults, [check], "{findings:?}");
+        assert_eq!(checks_with(Outcome::Fault, &findings), [*check], "{findings:?}");
     }
 }
 
-impl AccountAnswers {
-    fn with_status_concurrency(mut self, value: &str) -> Self {
-        let parameters = &mut self.stack.parameters;
-        parameters.insert("StatusConcurrency".to_owned(), value.to_owned());
-        self
+#[test]
+fn each_limit_that_is_too_low_is_found_alone() {
+    expect_each_alone(&[
+        ("concurrency", |answers| {
+            answers.executions = Ok(ExecutionQuota { limit: 400 });
+        }),
+        ("held-polls", |answers| {
+            set_parameter(answers, "HeldBudget", "300");
+        }),
+        ("function-concurrency", |answers| {
+            answers.functions[1].reserved = Ok(Some(5));
+        }),
+        ("function-concurrency", |answers| {
+            answers.functions[3].reserved = Ok(None);
+        }),
+        ("api-requests", |answers| set_requests(answers, 1_000.0, 5_000)),
+        ("api-requests", |answers| set_requests(answers, 10_000.0, 100)),
+        ("restore-time", |answers| {
+            answers.entries_table.as_mut().expect("a table").items = 4_000_000;
+        }),
+        ("cold-start", |answers| {
+            answers.document.as_mut().expect("a call").init_ms = Some(2_500.0);
+        }),
+    ]);
+}
+
+#[test]
+fn held_polls_need_executions_of_the_account() {
+    let mut answers = ready();
+    for name in API_FUNCTIONS {
+        set_parameter(&mut answers, &format!("{name}Concurrency"), "0");
     }
+    answers.functions = vec![function(None); API_FUNCTIONS.len()];
+    answers.executions = Ok(ExecutionQuota { limit: 250 });
+    let findings = decide_findings(&answers, |_| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), ["concurrency"]);
+    answers.executions = Ok(ExecutionQuota { limit: 300 });
+    let findings = decide_findings(&answers, |_| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
+}
+
+#[test]
+fn each_wrong_deployment_is_found_alone() {
+    expect_each_alone(&[
+        ("stack", |answers| {
+            answers.stack.status = "UPDATE_ROLLBACK_COMPLETE".to_owned();
+        }),
+        ("api-import", |answers| {
+            answers.routes.as_mut().expect("routes").pop_last();
+        }),
+        ("zones", |answers| {
+            answers.zones = Ok(vec!["use1-az1".to_owned(); 2]);
+        }),
+        ("visitor-claim", |answers| {
+            answers.claims = ClaimsAnswer::OfPool(Ok(BTreeSet::new()));
+        }),
+        ("visitor-claim", |answers| {
+            set_parameter(answers, "VisitorClaim", "email");
+        }),
+        ("visitor-claim", |answers| {
+            answers.claims = ClaimsAnswer::OfToken(Err("401".to_owned()));
+        }),
+        ("public-keys", |answers| {
+            answers.document.as_mut().expect("a call").keys = 0;
+        }),
+        ("table-protection", |answers| {
+            answers.queues_table.as_mut().expect("a table").has_recovery = false;
+        }),
+        ("table-protection", |answers| {
+            answers.entries_table.as_mut().expect("a table").has_time_to_live = false;
+        }),
+    ]);
 }
 
 #[test]
@@ -265,17 +239,16 @@ fn an_emulator_does_not_answer_for_an_account() {
     answers.executions = Ok(ExecutionQuota { limit: 10 });
     let findings = decide_findings(&answers, |_| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
-    let unknown = checks_with(Outcome::Unknown, &findings);
-    assert_eq!(
-        unknown,
-        [
-            "restore-time",
-            "concurrency",
-            "api-requests",
-            "zones",
-            "cold-start"
-        ]
-    );
+    assert_eq!(checks_with(Outcome::Unknown, &findings), EMULATED);
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Unknown)
+    {
+        assert!(
+            finding.found.starts_with("an emulator cannot answer"),
+            "{finding:?}"
+        );
+    }
 }
 
 #[test]
@@ -299,12 +272,8 @@ fn a_crowd_is_compared_with_the_limits_of_the_account() {
         "{few:?}"
     );
 
-    let small = changed(|answers| {
-        answers.requests = Ok(RequestQuota {
-            rate: 5_000.0,
-            burst: 5_000,
-        })
-    });
+    let mut small = ready();
+    set_requests(&mut small, 5_000.0, 5_000);
     let mut small = decide_findings(&small, crowd(50_000, 1_800));
     small.retain(|finding| finding.check == "crowd-api-gateway");
     assert!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_config::SdkConfig;
-use aws_sdk_lambda::{Client, config};
+use aws_sdk_lambda::{Client, config, types::AccountLimit};
 use vestibule_stack::DeployedStack;
 
 use crate::account_answers::{Answer, ExecutionQuota, FunctionAnswer, FunctionConfiguration};
@@ -21,9 +21,7 @@ pub(super) fn connect(aws: &SdkConfig, endpoint: Option<&str>) -> Client {
 pub(super) async fn ask_quota(lambda: &Client) -> Answer<ExecutionQuota> {
     let settings = lambda.get_account_settings().send().await;
     let settings = settings.map_err(|error| vestibule_aws::failure_reason(&error))?;
-    let limit = settings
-        .account_limit()
-        .map(|limit| limit.concurrent_executions());
+    let limit = settings.account_limit().map(AccountLimit::concurrent_executions);
     let limit = limit.and_then(|limit| u32::try_from(limit).ok());
     limit
         .map(|limit| ExecutionQuota { limit })
@@ -38,21 +36,29 @@ pub(super) async fn ask_functions(
 ) -> Vec<FunctionAnswer> {
     let mut answers = Vec::new();
     for name in names {
-        answers.push(match stack.outputs.get(&format!("{name}Function")) {
-            Some(function) => FunctionAnswer {
-                reserved: ask_reserved(lambda, function).await,
-                configuration: ask_configuration(lambda, function).await,
-            },
-            None => {
-                let reason = format!("the stack has no output {name}Function");
-                FunctionAnswer {
-                    reserved: Err(reason.clone()),
-                    configuration: Err(reason),
-                }
-            }
-        });
+        let function = stack.outputs.get(&format!("{name}Function"));
+        answers.push(
+            ask_function(
+                lambda,
+                function.ok_or_else(|| format!("the stack has no output {name}Function")),
+            )
+            .await,
+        );
     }
     answers
+}
+
+async fn ask_function(lambda: &Client, function: Answer<&String>) -> FunctionAnswer {
+    match function {
+        Ok(function) => FunctionAnswer {
+            reserved: ask_reserved(lambda, function).await,
+            configuration: ask_configuration(lambda, function).await,
+        },
+        Err(reason) => FunctionAnswer {
+            reserved: Err(reason.clone()),
+            configuration: Err(reason),
+        },
+    }
 }
 
 async fn ask_reserved(lambda: &Client, function: &str) -> Answer<Option<u32>> {

@@ -15,10 +15,13 @@ pub(super) async fn ask_zones(caller: &AwsCaller, subnets: BTreeSet<String>) -> 
     if subnets.is_empty() {
         return Ok(Vec::new());
     }
-    let mut form = "Action=DescribeSubnets&Version=2016-11-15".to_owned();
-    for (number, subnet) in (1..).zip(&subnets) {
-        form.push_str(&format!("&SubnetId.{number}={subnet}"));
-    }
+    let named = (1..)
+        .zip(&subnets)
+        .map(|(number, subnet)| format!("&SubnetId.{number}={subnet}"));
+    let form = format!(
+        "Action=DescribeSubnets&Version=2016-11-15{}",
+        named.collect::<String>()
+    );
     let answer = caller.send(EC2, &Call::Form(&form)).await?;
     let zones = read_elements(&answer, "availabilityZoneId")?;
     if zones.is_empty() {
