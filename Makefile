@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run operate check test test-long test-longest test-stack build reference rehearse watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
+.PHONY: help run operate check test test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -56,6 +56,9 @@ build: reference ## Build every function for AWS and print the sizes (ARCHITECTU
 
 reference: ## Build the reference page of the API and its openapi.json, in target/api
 	infra/openapi.sh build
+
+preflight: ## Ask the account and a deployed stack whether they are ready for a sale: quotas, Redis, tables, keys, routes. Changes nothing (STACK=shop, AWS_PROFILE, AWS_REGION; ARGS="--visitors 1000000 --arrival-seconds 1800" adds a crowd, ARGS=--json)
+	@STACK="$(STACK)" infra/preflight.sh $(ARGS)
 
 rehearse: ## Send a bounded crowd of visitors to a deployment, and compare what they met with its own report (URL=http://127.0.0.1:8080, or STACK=shop; VISITORS=1000, QUEUE; ARGS="--help" lists the options)
 	URL="$(URL)" STACK="$(STACK)" VISITORS="$(VISITORS)" QUEUE="$(QUEUE)" infra/rehearse.sh $(ARGS)

@@ -46,7 +46,7 @@ if [[ ${1:-} != --deploy ]]; then
   step "the functions, with sam build"
   infra/sam-build.sh "$architecture" --fast >/dev/null
   step "the suites"
-  cargo build --locked --package vestibule-stack-console --package vestibule-rehearse
+  cargo build --locked --package vestibule-stack-console --package vestibule-preflight --package vestibule-rehearse
   "${runner[@]}" --no-run
   end_steps
   [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- infra/test-stack.sh --deploy "$@"
@@ -58,6 +58,7 @@ fi
 
 export VESTIBULE_STACK_CONSOLE_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-stack-console
 export VESTIBULE_REHEARSE_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-rehearse
+export VESTIBULE_PREFLIGHT_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-preflight
 export TEST_EVENT_BUS=default TEST_CORS_ORIGIN=https://shop.example TEST_API_SIGNED=yes TEST_GATEWAY=ministack
 export TEST_REDIS_URL=${TEST_REDIS_URL:-redis://127.0.0.1:6379}
 redis_url=${STACK_REDIS_URL:-$TEST_REDIS_URL}

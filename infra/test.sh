@@ -52,13 +52,14 @@ fi
 
 # Some suites start the local runner and the functions as processes. They use the normal binaries, without the features
 # that only tests enable.
-step "the build of the runner, the console and the functions"
+step "the build of the runner, the console, the preflight and the functions"
 cargo build --locked --package vestibule-local --package functions
-cargo build --locked --package vestibule-stack-console --package vestibule-rehearse
+cargo build --locked --package vestibule-stack-console --package vestibule-preflight --package vestibule-rehearse
 export VESTIBULE_FUNCTIONS_DIR=${CARGO_TARGET_DIR:-$root/target}/debug
 export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local
 export VESTIBULE_STACK_CONSOLE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-stack-console
 export VESTIBULE_REHEARSE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-rehearse
+export VESTIBULE_PREFLIGHT_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-preflight
 
 # Arguments choose among the suites below. The browser tests are none of them.
 if (($# == 0)); then

@@ -16,6 +16,8 @@ pub mod lines;
 pub mod network;
 mod nginx;
 pub mod processor_time;
+pub mod own_redis;
+pub mod preflight;
 mod programs;
 pub mod rehearsal;
 pub mod runner;

@@ -28,7 +28,7 @@ pub struct StackConsole {
 }
 
 /// Variables of AWS that a developer may have set. The test gives its own.
-const AWS_VARIABLES: [&str; 8] = [
+pub(crate) const AWS_VARIABLES: [&str; 8] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",

@@ -1,11 +1,7 @@
 //! A Redis whose memory is full refuses new entries. Existing entries can still claim and end, which frees
 //! memory.
 
-use std::{
-    net::TcpListener,
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
 use tokio::time::sleep;
 use vestibule_domain::call_limit::CallLimit;
@@ -13,77 +9,14 @@ use vestibule_line::{
     Arrival, CallBudget, CallOutcome, ClaimOutcome, EntryLine, EvictionPolicy, JournalLine, LeaveOutcome,
     LeaveReason, LineError, PromotionLine, QueueLine, RecoveryLine,
 };
-use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     lines::{configuration, fresh_queue, tick_order, visitor},
-    waiting::poll_until,
+    own_redis::OwnRedis,
 };
-
-/// A server of one test, which fills its memory. It stops when it is dropped.
-struct Server {
-    child: Child,
-    url: String,
-}
-
-impl Server {
-    fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|l| l.local_addr())
-            .expect("a free port")
-            .port();
-        let child = Command::new("redis-server")
-            .args([
-                "--bind",
-                "127.0.0.1",
-                "--port",
-                &port.to_string(),
-                "--save",
-                "",
-                "--appendonly",
-                "no",
-            ])
-            .args(["--maxmemory-policy", "noeviction"])
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("redis-server is installed");
-        Self {
-            child,
-            url: format!("redis://127.0.0.1:{port}"),
-        }
-    }
-
-    async fn line(&self) -> RedisLine {
-        let connect = async || RedisLine::connect(&self.url).await;
-        let line = poll_until(Duration::from_secs(10), connect, Result::is_ok).await;
-        line.expect("it answers")
-    }
-
-    /// Sets the memory limit below what the server uses.
-    fn fill(&self) {
-        self.run(&["config", "set", "maxmemory", "1"]);
-    }
-
-    /// Runs a command of the server's administrator.
-    fn run(&self, command: &[&str]) {
-        let port = self.url.rsplit(':').next().expect("a port");
-        let done = Command::new("redis-cli")
-            .args(["-p", port])
-            .args(command)
-            .output();
-        assert_eq!(done.expect("redis-cli is installed").stdout, b"OK\n");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 #[tokio::test]
 async fn the_eviction_policy_is_known_if_redis_tells() {
-    let server = Server::start();
+    let server = OwnRedis::start();
     let line = server.line().await;
     let read = async || line.eviction_policy().await.expect("an answer");
     assert_eq!(read().await, EvictionPolicy::NoEviction);
@@ -96,7 +29,7 @@ async fn the_eviction_policy_is_known_if_redis_tells() {
 
 #[tokio::test]
 async fn a_full_redis_refuses_new_entries_and_serves_the_others() {
-    let server = Server::start();
+    let server = OwnRedis::start();
     let (line, queue) = (server.line().await, fresh_queue());
     let mut settings = vestibule_domain::settings::Settings {
         capacity: 2,

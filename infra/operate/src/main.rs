@@ -2,7 +2,6 @@
 
 mod cli;
 mod serve;
-mod stack;
 mod stack_admin;
 mod start_error;
 

@@ -13,13 +13,9 @@ use tokio::{
 };
 use vestibule_admin_client::AdminFunction;
 use vestibule_console::{Console, Deployment, DeploymentKind, operator_name, routes_for_loopback};
+use vestibule_stack::DeployedStack;
 
-use crate::{
-    cli::Cli,
-    stack::{Stack, read_stack},
-    stack_admin::StackAdmin,
-    start_error::StartError,
-};
+use crate::{cli::Cli, stack_admin::StackAdmin, start_error::StartError};
 
 /// The variable with the address of an emulator.
 const ENDPOINT: &str = "AWS_ENDPOINT_URL";
@@ -56,18 +52,15 @@ async fn open_console(name: &str) -> Result<Arc<Console>, StartError> {
     // An empty environment variable counts as not set.
     let endpoint = env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
     let aws = vestibule_aws::load_config([endpoint.as_deref()]).await;
-    let Stack {
-        region,
-        admin_function,
-        page_url,
-    } = read_stack(&aws, endpoint.as_deref(), name).await?;
-    let admin = StackAdmin(AdminFunction::new(&aws, admin_function, endpoint.as_deref()));
+    let stack = DeployedStack::read(&aws, endpoint.as_deref(), name).await?;
+    let function = stack.admin_function.clone();
+    let admin = StackAdmin(AdminFunction::new(&aws, function, endpoint.as_deref()));
     admin.require_permission().await?;
     let deployment = Deployment {
         kind: DeploymentKind::Stack,
         name: name.to_owned(),
-        region: Some(region),
-        page_url,
+        page_url: stack.page_url(),
+        region: Some(stack.region),
     };
     Ok(Console::new(Arc::new(admin), deployment, operator_name()))
 }

@@ -26,6 +26,7 @@ pub mod opening;
 pub mod pace;
 pub mod plan;
 pub mod poll_pacing;
+pub mod preflight;
 pub mod presence;
 pub mod problem_code;
 pub mod queue_event;

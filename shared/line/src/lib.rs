@@ -27,6 +27,7 @@ mod journal_limits;
 mod journal_line;
 mod line_error;
 mod operator_line;
+mod preflight_line;
 mod promotion_line;
 mod queue_line;
 mod recovery_line;
@@ -47,6 +48,7 @@ pub use self::{
     journal_line::JournalLine,
     line_error::LineError,
     operator_line::OperatorLine,
+    preflight_line::PreflightLine,
     promotion_line::PromotionLine,
     queue_line::{QueueLine, VIEW_AGE_MAX},
     recovery_line::RecoveryLine,
@@ -77,6 +79,7 @@ pub trait Line:
     + RecoveryLine
     + EvictionLine
     + OperatorLine
+    + PreflightLine
     + HoldBudget
     + CallBudget
 {
@@ -91,6 +94,7 @@ impl<T> Line for T where
         + RecoveryLine
         + EvictionLine
         + OperatorLine
+        + PreflightLine
         + HoldBudget
         + CallBudget
         + ?Sized

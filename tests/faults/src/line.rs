@@ -20,10 +20,10 @@ use vestibule_line::{
     DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, EntryPromotionOutcome, EvictOrder, EvictionLine,
     EvictionPolicy, ExtendOutcome, FallbackTickOrder, HoldBudget, HoldOrder, HoldOutcome, JournalLine,
     JournalRecord, LaneMoveOutcome, LeaveOutcome, LeaveReason, Line, LineError, MarkClosingOutcome,
-    OperatorLine, Page, PromoteEntryOrder, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueTrace,
-    QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
-    RestoredEntries, SessionExtension, SwitchOrder, TallyLine, TickSubscription, UnflushedChanges,
-    UnsavedSwitches, ValidateOutcome, Validation, WaitingPresence,
+    OperatorLine, Page, PreflightLine, PromoteEntryOrder, PromoteOrder, Promotion, PromotionLine, QueueLine,
+    QueueTrace, QueueView, RaiseWatermarkOutcome, RecoveryLine, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoredEntries, ServerAnswers, SessionExtension, SwitchOrder, TallyLine, TickSubscription,
+    UnflushedChanges, UnsavedSwitches, ValidateOutcome, Validation, WaitingPresence,
 };
 
 use crate::{Fault, Faults};
@@ -279,5 +279,15 @@ impl HoldBudget for FaultyLine {
         let outcome = self.line().release_holds(deployment, ids).await;
         call.end().await.map_err(line_error)?;
         outcome
+    }
+}
+
+#[async_trait]
+impl PreflightLine for FaultyLine {
+    async fn ask_server(&self) -> Result<Option<ServerAnswers>, LineError> {
+        let call = self.faults.begin("ask_server", None).await.map_err(line_error)?;
+        let answers = self.line().ask_server().await;
+        call.end().await.map_err(line_error)?;
+        answers
     }
 }

@@ -6,5 +6,6 @@ mod console;
 mod events;
 mod page;
 mod rehearsal;
+mod preflight;
 mod visitors;
 mod widget;

@@ -45,6 +45,7 @@ mod memory_line;
 mod opening;
 mod overlong_waits;
 mod pending_report;
+mod preflight_line;
 mod presence;
 mod presence_tick;
 mod promote;

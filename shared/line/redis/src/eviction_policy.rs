@@ -36,7 +36,7 @@ fn find_policy(answer: &Value) -> EvictionPolicy {
     }
 }
 
-fn collect_texts(value: &Value, texts: &mut Vec<String>) {
+pub(super) fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::BulkString(bytes) => texts.push(String::from_utf8_lossy(bytes).into_owned()),
         Value::SimpleString(text) | Value::VerbatimString { text, .. } => texts.push(text.clone()),

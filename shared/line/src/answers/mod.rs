@@ -14,6 +14,7 @@ mod journal;
 mod lane_estimate;
 mod loss;
 mod operator;
+mod preflight;
 mod presence;
 mod promotion;
 mod queue;
@@ -23,6 +24,6 @@ mod switches;
 
 pub use self::{
     adopt::*, call::*, change_mark::*, check::*, closing::*, entry::*, eviction::*, fallback_tick::*,
-    hold::*, journal::*, loss::*, operator::*, presence::*, promotion::*, queue::*, queue_trace::*,
-    report::*, switches::*,
+    hold::*, journal::*, loss::*, operator::*, preflight::*, presence::*, promotion::*, queue::*,
+    queue_trace::*, report::*, switches::*,
 };

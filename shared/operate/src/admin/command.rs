@@ -47,6 +47,7 @@ pub(super) enum Command {
     /// The number is the first shard to check.
     Check(QueueId, u8),
     Plan(PlanOrder),
+    Preflight,
     Restore(QueueId),
     Reset(QueueId),
     Rotate,

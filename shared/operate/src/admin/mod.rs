@@ -30,6 +30,8 @@ mod parsed_command;
 mod pending_order;
 mod plan;
 mod plan_order;
+mod preflight;
+mod preflight_findings;
 mod problem;
 mod promote;
 mod queue_fields;
@@ -177,6 +179,7 @@ impl Admin {
             Command::Entries(queue, order) => self.entries(&queue, &order).await,
             Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
             Command::Plan(order) => plan::plan(&order),
+            Command::Preflight => self.preflight().await,
             Command::Rotate => self.rotate().await,
         }
     }

@@ -241,6 +241,13 @@ pub const OPERATIONS: &[Operation] = &[
         parse: |fields| Ok(Command::Plan(fields.plan_order()?)),
     },
     Operation {
+        name: "preflight",
+        arguments: &[],
+        needs_confirmation: false,
+        meaning: "Asks Redis, the tables and the store of the signing keys whether they give what a sale needs.",
+        parse: |_| Ok(Command::Preflight),
+    },
+    Operation {
         name: "restore",
         arguments: &["queue"],
         needs_confirmation: true,

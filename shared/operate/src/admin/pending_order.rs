@@ -9,8 +9,18 @@ use super::{
 };
 
 /// The operations that change no queue, and those that concern no single one. All others are in the log.
-const UNRECORDED: [&str; 11] = [
-    "check", "defaults", "describe", "entries", "inspect", "list", "plan", "report", "rotate", "sources",
+const UNRECORDED: [&str; 12] = [
+    "check",
+    "defaults",
+    "describe",
+    "entries",
+    "inspect",
+    "list",
+    "plan",
+    "preflight",
+    "report",
+    "rotate",
+    "sources",
     "stats",
 ];
 

@@ -104,6 +104,11 @@ impl Connection {
         outcome
     }
 
+    /// Whether each connection logs in with a token of IAM.
+    pub(crate) fn logs_in_by_iam(&self) -> bool {
+        self.login.is_some()
+    }
+
     /// How often this process left a server that another one replaced.
     pub(crate) fn departures(&self) -> u64 {
         match &self.topology {

@@ -8,6 +8,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../take_check.lua"),
     include_str!("../record_check_progress.lua"),
     include_str!("../claim.lua"),
+    include_str!("../preflight.lua"),
     include_str!("../configure.lua"),
     include_str!("../requeue_with_backoff.lua"),
     include_str!("../enter.lua"),

@@ -92,7 +92,12 @@ async fn check_refuses_an_invalid_first_shard() {
 #[tokio::test]
 async fn operations_on_an_unknown_queue_are_refused() {
     let desk = AdminFixture::new();
-    let of_stored_queue = |op: &&str| !matches!(*op, "create" | "defaults" | "list" | "plan" | "rotate");
+    let of_stored_queue = |op: &&str| {
+        !matches!(
+            *op,
+            "create" | "defaults" | "list" | "plan" | "preflight" | "rotate"
+        )
+    };
     for op in OPERATIONS
         .iter()
         .map(|operation| operation.name)

@@ -1,0 +1,120 @@
+//! How many functions may run at once: in the account, for each function, and for held polls.
+
+use vestibule_domain::preflight::Finding;
+
+use super::unanswered;
+use crate::account_answers::{API_FUNCTIONS, Answer, ExecutionQuota, FunctionAnswer, StackAnswer};
+
+/// Lambda requires so many executions of the account that no function reserves.
+const UNRESERVED_MIN: u32 = 100;
+
+/// Whether the account may run what the stack reserves.
+pub(super) fn quota_finding(stack: &StackAnswer, executions: &Answer<ExecutionQuota>) -> Finding {
+    const CHECK: &str = "concurrency";
+    let limit = match executions {
+        Ok(executions) => executions.limit,
+        Err(reason) => {
+            return unanswered(
+                CHECK,
+                reason,
+                "give yourself the right lambda:GetAccountSettings, or look the quota up in Service Quotas",
+            );
+        }
+    };
+    let reserved = reserved_by(stack);
+    // Without reservations, held polls alone take as many executions as their budget.
+    let needed = reserved.max(stack.number("HeldBudget")) + UNRESERVED_MIN;
+    let found = format!("the account may run {limit} functions at once, and the stack needs {needed}");
+    if limit < needed {
+        Finding::fault(
+            CHECK,
+            found,
+            format!(
+                "raise the quota of concurrent executions of Lambda to at least {needed}, or lower the parameters \
+                 …Concurrency and HeldBudget"
+            ),
+        )
+    } else {
+        Finding::ok(CHECK, found)
+    }
+}
+
+/// The executions that the parameters of the stack reserve.
+fn reserved_by(stack: &StackAnswer) -> u32 {
+    let of_api = API_FUNCTIONS.iter();
+    let of_api: u32 = of_api
+        .map(|name| stack.number(&concurrency_parameter(name)))
+        .sum();
+    let has_authorizer = !stack.text("AuthorizerQueues").is_empty();
+    let of_authorizer = if has_authorizer {
+        stack.number("AuthorizerConcurrency")
+    } else {
+        0
+    };
+    of_api + of_authorizer + stack.number("PromoterConcurrency")
+}
+
+/// Whether the functions have the concurrency that the stack was given.
+pub(super) fn functions_finding(stack: &StackAnswer, functions: &[FunctionAnswer]) -> Finding {
+    const CHECK: &str = "function-concurrency";
+    let mut wrong = Vec::new();
+    for (name, function) in API_FUNCTIONS.iter().zip(functions) {
+        let wanted = match stack.number(&concurrency_parameter(name)) {
+            0 => None,
+            wanted => Some(wanted),
+        };
+        match &function.reserved {
+            Err(reason) => {
+                return unanswered(
+                    CHECK,
+                    reason,
+                    "give yourself the right lambda:GetFunctionConcurrency on the functions of the stack",
+                );
+            }
+            Ok(reserved) if *reserved != wanted => {
+                wrong.push(format!(
+                    "{name}Function {} instead of {}",
+                    words(*reserved),
+                    words(wanted)
+                ));
+            }
+            Ok(_) => {}
+        }
+    }
+    if wrong.is_empty() {
+        return Finding::ok(CHECK, "the functions have the concurrency of the parameters");
+    }
+    Finding::fault(
+        CHECK,
+        format!("changed since the deployment: {}", wrong.join(", ")),
+        "set the parameters …Concurrency to what you want, and deploy: that sets the functions back",
+    )
+}
+
+fn words(reserved: Option<u32>) -> String {
+    reserved.map_or_else(|| "none reserved".to_owned(), |reserved| reserved.to_string())
+}
+
+/// Whether held polls leave executions for the other status requests.
+pub(super) fn held_polls_finding(stack: &StackAnswer) -> Finding {
+    const CHECK: &str = "held-polls";
+    let (budget, reserved) = (stack.number("HeldBudget"), stack.number("StatusConcurrency"));
+    let found = match reserved {
+        0 => format!("{budget} polls may be held, and StatusFunction has no limit of its own"),
+        _ => format!("{budget} polls may be held by {reserved} executions of StatusFunction"),
+    };
+    if reserved != 0 && budget >= reserved {
+        Finding::fault(
+            CHECK,
+            found,
+            "set HeldBudget below StatusConcurrency: each held poll occupies one execution",
+        )
+    } else {
+        Finding::ok(CHECK, found)
+    }
+}
+
+/// The parameter with the concurrency of a function.
+pub(super) fn concurrency_parameter(function: &str) -> String {
+    format!("{function}Concurrency")
+}

@@ -1,0 +1,79 @@
+//! The tables: whether they are protected, and how long a restore of the line from them takes.
+
+use vestibule_domain::preflight::Finding;
+
+use super::unanswered;
+use crate::account_answers::{Answer, TableAnswer};
+
+/// The processor time of a restore in the promoter, for each entry, in seconds: `make bench-restore` measured 21 s for a
+/// million with the share of a processor that 1,024 MB have (docs/benchmarks.md).
+const CPU_SECONDS_PER_ENTRY: f64 = 21e-6;
+/// The entries that one read unit reads.
+const ENTRIES_PER_READ: f64 = 14.0;
+/// Reads per second that a new table on demand takes at once.
+const NEW_TABLE_READS: u32 = 12_000;
+/// The length of a run of the promoter, in seconds. A restore that takes longer begins anew in the next run.
+const RUN_SECONDS: f64 = 60.0;
+const RIGHTS: &str = "give yourself the rights dynamodb:DescribeTable, dynamodb:DescribeTimeToLive and \
+                      dynamodb:DescribeContinuousBackups on the tables of the stack";
+
+/// Whether both tables can be recovered, and delete what is old.
+pub(super) fn protection_finding(queues: &Answer<TableAnswer>, entries: &Answer<TableAnswer>) -> Finding {
+    const CHECK: &str = "table-protection";
+    let (queues, entries) = match (queues, entries) {
+        (Ok(queues), Ok(entries)) => (queues, entries),
+        (Err(reason), _) | (_, Err(reason)) => return unanswered(CHECK, reason, RIGHTS),
+    };
+    let mut wrong = Vec::new();
+    for (name, table) in [("queues", queues), ("entries", entries)] {
+        if !table.has_recovery {
+            wrong.push(format!("the table of the {name} has no point-in-time recovery"));
+        }
+        if !table.has_time_to_live {
+            wrong.push(format!("the table of the {name} has no time to live"));
+        }
+    }
+    if wrong.is_empty() {
+        return Finding::ok(
+            CHECK,
+            "both tables have point-in-time recovery and a time to live",
+        );
+    }
+    Finding::fault(
+        CHECK,
+        wrong.join(", "),
+        "deploy the template as it is: it turns both on, and nothing else keeps the places of visitors",
+    )
+}
+
+/// Whether a lost Redis is restored in one run of the promoter.
+pub(super) fn restore_finding(entries: &Answer<TableAnswer>) -> Finding {
+    const CHECK: &str = "restore-time";
+    let table = match entries {
+        Ok(table) => table,
+        Err(reason) => return unanswered(CHECK, reason, RIGHTS),
+    };
+    let seconds = restore_seconds(table);
+    let found = format!(
+        "a restore of {} records, all that the table had some hours ago, takes about {seconds:.0} s by the benchmark",
+        table.items
+    );
+    if seconds > RUN_SECONDS {
+        Finding::fault(
+            CHECK,
+            found,
+            "delete the queues of former sales or wait for the time to live of their entries, and raise EntriesWarmReadUnits: a \
+             restore must end within a run of the promoter, 60 s",
+        )
+    } else {
+        Finding::ok(CHECK, found)
+    }
+}
+
+/// The time to read all entries, or to process them, whichever is longer.
+#[allow(clippy::cast_precision_loss)]
+fn restore_seconds(table: &TableAnswer) -> f64 {
+    let items = table.items as f64;
+    let reads = f64::from(table.warm_reads.unwrap_or(NEW_TABLE_READS).max(1));
+    (items / ENTRIES_PER_READ / reads).max(items * CPU_SECONDS_PER_ENTRY)
+}

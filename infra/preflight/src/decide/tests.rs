@@ -1,0 +1,295 @@
+//! Every rule, with answers of an account that is ready and with one answer that is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vestibule_domain::{
+    crowd_sizing::sizing::CrowdDemand,
+    preflight::{Finding, Outcome},
+};
+
+use super::{EMULATED, decide_findings, openapi_routes::declared_routes};
+use crate::account_answers::{
+    API_FUNCTIONS, AccountAnswers, ClaimsAnswer, DocumentCall, ExecutionQuota, FunctionAnswer,
+    FunctionConfiguration, RequestQuota, StackAnswer, TableAnswer,
+};
+
+const PARAMETERS: [(&str, &str); 16] = [
+    ("Emulator", "no"),
+    ("VisitorAuth", "cognito"),
+    ("VisitorClaim", "sub"),
+    ("HeldBudget", "200"),
+    ("DocumentConcurrency", "100"),
+    ("EnterConcurrency", "53"),
+    ("ClaimConcurrency", "50"),
+    ("StatusConcurrency", "300"),
+    ("ValidateConcurrency", "100"),
+    ("PromoterConcurrency", "3"),
+    ("ThrottleRate", "5000"),
+    ("ThrottleBurst", "2500"),
+    ("EnterThrottleRate", "530"),
+    ("ClaimThrottleRate", "500"),
+    ("ValidateThrottleRate", "1000"),
+    ("DocumentThrottleRate", "1000"),
+];
+
+fn table() -> TableAnswer {
+    TableAnswer {
+        items: 1_000_000,
+        has_recovery: true,
+        has_time_to_live: true,
+        warm_reads: Some(12_000),
+        warm_writes: Some(4_000),
+    }
+}
+
+fn function(reserved: Option<u32>) -> FunctionAnswer {
+    let environment = BTreeMap::from([("VESTIBULE_VISITOR_CLAIM".to_owned(), "sub".to_owned())]);
+    FunctionAnswer {
+        reserved: Ok(reserved),
+        configuration: Ok(FunctionConfiguration {
+            environment,
+            subnets: Vec::new(),
+        }),
+    }
+}
+
+/// The answers of an account that is ready.
+fn ready() -> AccountAnswers {
+    let parameters = PARAMETERS.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    AccountAnswers {
+        stack: StackAnswer {
+            status: "UPDATE_COMPLETE".to_owned(),
+            parameters: BTreeMap::from(parameters),
+        },
+        executions: Ok(ExecutionQuota { limit: 1_000 }),
+        functions: [100, 53, 50, 300, 100]
+            .map(|reserved| function(Some(reserved)))
+            .to_vec(),
+        requests: Ok(RequestQuota {
+            rate: 10_000.0,
+            burst: 5_000,
+        }),
+        routes: Ok(declared_routes()),
+        zones: Ok(vec!["use1-az1".to_owned(), "use1-az2".to_owned()]),
+        claims: ClaimsAnswer::OfPool(Ok(BTreeSet::from(["sub".to_owned(), "email".to_owned()]))),
+        document: Ok(DocumentCall {
+            status: 200,
+            keys: 1,
+            init_ms: Some(120.0),
+        }),
+        queues_table: Ok(table()),
+        entries_table: Ok(table()),
+    }
+}
+
+fn with_parameter(name: &str, value: &str) -> AccountAnswers {
+    let mut answers = ready();
+    answers.stack.parameters.insert(name.to_owned(), value.to_owned());
+    answers
+}
+
+/// The checks with this outcome. Each finding that is not ok has a remedy.
+fn checks_with(outcome: Outcome, findings: &[Finding]) -> Vec<&str> {
+    for finding in findings {
+        assert_eq!(
+            finding.remedy.is_none(),
+            finding.outcome == Outcome::Ok,
+            "{finding:?}"
+        );
+    }
+    let findings = findings.iter().filter(|finding| finding.outcome == outcome);
+    findings.map(|finding| finding.check.as_str()).collect()
+}
+
+#[test]
+fn ready_account_has_no_fault() {
+    let findings = decide_findings(&ready(), |_| None);
+    assert_eq!(
+        findings.len(),
+        checks_with(Outcome::Ok, &findings).len(),
+        "{findings:?}"
+    );
+}
+
+/// Changes the answers so that something is wrong.
+type PlantFault = fn(&mut AccountAnswers);
+
+fn set_parameter(answers: &mut AccountAnswers, name: &str, value: &str) {
+    let parameters = &mut answers.stack.parameters;
+    parameters.insert(name.to_owned(), value.to_owned());
+}
+
+fn set_requests(answers: &mut AccountAnswers, rate: f64, burst: u32) {
+    answers.requests = Ok(RequestQuota { rate, burst });
+}
+
+/// Plants each fault alone. Each must be found, and nothing else.
+fn expect_each_alone(faults: &[(&str, PlantFault)]) {
+    for (check, plant) in faults {
+        let mut answers = ready();
+        plant(&mut answers);
+        let findings = decide_findings(&answers, |_| None);
+        assert_eq!(checks_with(Outcome::Fault, &findings), [*check], "{findings:?}");
+    }
+}
+
+#[test]
+fn each_limit_that_is_too_low_is_found_alone() {
+    expect_each_alone(&[
+        ("concurrency", |answers| {
+            answers.executions = Ok(ExecutionQuota { limit: 400 });
+        }),
+        ("held-polls", |answers| {
+            set_parameter(answers, "HeldBudget", "300");
+        }),
+        ("function-concurrency", |answers| {
+            answers.functions[1].reserved = Ok(Some(5));
+        }),
+        ("function-concurrency", |answers| {
+            answers.functions[3].reserved = Ok(None);
+        }),
+        ("api-requests", |answers| set_requests(answers, 1_000.0, 5_000)),
+        ("api-requests", |answers| set_requests(answers, 10_000.0, 100)),
+        ("restore-time", |answers| {
+            answers.entries_table.as_mut().expect("a table").items = 4_000_000;
+        }),
+        ("cold-start", |answers| {
+            answers.document.as_mut().expect("a call").init_ms = Some(2_500.0);
+        }),
+    ]);
+}
+
+#[test]
+fn held_polls_need_executions_of_the_account() {
+    let mut answers = ready();
+    for name in API_FUNCTIONS {
+        set_parameter(&mut answers, &format!("{name}Concurrency"), "0");
+    }
+    answers.functions = vec![function(None); API_FUNCTIONS.len()];
+    answers.executions = Ok(ExecutionQuota { limit: 250 });
+    let findings = decide_findings(&answers, |_| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), ["concurrency"]);
+    answers.executions = Ok(ExecutionQuota { limit: 300 });
+    let findings = decide_findings(&answers, |_| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
+}
+
+#[test]
+fn each_wrong_deployment_is_found_alone() {
+    expect_each_alone(&[
+        ("stack", |answers| {
+            answers.stack.status = "UPDATE_ROLLBACK_COMPLETE".to_owned();
+        }),
+        ("api-import", |answers| {
+            answers.routes.as_mut().expect("routes").pop_last();
+        }),
+        ("zones", |answers| {
+            answers.zones = Ok(vec!["use1-az1".to_owned(); 2]);
+        }),
+        ("visitor-claim", |answers| {
+            answers.claims = ClaimsAnswer::OfPool(Ok(BTreeSet::new()));
+        }),
+        ("visitor-claim", |answers| {
+            set_parameter(answers, "VisitorClaim", "email");
+        }),
+        ("visitor-claim", |answers| {
+            answers.claims = ClaimsAnswer::OfToken(Err("401".to_owned()));
+        }),
+        ("public-keys", |answers| {
+            answers.document.as_mut().expect("a call").keys = 0;
+        }),
+        ("table-protection", |answers| {
+            answers.queues_table.as_mut().expect("a table").has_recovery = false;
+        }),
+        ("table-protection", |answers| {
+            answers.entries_table.as_mut().expect("a table").has_time_to_live = false;
+        }),
+    ]);
+}
+
+#[test]
+fn a_question_without_an_answer_is_unknown() {
+    let no = || "AccessDeniedException".to_owned();
+    let answers = AccountAnswers {
+        executions: Err(no()),
+        functions: vec![
+            FunctionAnswer {
+                reserved: Err(no()),
+                configuration: Err(no())
+            };
+            5
+        ],
+        requests: Err(no()),
+        routes: Err(no()),
+        zones: Err(no()),
+        claims: ClaimsAnswer::NoToken,
+        document: Err(no()),
+        queues_table: Err(no()),
+        entries_table: Err(no()),
+        ..ready()
+    };
+    let findings = decide_findings(&answers, |_| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
+    assert_eq!(checks_with(Outcome::Ok, &findings), ["stack", "held-polls"]);
+}
+
+#[test]
+fn an_emulator_does_not_answer_for_an_account() {
+    let mut answers = with_parameter("Emulator", "yes");
+    answers.executions = Ok(ExecutionQuota { limit: 10 });
+    let findings = decide_findings(&answers, |_| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
+    assert_eq!(checks_with(Outcome::Unknown, &findings), EMULATED);
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Unknown)
+    {
+        assert!(
+            finding.found.starts_with("an emulator cannot answer"),
+            "{finding:?}"
+        );
+    }
+}
+
+#[test]
+fn a_crowd_is_compared_with_the_limits_of_the_account() {
+    let crowd = |visitors, arrival_seconds| {
+        move |cache| {
+            Some(CrowdDemand {
+                visitors,
+                arrival_seconds,
+                wait_seconds: 1_800,
+                session_seconds: 300,
+                checks: 6,
+                cache,
+            })
+        }
+    };
+    let few = decide_findings(&ready(), crowd(50_000, 1_800));
+    assert_eq!(checks_with(Outcome::Fault, &few), Vec::<&str>::new());
+    assert!(
+        checks_with(Outcome::Ok, &few).contains(&"crowd-lambda"),
+        "{few:?}"
+    );
+
+    let mut small = ready();
+    set_requests(&mut small, 5_000.0, 5_000);
+    let mut small = decide_findings(&small, crowd(50_000, 1_800));
+    small.retain(|finding| finding.check == "crowd-api-gateway");
+    assert!(
+        small[0].found.ends_with("of 5000 requests per second"),
+        "{small:?}"
+    );
+
+    let many = decide_findings(
+        &with_parameter("CacheNodeType", "cache.r7g.large"),
+        crowd(1_000_000, 1_800),
+    );
+    assert!(
+        checks_with(Outcome::Fault, &many).contains(&"crowd-enter"),
+        "{many:?}"
+    );
+
+    let too_fast = decide_findings(&ready(), crowd(1_000_000, 60));
+    assert_eq!(checks_with(Outcome::Fault, &too_fast), ["crowd-arrival"]);
+}

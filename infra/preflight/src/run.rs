@@ -1,0 +1,73 @@
+//! The life of the process: it finds the stack, asks, decides and prints.
+
+use std::env;
+
+use serde_json::json;
+use vestibule_admin_client::{AdminFunction, InvokeError};
+use vestibule_domain::preflight::{Finding, Outcome};
+use vestibule_stack::DeployedStack;
+
+use crate::{
+    cli::Cli,
+    decide::decide_findings,
+    gather::gather_answers,
+    print::{print_findings, print_json},
+    start_error::StartError,
+};
+
+/// The variable with the address of an emulator.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL";
+
+/// Asks and prints. Returns whether there is no fault.
+pub(crate) async fn run(cli: &Cli) -> Result<bool, StartError> {
+    // An empty environment variable counts as not set.
+    let endpoint = env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
+    let aws = vestibule_aws::load_config([endpoint.as_deref()]).await;
+    let stack = DeployedStack::read(&aws, endpoint.as_deref(), &cli.stack).await?;
+    let admin = AdminFunction::new(&aws, stack.admin_function.clone(), endpoint.as_deref());
+    let token = cli.visitor_token.as_deref().filter(|token| !token.is_empty());
+    let (inside, answers) = tokio::join!(
+        ask_inside(&admin),
+        gather_answers(&aws, endpoint.as_deref(), &stack, token)
+    );
+    let mut findings = inside?;
+    findings.extend(decide_findings(&answers, |cache| cli.crowd(cache)));
+    if cli.json {
+        print_json(&stack, &findings);
+    } else {
+        print_findings(&stack, &findings);
+    }
+    Ok(findings.iter().all(|finding| finding.outcome != Outcome::Fault))
+}
+
+/// Lets the admin function ask Redis, the tables and the store of the signing keys, as only a function of the stack can.
+async fn ask_inside(admin: &AdminFunction) -> Result<Vec<Finding>, StartError> {
+    const CHECK: &str = "admin-function";
+    let fault = |found: String| {
+        let remedy =
+            "read the log group of the admin function: it starts only with its secrets, its tables and Redis";
+        vec![Finding::fault(CHECK, found, remedy)]
+    };
+    match admin.invoke(&json!({ "op": "preflight" })).await {
+        Err(error) if error.is_forbidden() => Err(StartError::InvokeForbidden(error.to_string())),
+        Err(
+            error @ (InvokeError::NotInvoked { .. }
+            | InvokeError::Failed { .. }
+            | InvokeError::NotJson { .. }),
+        ) => Ok(fault(error.to_string())),
+        Ok(mut answer) => {
+            let findings = answer["result"]["findings"].take();
+            match serde_json::from_value::<Vec<Finding>>(findings) {
+                Ok(findings) => Ok(findings),
+                Err(_) => Ok(vec![Finding::fault(
+                    CHECK,
+                    format!(
+                        "the function does not know the command preflight: {}",
+                        answer["problem"]["detail"]
+                    ),
+                    "deploy this version of the stack",
+                )]),
+            }
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! What the answers of the servers mean for a sale. These rules are pure.
+
+use vestibule_domain::preflight::Finding;
+use vestibule_line::{
+    COMMAND_WORDS_MAX, EvictionPolicy, ScriptAnswers, ServerAnswers, ServerLogin, ServerMemory,
+};
+
+/// The share of the memory of the line's server from which on it is too full for a sale, in percent.
+const MEMORY_PERCENT_MAX: u64 = 50;
+
+/// Commands whose rights `line-time` and `line-subscription` show.
+const COMMANDS_WITH_A_CHECK: [&str; 4] = ["TIME", "HELLO", "SSUBSCRIBE", "SPUBLISH"];
+
+/// What the servers of a deployment answered. An error is the reason why a server did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServersAnswers {
+    /// `None` if the line has no server.
+    pub(super) line: Result<Option<ServerAnswers>, String>,
+    /// A conditional write of an entry.
+    pub(super) entries: Result<(), String>,
+    /// A read and a conditional write of a queue.
+    pub(super) queues: Result<(), String>,
+    pub(super) signing_key: KeyAnswer,
+}
+
+/// What the store of the signing keys answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KeyAnswer {
+    /// A key signs passes. The ring has this many keys.
+    Signing { keys: usize },
+    /// No key can sign, for this reason.
+    Unusable(String),
+}
+
+/// Decides what the answers mean. Each check has one finding.
+pub(super) fn decide_findings(answers: &ServersAnswers) -> Vec<Finding> {
+    let mut findings = match &answers.line {
+        Ok(Some(server)) => server_findings(server),
+        Ok(None) => vec![Finding::ok(
+            "line-server",
+            "the line is in the memory of this process",
+        )],
+        Err(reason) => vec![Finding::fault(
+            "line-server",
+            reason,
+            "let the functions reach Redis: the address, the security groups, and the user of the line",
+        )],
+    };
+    findings.extend([
+        table_finding("backup-entries", "entries", &answers.entries),
+        table_finding("backup-queues", "queues", &answers.queues),
+        key_finding(&answers.signing_key),
+    ]);
+    findings
+}
+
+fn server_findings(server: &ServerAnswers) -> Vec<Finding> {
+    let mut findings = vec![
+        version_finding(&server.script),
+        login_finding(server.login, server.user.as_deref()),
+    ];
+    if let Ok(script) = &server.script {
+        findings.push(time_finding(&script.time));
+        findings.push(commands_finding(script.refused_commands.as_deref()));
+    }
+    findings.extend([
+        arguments_finding(&server.long_command),
+        subscription_finding(&server.subscription),
+        eviction_finding(&server.eviction),
+        memory_finding(server.memory),
+    ]);
+    findings
+}
+
+fn version_finding(script: &Result<ScriptAnswers, String>) -> Finding {
+    match script {
+        Ok(script) => Finding::ok("line-server", format!("{} runs the scripts", script.version)),
+        Err(reason) => Finding::fault(
+            "line-server",
+            format!("the server does not run the scripts: {reason}"),
+            "use Redis 7 or Valkey, with the rights to EVALSHA, SCRIPT LOAD, keys vestibule:* and channels vestibule:* \
+             for the user of the line",
+        ),
+    }
+}
+
+fn login_finding(login: ServerLogin, user: Option<&str>) -> Finding {
+    let user = user.map_or_else(
+        || "a user that may not ask for its name".to_owned(),
+        |user| format!("user {user}"),
+    );
+    let how = match login {
+        ServerLogin::Iam => "a token of IAM",
+        ServerLogin::Address => "the address",
+    };
+    Finding::ok("line-login", format!("logged in as {user} by {how}"))
+}
+
+fn time_finding(time: &Result<(), String>) -> Finding {
+    match time {
+        Ok(()) => Finding::ok("line-time", "scripts read the server's clock"),
+        Err(reason) => Finding::fault(
+            "line-time",
+            format!("the server refuses TIME inside scripts: {reason}"),
+            "allow TIME to the user of the line (+time): each call costs a second round trip without it",
+        ),
+    }
+}
+
+fn commands_finding(refused: Option<&[String]>) -> Finding {
+    const CHECK: &str = "line-commands";
+    let Some(refused) = refused else {
+        return Finding::unknown(
+            CHECK,
+            "the server does not tell what its user may send",
+            "compare the access string of the user with the one in template.yaml (CacheUser)",
+        );
+    };
+    let refused: Vec<_> = refused
+        .iter()
+        .filter(|name| !COMMANDS_WITH_A_CHECK.contains(&name.as_str()))
+        .map(String::as_str)
+        .collect();
+    if refused.is_empty() {
+        return Finding::ok(CHECK, "the user of the line may send every command");
+    }
+    let commands = refused.join(", ");
+    Finding::fault(
+        CHECK,
+        format!("the user of the line may not send {commands}"),
+        "give the user the access string of template.yaml: on ~vestibule:* &vestibule:* +@all -@admin -@dangerous",
+    )
+}
+
+fn arguments_finding(long_command: &Result<(), String>) -> Finding {
+    const CHECK: &str = "line-arguments";
+    match long_command {
+        Ok(()) => Finding::ok(
+            CHECK,
+            format!("the server takes commands of {COMMAND_WORDS_MAX} words"),
+        ),
+        Err(reason) => Finding::fault(
+            CHECK,
+            format!("the server refused a command of {COMMAND_WORDS_MAX} words: {reason}"),
+            "use a server that takes commands of this length: a restore adds 1,000 entries at once",
+        ),
+    }
+}
+
+fn subscription_finding(subscription: &Result<(), String>) -> Finding {
+    const CHECK: &str = "line-subscription";
+    match subscription {
+        Ok(()) => Finding::ok(CHECK, "RESP3 and sharded pub/sub deliver a message of a script"),
+        Err(reason) => Finding::fault(
+            CHECK,
+            format!("no message of a script arrives by RESP3 and sharded pub/sub: {reason}"),
+            "allow HELLO, SSUBSCRIBE, SPUBLISH and the channels vestibule:* to the user of the line: held polls end a \
+             second late without them",
+        ),
+    }
+}
+
+fn eviction_finding(policy: &EvictionPolicy) -> Finding {
+    const CHECK: &str = "line-eviction";
+    match policy {
+        EvictionPolicy::NoEviction => Finding::ok(CHECK, "maxmemory-policy is noeviction"),
+        EvictionPolicy::Evicts(policy) => Finding::fault(
+            CHECK,
+            format!("maxmemory-policy is {policy}, by which a full server deletes whole lines"),
+            "set maxmemory-policy to noeviction",
+        ),
+        EvictionPolicy::Unknown => Finding::unknown(
+            CHECK,
+            "the user of the line may not ask for maxmemory-policy",
+            "look it up in the parameter group of the cache, or with CONFIG GET maxmemory-policy: it must be noeviction, or \
+             volatile-lru for a serverless cache",
+        ),
+    }
+}
+
+fn memory_finding(memory: Option<ServerMemory>) -> Finding {
+    const CHECK: &str = "line-memory";
+    let Some(ServerMemory {
+        used_bytes,
+        max_bytes,
+    }) = memory
+    else {
+        return Finding::unknown(
+            CHECK,
+            "the user of the line may not ask for the memory",
+            "compare BytesUsedForCache, or DatabaseMemoryUsagePercentage, with the limit: half of it must be free before a sale",
+        );
+    };
+    let used = mb(used_bytes);
+    if max_bytes == 0 {
+        return Finding::ok(CHECK, format!("{used} MB used, and the server sets no limit"));
+    }
+    let percent = used_bytes.saturating_mul(100) / max_bytes;
+    let found = format!("{used} of {} MB used, {percent} %", mb(max_bytes));
+    if percent > MEMORY_PERCENT_MAX {
+        let remedy = format!(
+            "raise CacheStorageGbMax, or take a larger node: more than {MEMORY_PERCENT_MAX} % must not be used before a sale"
+        );
+        Finding::fault(CHECK, found, remedy)
+    } else {
+        Finding::ok(CHECK, found)
+    }
+}
+
+/// Megabytes, rounded up.
+fn mb(bytes: u64) -> u64 {
+    bytes.div_ceil(1_000_000)
+}
+
+fn table_finding(check: &str, table: &str, written: &Result<(), String>) -> Finding {
+    match written {
+        Ok(()) => Finding::ok(
+            check,
+            format!("the table of the {table} takes conditional writes"),
+        ),
+        Err(reason) => Finding::fault(
+            check,
+            format!("the table of the {table} cannot be used: {reason}"),
+            "let the role of the functions read and write the table, and the functions reach DynamoDB by an endpoint or a \
+             NAT gateway",
+        ),
+    }
+}
+
+fn key_finding(key: &KeyAnswer) -> Finding {
+    const CHECK: &str = "signing-key";
+    match key {
+        KeyAnswer::Signing { keys: 1 } => Finding::ok(CHECK, "one key signs passes"),
+        KeyAnswer::Signing { keys } => Finding::ok(CHECK, format!("a key signs passes; the ring has {keys}")),
+        KeyAnswer::Unusable(reason) => Finding::fault(
+            CHECK,
+            reason,
+            "put the key back into the secret of SigningKeySecretArn or SigningKeySecret, and let the roles of the functions \
+             read it",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_domain::preflight::Outcome;
+
+    use super::*;
+
+    fn good_server() -> ServerAnswers {
+        ServerAnswers {
+            login: ServerLogin::Iam,
+            user: Some("vestibule-1".to_owned()),
+            script: Ok(ScriptAnswers {
+                version: "valkey 8.0.1".to_owned(),
+                time: Ok(()),
+                refused_commands: Some(Vec::new()),
+            }),
+            long_command: Ok(()),
+            subscription: Ok(()),
+            eviction: EvictionPolicy::NoEviction,
+            memory: Some(ServerMemory {
+                used_bytes: 500_000,
+                max_bytes: 1_000_000,
+            }),
+        }
+    }
+
+    fn findings_of(server: ServerAnswers) -> Vec<Finding> {
+        decide_findings(&ServersAnswers {
+            line: Ok(Some(server)),
+            entries: Ok(()),
+            queues: Ok(()),
+            signing_key: KeyAnswer::Signing { keys: 1 },
+        })
+    }
+
+    /// The checks that are not ok, with their outcomes.
+    fn not_ok(findings: &[Finding]) -> Vec<(&str, Outcome)> {
+        for finding in findings {
+            assert_eq!(
+                finding.remedy.is_none(),
+                finding.outcome == Outcome::Ok,
+                "{finding:?}"
+            );
+        }
+        let findings = findings.iter().filter(|finding| finding.outcome != Outcome::Ok);
+        findings
+            .map(|finding| (finding.check.as_str(), finding.outcome))
+            .collect()
+    }
+
+    #[test]
+    fn good_servers_have_no_fault() {
+        assert_eq!(not_ok(&findings_of(good_server())), []);
+    }
+
+    #[test]
+    fn each_answer_has_its_own_finding() {
+        let refuse = || Err("NOPERM".to_owned());
+        let with_script = |change: fn(&mut ScriptAnswers)| {
+            let mut server = good_server();
+            server.script.iter_mut().for_each(change);
+            server
+        };
+        let cases = [
+            (
+                "line-server",
+                Outcome::Fault,
+                ServerAnswers {
+                    script: Err("no".to_owned()),
+                    ..good_server()
+                },
+            ),
+            (
+                "line-time",
+                Outcome::Fault,
+                with_script(|script| script.time = Err("no".to_owned())),
+            ),
+            (
+                "line-commands",
+                Outcome::Fault,
+                with_script(|script| script.refused_commands = Some(vec!["ZADD".to_owned()])),
+            ),
+            (
+                "line-commands",
+                Outcome::Unknown,
+                with_script(|script| script.refused_commands = None),
+            ),
+            (
+                "line-arguments",
+                Outcome::Fault,
+                ServerAnswers {
+                    long_command: refuse(),
+                    ..good_server()
+                },
+            ),
+            (
+                "line-subscription",
+                Outcome::Fault,
+                ServerAnswers {
+                    subscription: refuse(),
+                    ..good_server()
+                },
+            ),
+            (
+                "line-eviction",
+                Outcome::Unknown,
+                ServerAnswers {
+                    eviction: EvictionPolicy::Unknown,
+                    ..good_server()
+                },
+            ),
+            (
+                "line-memory",
+                Outcome::Unknown,
+                ServerAnswers {
+                    memory: None,
+                    ..good_server()
+                },
+            ),
+        ];
+        for (check, outcome, server) in cases {
+            assert_eq!(not_ok(&findings_of(server)), [(check, outcome)]);
+        }
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_is_one_fault() {
+        let findings = decide_findings(&ServersAnswers {
+            line: Err("Redis did not answer in time".to_owned()),
+            entries: Ok(()),
+            queues: Err("AccessDenied".to_owned()),
+            signing_key: KeyAnswer::Unusable("names no secret".to_owned()),
+        });
+        let faults = ["line-server", "backup-queues", "signing-key"].map(|check| (check, Outcome::Fault));
+        assert_eq!(not_ok(&findings), faults);
+    }
+}

@@ -1,0 +1,89 @@
+//! A Redis server that one test has for itself, to fill its memory or to change its users.
+
+// A panic in the harness fails the test.
+#![allow(clippy::missing_panics_doc)]
+
+use std::{
+    net::TcpListener,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use vestibule_line_redis::RedisLine;
+
+use crate::waiting::poll_until;
+
+/// A server of one test. It stops when it is dropped.
+#[derive(Debug)]
+pub struct OwnRedis {
+    child: Child,
+    port: u16,
+}
+
+impl OwnRedis {
+    /// Starts a server that evicts nothing and stores nothing.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts such a server with further options.
+    pub fn start_with(options: &[&str]) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|l| l.local_addr())
+            .expect("a free port")
+            .port();
+        let child = Command::new("redis-server")
+            .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+            .args(["--save", "", "--appendonly", "no"])
+            .args(["--maxmemory-policy", "noeviction"])
+            .args(options)
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("redis-server is installed");
+        Self { child, port }
+    }
+
+    /// Its address, without a user.
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Its address for a user of the server whose password may be any.
+    pub fn url_for_user(&self, user: &str) -> String {
+        format!("redis://{user}:any@127.0.0.1:{}", self.port)
+    }
+
+    /// A line on the server, once it answers.
+    pub async fn line(&self) -> RedisLine {
+        let connect = async || RedisLine::connect(&self.url()).await;
+        let line = poll_until(Duration::from_secs(10), connect, Result::is_ok).await;
+        line.expect("it answers")
+    }
+
+    /// Sets the memory limit below what the server uses.
+    pub fn fill(&self) {
+        self.run(&["config", "set", "maxmemory", "1"]);
+    }
+
+    /// Runs a command of the server's administrator.
+    pub fn run(&self, command: &[&str]) {
+        let done = Command::new("redis-cli")
+            .args(["-p", &self.port.to_string()])
+            .args(command)
+            .output();
+        assert_eq!(done.expect("redis-cli is installed").stdout, b"OK\n");
+    }
+
+    /// Stops the server.
+    pub fn stop(&mut self) {
+        // Killing fails if the process has exited already, which is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for OwnRedis {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
