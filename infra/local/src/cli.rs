@@ -109,15 +109,15 @@ pub(crate) struct DrawClaim {
 #[derive(Debug, Args)]
 pub(crate) struct PlanRequest {
     /// How many visitors come
-    #[arg(long, value_name = "N", required_unless_present = "facts")]
+    #[arg(long, value_name = "N", required_unless_present_any = ["facts", "cost_table"])]
     pub visitors: Option<u64>,
 
     /// The time in which they come
-    #[arg(long, value_name = "SECONDS", required_unless_present = "facts")]
+    #[arg(long, value_name = "SECONDS", required_unless_present_any = ["facts", "cost_table"])]
     pub arrival_seconds: Option<u64>,
 
     /// How long they are to wait on average; 0 is as short as possible
-    #[arg(long, value_name = "MINUTES", required_unless_present = "facts")]
+    #[arg(long, value_name = "MINUTES", required_unless_present_any = ["facts", "cost_table"])]
     pub wait_minutes: Option<u64>,
 
     /// The length of a session
@@ -143,6 +143,10 @@ pub(crate) struct PlanRequest {
     /// Print the limits, measurements and prices that plans go by, with their sources, and no plan
     #[arg(long)]
     pub facts: bool,
+
+    /// Print what a million visitors cost in several deployments, as the tables of `docs/cost.md`, and no plan
+    #[arg(long)]
+    pub cost_table: bool,
 }
 
 /// The claims of a test ticket.

@@ -3,6 +3,7 @@
 mod checkpoints;
 mod cli;
 mod console;
+mod cost_table;
 mod demo_visitors;
 mod error;
 mod host;
