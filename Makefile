@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run operate check test test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
+.PHONY: help run operate check test test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -48,6 +48,9 @@ test-sam: ## Run the HTTP suite against `sam local` (ARGS go to the test runner)
 
 chaos: ## Check the guarantees while the parts fail at random (SEEDS=50, or SEED=7 alone)
 	infra/chaos.sh
+
+image: ## Build a container image of the runner from a runner of this machine, and let two visitors through it (infra/image.sh build compiles it in the image)
+	infra/image.sh test
 
 ##@ Deploy
 

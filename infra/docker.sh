@@ -5,6 +5,7 @@
 #   need_docker          makes sure that a container engine runs: uses the running one, or installs and starts its own
 #   stop_docker          stops the engine that need_docker started, and no other
 #   need_lambda_image    sets image_options, the options of `sam local` for the image of the functions
+#   need_stand_in        sets stand_in, an image of Debian's C library and busybox that this builds itself
 #
 # The script's own engine keeps its images in .tools/docker. Its socket is in a temporary directory, which DOCKER_HOST
 # then names. It does not change the host's firewall or forwarding, so its containers reach the host and nothing behind
@@ -101,15 +102,19 @@ need_lambda_image() { # x86_64|arm64
   # Asks the registry first, because a closed network may take minutes to refuse a pull. Any answer is enough.
   if curl --silent --max-time "$REGISTRY_SECONDS" --output /dev/null https://public.ecr.aws/v2/ &&
     bounded "$PULL_SECONDS" docker pull --quiet "$image" >/dev/null; then return; fi
-  { have apt-get && have dpkg-deb; } || fail "cannot reach the registry of $image, and cannot build a stand-in" \
+  say "the registry of $image does not answer, so the functions run on a stand-in for it"
+  need_stand_in
+  image_options+=(--invoke-image "$stand_in")
+}
+
+# Sets stand_in to an image with Debian's C library and busybox, and builds it if it is not there.
+need_stand_in() {
+  { have apt-get && have dpkg-deb; } || fail "cannot reach a registry of images, and cannot build a stand-in" \
     "without apt-get. Load the image (docker load) and run this again."
-  local release stand_in
+  local release
   release=$(apt-cache policy libc6 2>/dev/null | awk '$1 == "Candidate:" { gsub(/[^A-Za-z0-9.]/, "-", $2); print $2 }')
   stand_in=$STAND_IN:libc6-${release:-unknown}
-  say "the registry does not answer, so the functions run on a stand-in for Amazon's image:" \
-    "Debian's libc6 ${release:-} and busybox"
   has_image "$stand_in" || make_stand_in "$stand_in"
-  image_options+=(--invoke-image "$stand_in")
 }
 
 has_image() { docker image inspect "$1" >/dev/null 2>&1; }

@@ -1,6 +1,9 @@
 //! The options of the command line.
 
-use std::path::PathBuf;
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
+};
 
 use axum::http::Uri;
 use clap::{Args, Parser, Subcommand};
@@ -39,8 +42,13 @@ pub(crate) struct Cli {
     pub dir: PathBuf,
 
     /// The port to listen on; 0 selects a free port and prints it
-    #[arg(long, env = "PORT", default_value_t = DEFAULT_PORT, value_parser = parse_port)]
+    #[arg(long, env = "PORT", default_value_t = DEFAULT_PORT, value_parser = parse_port, global = true)]
     pub port: u16,
+
+    /// The address to listen on. Whoever reaches another one than loopback may call the routes of the protected service and of
+    /// operators. In a container it is `0.0.0.0`, and the port is published on loopback
+    #[arg(long, value_name = "ADDRESS", env = "VESTIBULE_LISTEN", default_value_t = Ipv4Addr::LOCALHOST.into())]
+    pub listen: IpAddr,
 
     /// The origins whose pages may call the API, separated by commas, for example the server of your front end,
     /// `http://localhost:5173`; `*` for every origin, without cookies
@@ -83,6 +91,8 @@ pub(crate) enum Command {
     VerifyDraw(DrawClaim),
     /// Print what a crowd asks of each part of a deployment, which part is full first, and what it costs
     Plan(PlanRequest),
+    /// Ask the process at `--port` of this machine whether its line and its backup answer; exits with 0 for yes, and 1 for no
+    Health,
 }
 
 /// What a queue published about a draw, and what it told the visitor.
@@ -109,15 +119,15 @@ pub(crate) struct DrawClaim {
 #[derive(Debug, Args)]
 pub(crate) struct PlanRequest {
     /// How many visitors come
-    #[arg(long, value_name = "N", required_unless_present = "facts")]
+    #[arg(long, value_name = "N", required_unless_present_any = ["facts", "cost_table"])]
     pub visitors: Option<u64>,
 
     /// The time in which they come
-    #[arg(long, value_name = "SECONDS", required_unless_present = "facts")]
+    #[arg(long, value_name = "SECONDS", required_unless_present_any = ["facts", "cost_table"])]
     pub arrival_seconds: Option<u64>,
 
     /// How long they are to wait on average; 0 is as short as possible
-    #[arg(long, value_name = "MINUTES", required_unless_present = "facts")]
+    #[arg(long, value_name = "MINUTES", required_unless_present_any = ["facts", "cost_table"])]
     pub wait_minutes: Option<u64>,
 
     /// The length of a session
@@ -143,6 +153,10 @@ pub(crate) struct PlanRequest {
     /// Print the limits, measurements and prices that plans go by, with their sources, and no plan
     #[arg(long)]
     pub facts: bool,
+
+    /// Print what a million visitors cost in several deployments, as the tables of `docs/cost.md`, and no plan
+    #[arg(long)]
+    pub cost_table: bool,
 }
 
 /// The claims of a test ticket.

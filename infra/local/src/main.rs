@@ -3,8 +3,10 @@
 mod checkpoints;
 mod cli;
 mod console;
+mod cost_table;
 mod demo_visitors;
 mod error;
+mod health;
 mod host;
 mod keys;
 mod operations;
@@ -35,6 +37,7 @@ async fn main() -> ExitCode {
             Some(Command::Ticket(request)) => tickets::print_ticket(&cli.dir, request),
             Some(Command::VerifyDraw(claim)) => return verify_draw::print_verdict(claim),
             Some(Command::Plan(request)) => return plan::print_plan(request),
+            Some(Command::Health) => return health::print_health(cli.port).await,
         },
         refused => refused,
     };

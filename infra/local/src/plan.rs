@@ -3,15 +3,22 @@
 use std::{fmt::Write, process::ExitCode};
 
 use serde_json::{Value, json};
-use vestibule_domain::crowd_sizing::facts::{FACTS, FACTS_OF};
+use vestibule_domain::crowd_sizing::{
+    aws_waiting_room::AWS_WAITING_ROOM_FACTS,
+    facts::{FACTS, FACTS_OF, Fact},
+};
 use vestibule_operate::admin::{Problem, plan_without_deployment};
 
-use crate::cli::PlanRequest;
+use crate::{cli::PlanRequest, cost_table::describe_costs};
 
 /// Prints the plan, or why there is none.
 pub(crate) fn print_plan(request: &PlanRequest) -> ExitCode {
     if request.facts {
         print!("{}", describe_facts());
+        return ExitCode::SUCCESS;
+    }
+    if request.cost_table {
+        print!("{}", describe_costs());
         return ExitCode::SUCCESS;
     }
     match plan_without_deployment(to_command(request)) {
@@ -107,14 +114,21 @@ fn describe_plan(plan: &Value) -> String {
 /// The facts as a table.
 fn describe_facts() -> String {
     let mut text = format!("limits, measurements and prices as known in {FACTS_OF}\n\n");
-    for fact in FACTS {
+    list_facts(&mut text, FACTS);
+    text.push_str("\nof Virtual Waiting Room on AWS\n\n");
+    list_facts(&mut text, AWS_WAITING_ROOM_FACTS);
+    text
+}
+
+fn list_facts(text: &mut String, facts: &[Fact]) {
+    for fact in facts {
+        // Writing into a text cannot fail.
         let _ = writeln!(
             text,
-            "{:<44}{:>14}  {:<24}{}",
+            "{:<48}{:>14}  {:<24}{}",
             fact.what, fact.value, fact.unit, fact.source
         );
     }
-    text
 }
 
 #[cfg(test)]
@@ -167,12 +181,13 @@ mod tests {
         let refused = request("--visitors 5").expect_err("no time");
         assert!(refused.contains("--arrival-seconds"), "{refused}");
         assert!(request("--facts").is_ok());
+        assert!(request("--cost-table").is_ok());
     }
 
     #[test]
     fn every_fact_has_a_source() {
         let text = describe_facts();
-        for fact in FACTS {
+        for fact in FACTS.iter().chain(AWS_WAITING_ROOM_FACTS) {
             assert!(!fact.source.is_empty() && fact.value > 0.0, "{fact:?}");
             assert!(text.contains(fact.what), "{text}");
         }

@@ -74,7 +74,8 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     flushed.map_err(StartError::UnflushedJournal)
 }
 
-/// Only this machine can send requests. The routes therefore need no guard, and a queue may trust its callers.
+/// Only this machine can send requests, unless the user chose otherwise (`--listen`). The routes therefore need no guard, and a
+/// queue may trust its callers.
 fn api_config(cli: &Cli) -> ApiConfig {
     ApiConfig {
         origins: cli.cors.clone(),
@@ -117,15 +118,19 @@ async fn create_demo_queue(admin: &Admin, ticket_keys: Value) -> Result<(), Star
 }
 
 async fn listen(cli: &Cli) -> Result<TcpListener, StartError> {
-    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, cli.port)))
+    TcpListener::bind(SocketAddr::from((cli.listen, cli.port)))
         .await
         .map_err(|error| StartError::Port(cli.port, error))
 }
 
 fn print_greeting(cli: &Cli, listener: &TcpListener) -> Result<(), StartError> {
-    let address = listener
+    let mut address = listener
         .local_addr()
         .map_err(|error| StartError::Port(cli.port, error))?;
+    // A process that listens on all addresses is at this one, too.
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
     println!("Vestibule is at http://{address}/");
     if !cli.quiet {
         println!("The console of operators is at http://{address}/operate/");

@@ -1,5 +1,5 @@
 //! Runs the simulation. It prints the figures as `name=value` lines. Without ceilings it also prints tables over all
-//! seeds, and writes a CSV file and a picture of each scenario. `adaptive` is a scenario of its own.
+//! seeds, and writes a CSV file and a picture of each scenario. `adaptive` and `several-slots` are scenarios of their own.
 //!
 //! Run it with `make simulate`.
 
@@ -11,26 +11,27 @@ use vestibule_simulate::{
     crowd_runs::run_crowds,
     plot,
     scenario_runs::run_all,
+    several_slots::figures::PartsFigures,
     table,
 };
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let started = Instant::now();
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let has_violations = match adaptive_arguments(&given) {
-        Some((seed, folder)) => simulate_adaptive_pace(seed.parse()?, Path::new(folder))?,
-        None => simulate(Arguments::parse(&given)?)?,
+    let has_violations = match given.as_slice() {
+        [name, visitors, seed, ..] if name == "several-slots" => {
+            let figures = PartsFigures::run(visitors.parse()?, seed.parse()?);
+            print!("{}", figures.format());
+            !figures.holds_promises()
+        }
+        // The closed loop has no other parameters.
+        [name, _, seed, _, folder, ..] if name == "adaptive" => {
+            simulate_adaptive_pace(seed.parse()?, Path::new(folder))?
+        }
+        _ => simulate(Arguments::parse(&given)?)?,
     };
     println!("wall_s={:.1}", started.elapsed().as_secs_f64());
     Ok(ExitCode::from(u8::from(has_violations)))
-}
-
-/// The seed and the folder, if the arguments name the closed loop of an adaptive pace. It has no other parameters.
-fn adaptive_arguments(given: &[String]) -> Option<(&str, &str)> {
-    match given {
-        [name, _, seed, _, folder, ..] if name == "adaptive" => Some((seed, folder)),
-        _ => None,
-    }
 }
 
 /// Returns whether the run violated a promise.

@@ -1,9 +1,11 @@
 //! Runs small crowds in a deployment with ceilings, and checks the promises to their visitors.
 
 use vestibule_domain::crowd_sizing::ceilings::{Ceilings, Function};
+use vestibule_domain::crowd_sizing::load::CrowdLoad;
 use vestibule_domain::settings::Settings;
 use vestibule_simulate::{
     crowd_figures::CrowdFigures,
+    crowd_plan::CrowdPlan,
     crowd_scenarios::{CROWD_NAMES, CrowdParameters, crowd_by_name},
     scenario::Scenario,
     simulation::{Clients, run_scenario},
@@ -76,6 +78,29 @@ fn clients_that_follow_the_document_spare_the_line() {
         "{paced:?}"
     );
     assert!(paced.traffic.origin_reads == 0 && paced.document_reads_per_visitor < 0.1);
+}
+
+/// A plan counts the reads of the document as the simulation does. The plan lets every visitor wait to the end, and here one
+/// in eight vanishes or leaves. Of the requests it counts more than a small crowd sends, whose last polls are held.
+#[test]
+fn a_plan_counts_what_the_simulated_clients_send() {
+    let settings = Settings::default();
+    let plan = CrowdPlan::for_crowd(VISITORS, &Ceilings::with_slot(CEILING), 0, 1_800, &settings);
+    let load = CrowdLoad {
+        visitors: VISITORS.into(),
+        checks: 0,
+        settings: &settings,
+        entering_per_second: f64::from(VISITORS) / plan.arrives_in_seconds,
+    };
+    let figures = run("crowd", 0);
+    let reads = load.document_reads_per_visitor(plan.per_second);
+    let requests = 2.0 + load.status_requests_per_visitor(plan.per_second);
+    let share = figures.document_reads_per_visitor / reads;
+    assert!((0.8..1.1).contains(&share), "planned {reads}: {figures:?}");
+    assert!(
+        figures.calls_per_visitor < requests,
+        "planned {requests}: {figures:?}"
+    );
 }
 
 /// The control: the ceilings are there, and overload costs turns.

@@ -5,9 +5,14 @@
 //! - [`sizing`]: how fast a queue can let a crowd in, and which part is full first
 //! - [`facts`]: the limits, measurements and prices that all of this goes by, with their sources
 //! - [`cost`]: what that costs, by the prices of [`facts`]
+//! - [`cost_table`]: the same crowd in several deployments: before the public document ([`earlier_polls`]), and in the
+//!   waiting room of AWS ([`aws_waiting_room`])
 
+pub mod aws_waiting_room;
 pub mod ceilings;
 pub mod cost;
+pub mod cost_table;
+pub mod earlier_polls;
 pub mod facts;
 pub mod load;
 pub mod sizing;

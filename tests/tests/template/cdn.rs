@@ -62,7 +62,7 @@ fn requests_about_entries_go_to_the_api_with_all_that_it_reads() {
     let template = read_template();
     for path in ["/queues/demo:1/entries", "/queues/demo:1/entries/x/claim"] {
         let entries = behavior(&template, path);
-        assert_eq!(entries["TargetOriginId"], "api", "{path}");
+        assert_eq!(entries["TargetOriginId"], "entries", "{path}");
         assert_eq!(entries["CachePolicyId"]["Ref"], "CdnEntriesPolicy", "{path}");
         assert_eq!(
             entries["OriginRequestPolicyId"]["Ref"], "CdnRequestPolicy",
@@ -144,9 +144,11 @@ fn page_and_themes_come_from_one_origin() {
 #[test]
 fn distribution_proves_itself_by_a_secret_of_the_stack_unless_there_is_another() {
     let template = read_template();
-    let header = &distribution(&template)["Origins"][0]["OriginCustomHeaders"][0];
-    assert_eq!(header["HeaderName"], "X-Vestibule-Origin");
-    assert_eq!(header["HeaderValue"]["Fn::If"][0], "MakesOriginKey");
+    for id in ["api", "entries"] {
+        let header = &origin(&template, id)["OriginCustomHeaders"][0];
+        assert_eq!(header["HeaderName"], "X-Vestibule-Origin", "{id}");
+        assert_eq!(header["HeaderValue"]["Fn::If"][0], "MakesOriginKey", "{id}");
+    }
     assert_eq!(
         template["Resources"]["OriginKeySecret"]["Condition"],
         "MakesOriginKey"
@@ -179,16 +181,32 @@ fn answers_without_a_document_are_kept_briefly() {
 #[test]
 fn one_edge_location_asks_the_api_for_all() {
     let template = read_template();
-    let origins = distribution(&template)["Origins"].as_array().expect("origins");
-    let origin = origins
-        .iter()
-        .find(|origin| origin["Id"] == "api")
-        .expect("the API");
-    assert_eq!(origin["OriginShield"]["Enabled"], true);
+    let shield = &origin(&template, "api")["OriginShield"];
+    assert_eq!(shield["Enabled"], true);
     assert_eq!(
-        origin["OriginShield"]["OriginShieldRegion"],
+        shield["OriginShieldRegion"],
         json!({ "Fn::If": ["HasShieldRegion", { "Ref": "CdnShieldRegion" }, { "Ref": "AWS::Region" }] })
     );
+}
+
+/// Origin Shield charges for each request that it passes on, and no cache answers those about entries.
+#[test]
+fn requests_about_entries_pay_for_no_shield() {
+    let template = read_template();
+    let (cached, entries) = (origin(&template, "api"), origin(&template, "entries"));
+    assert!(entries["OriginShield"].is_null());
+    for same in ["DomainName", "OriginPath", "CustomOriginConfig"] {
+        assert_eq!(entries[same], cached[same], "{same}");
+    }
+}
+
+/// The origin of the CDN with this id.
+fn origin<'a>(template: &'a Value, id: &str) -> &'a Value {
+    let origins = distribution(template)["Origins"].as_array().expect("origins");
+    origins
+        .iter()
+        .find(|origin| origin["Id"] == id)
+        .expect("the origin")
 }
 
 /// The behavior of the CDN for a path: the first one whose pattern matches.

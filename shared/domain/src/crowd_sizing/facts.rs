@@ -24,7 +24,12 @@ impl Fact {
         self.value as u32
     }
 
-    const fn new(what: &'static str, value: f64, unit: &'static str, source: &'static str) -> Self {
+    pub(super) const fn new(
+        what: &'static str,
+        value: f64,
+        unit: &'static str,
+        source: &'static str,
+    ) -> Self {
         Self {
             what,
             value,
@@ -34,19 +39,19 @@ impl Fact {
     }
 
     /// A price that the page tells for a million.
-    const fn per_million(what: &'static str, dollars: f64, source: &'static str) -> Self {
+    pub(super) const fn per_million(what: &'static str, dollars: f64, source: &'static str) -> Self {
         Self::new(what, dollars / 1_000_000.0, "USD", source)
     }
 
-    const fn price(what: &'static str, dollars: f64, source: &'static str) -> Self {
+    pub(super) const fn price(what: &'static str, dollars: f64, source: &'static str) -> Self {
         Self::new(what, dollars, "USD", source)
     }
 }
 
 const API_PRICES: &str = "https://aws.amazon.com/api-gateway/pricing";
-const FUNCTION_PRICES: &str = "https://aws.amazon.com/lambda/pricing";
+pub(super) const FUNCTION_PRICES: &str = "https://aws.amazon.com/lambda/pricing";
 const TABLE_PRICES: &str = "https://aws.amazon.com/dynamodb/pricing/on-demand";
-const CACHE_PRICES: &str = "https://aws.amazon.com/elasticache/pricing";
+pub(super) const CACHE_PRICES: &str = "https://aws.amazon.com/elasticache/pricing";
 const CDN_PRICES: &str = "https://aws.amazon.com/cloudfront/pricing";
 const LOG_PRICES: &str = "https://aws.amazon.com/cloudwatch/pricing";
 const ESTIMATE: &str = "an estimate; docs/deploying.md says how to measure yours";
@@ -130,6 +135,10 @@ facts! {
     CDN_REQUEST = Fact::per_million("a request of CloudFront", 1.0, CDN_PRICES);
     /// One gigabyte that `CloudFront` sends to visitors.
     CDN_GB = Fact::price("a GB from CloudFront", 0.085, CDN_PRICES);
+    /// One run of a function of `CloudFront`. The distribution of the stack runs one for each request.
+    CDN_FUNCTION = Fact::per_million("a run of a CloudFront function", 0.1, CDN_PRICES);
+    /// One gigabyte that an API sends to visitors. What it sends to `CloudFront` costs nothing.
+    API_GB = Fact::price("a GB from API Gateway", 0.09, "https://aws.amazon.com/ec2/pricing/on-demand");
     /// One gigabyte of logs.
     LOG_GB = Fact::price("a GB of logs", 0.5, LOG_PRICES);
 }

@@ -91,17 +91,25 @@ impl CrowdLoad<'_> {
         looks / self.visitors + f64::from(polls_when_called(pace, self.settings))
     }
 
-    /// Reads of the public document by a visitor, on average. The waits are spread evenly from none to the longest one.
+    /// Reads of the public document by a visitor, on average.
     pub fn document_reads_per_visitor(&self, pace: f64) -> f64 {
-        let longest = self.longest_wait_seconds(pace);
-        let waits = (1..=WAITS_COUNTED).map(|n| longest * (f64::from(n) - 0.5) / f64::from(WAITS_COUNTED));
-        waits.map(document_reads).sum::<f64>() / f64::from(WAITS_COUNTED)
+        let called_seconds = called_seconds(pace, self.settings);
+        self.mean_over_waits(pace, |wait| document_reads_until_called(wait, called_seconds))
     }
 
     /// Reads of the public document per second, when the most visitors wait.
     pub fn document_reads_per_second(&self, pace: f64) -> f64 {
         // Those in line then have waits from none to the longest one, and `pace` of them each second of it.
-        pace * document_reads(self.longest_wait_seconds(pace))
+        let called_seconds = called_seconds(pace, self.settings);
+        pace * document_reads_until_called(self.longest_wait_seconds(pace), called_seconds)
+    }
+
+    /// A mean over all visitors of what depends on the wait in seconds. The waits are spread evenly from none to the longest
+    /// one.
+    pub(super) fn mean_over_waits(&self, pace: f64, of_wait: impl Fn(f64) -> f64) -> f64 {
+        let longest = self.longest_wait_seconds(pace);
+        let waits = (1..=WAITS_COUNTED).map(|n| longest * (f64::from(n) - 0.5) / f64::from(WAITS_COUNTED));
+        waits.map(of_wait).sum::<f64>() / f64::from(WAITS_COUNTED)
     }
 
     /// The wait of the last visitor, in seconds: the time that the line takes to let all in, less the time of arrival.
@@ -114,12 +122,22 @@ impl CrowdLoad<'_> {
         self.visitors / self.entering_per_second
     }
 
+    /// What entering, turns, checks and ends cost the slot per second while the crowd arrives, in entry polls: all but status
+    /// requests.
+    pub(super) fn entering_and_turns_cost(&self, pace: f64) -> f64 {
+        self.entering_per_second * entering_cost() + pace * self.claim_to_end_cost() + in_polls(TICK_COST)
+    }
+
+    /// What a visitor costs the slot from the promotion until the end, in entry polls.
+    fn claim_to_end_cost(&self) -> f64 {
+        let once = Route::Claim.slot_cost() + Route::Complete.slot_cost() + PROMOTION_COST;
+        in_polls(once) + f64::from(self.checks) * in_polls(Route::Validate.slot_cost())
+    }
+
     /// What a visitor costs the slot from being called until the end, in entry polls.
     fn turn_cost(&self, pace: f64) -> f64 {
-        let once = Route::Claim.slot_cost() + Route::Complete.slot_cost() + PROMOTION_COST;
-        in_polls(once)
+        self.claim_to_end_cost()
             + f64::from(polls_when_called(pace, self.settings)) * in_polls(Route::Status.slot_cost())
-            + f64::from(self.checks) * in_polls(Route::Validate.slot_cost())
     }
 }
 
@@ -133,9 +151,15 @@ fn look_seconds(waiting: f64) -> f64 {
     look_after_ms(waiting as u64, 0.5) as f64 / 1_000.0
 }
 
-/// How often a client reads the document in a wait of this length.
+/// How often a client reads the document in a wait of this length, if it is called so many seconds before the turn. From
+/// then on it asks about its entry, and reads the document no more.
+fn document_reads_until_called(wait_seconds: f64, called_seconds: f64) -> f64 {
+    document_reads(wait_seconds) - document_reads(wait_seconds.min(called_seconds))
+}
+
+/// How often a client reads the document in a wait of this length, if it reads to the end.
 #[allow(clippy::cast_precision_loss)]
-fn document_reads(wait_seconds: f64) -> f64 {
+pub(super) fn document_reads(wait_seconds: f64) -> f64 {
     let (near, far) = (
         DOCUMENT_REFRESH_NEAR_MS as f64 / 1_000.0,
         DOCUMENT_REFRESH_FAR_MS as f64 / 1_000.0,
@@ -169,20 +193,24 @@ pub fn entering_cost() -> f64 {
     in_polls(Route::Enter.slot_cost() + LANE_COST)
 }
 
-/// The polls of a visitor from being called until the turn.
+/// How long before the turn a visitor is called, in seconds.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss
 )]
-fn polls_when_called(pace: f64, settings: &Settings) -> u32 {
+fn called_seconds(pace: f64, settings: &Settings) -> f64 {
     let speed = LaneSpeed {
         per_1000_seconds: (pace * 1_000.0) as u64,
         ..LaneSpeed::default()
     };
-    let room = settings.window_entries_max();
-    let called = window_entries(speed, None, 1, room, settings) as f64;
-    let (mut left_ms, mut polls) = ((called / pace * 1_000.0) as u64, 0);
+    window_entries(speed, None, 1, settings.window_entries_max(), settings) as f64 / pace
+}
+
+/// The polls of a visitor from being called until the turn.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn polls_when_called(pace: f64, settings: &Settings) -> u32 {
+    let (mut left_ms, mut polls) = ((called_seconds(pace, settings) * 1_000.0) as u64, 0);
     // A line that hardly moves has no end of polls.
     while left_ms > 0 && polls < POLLS_MAX {
         polls += 1;

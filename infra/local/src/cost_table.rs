@@ -1,0 +1,94 @@
+//! Prints what a million visitors cost in several deployments: the tables of `docs/cost.md`.
+
+use std::fmt::Write;
+
+use vestibule_domain::{
+    crowd_sizing::{
+        aws_waiting_room::{AwsWaitingRoomCost, WaitingPage},
+        cost::{Clients, CostItem, CrowdCost},
+        cost_table::{CostRow, cost_rows},
+        sizing::{Cache, CrowdDemand},
+    },
+    settings::Settings,
+};
+
+/// A million visitors who come within half an hour, and wait for as long on average.
+const MILLION: CrowdDemand = CrowdDemand {
+    visitors: 1_000_000,
+    arrival_seconds: 1_800,
+    wait_seconds: 1_800,
+    session_seconds: 300,
+    checks: 0,
+    cache: Cache::Node,
+};
+/// The crowd over the longest wait, and what arrives meanwhile, in visitors per second.
+const PACE: f64 = 1_000_000.0 / (2.0 * 1_800.0 + 1_800.0);
+
+/// The tables, in Markdown.
+pub(crate) fn describe_costs() -> String {
+    let settings = Settings::default();
+    let rows = cost_rows(&MILLION, &settings);
+    let ours = CrowdCost::at_pace(&MILLION, PACE, &settings, true, Clients::FollowDocument);
+    let spaced = AwsWaitingRoomCost::at_pace(&MILLION, PACE, &settings, WaitingPage::Spaced);
+    format!(
+        "{}\n{}\n{}",
+        describe_rows(&rows),
+        describe_items("Vestibule with CDN and node-based cache", &ours.items),
+        describe_items("Virtual Waiting Room on AWS, read as seldom", &spaced.items)
+    )
+}
+
+fn describe_rows(rows: &[CostRow]) -> String {
+    let mut text = "| deployment | visitors learn of the turn by | to the API | to the CDN | of the API's quota | of one slot | \
+                    USD, no checks | USD, 6 checks |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    let percent = |share: Option<f64>| share.map_or("".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+    for row in rows {
+        // Writing into a text cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.1} | {:.1} | {} | {} | {:.0} | {:.0} |",
+            row.deployment,
+            row.clients,
+            row.api_requests_per_visitor,
+            row.cdn_requests_per_visitor,
+            percent(row.gateway_share),
+            percent(row.slot_share),
+            row.dollars[0],
+            row.dollars[1],
+        );
+    }
+    text
+}
+
+fn describe_items(title: &str, items: &[CostItem]) -> String {
+    let mut text = format!("| {title} | units | USD |\n| --- | ---: | ---: |\n");
+    for item in items {
+        let _ = writeln!(
+            text,
+            "| {} | {:.0} | {:.2} |",
+            item.what,
+            item.units,
+            item.dollars()
+        );
+    }
+    let total: f64 = items.iter().map(CostItem::dollars).sum();
+    let _ = writeln!(text, "| total | | {total:.2} |");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_costs_has_the_tables_of_the_program() {
+        let page = include_str!("../../../docs/cost.md");
+        for table in describe_costs().split("\n\n") {
+            assert!(
+                page.contains(table.trim_end()),
+                "docs/cost.md lacks this table of `plan --cost-table`:\n{table}"
+            );
+        }
+    }
+}
