@@ -117,6 +117,8 @@ pub(crate) struct DrawClaim {
 
 /// The crowd that is expected.
 #[derive(Debug, Args)]
+// Each flag is one option.
+#[allow(clippy::struct_excessive_bools)]
 pub(crate) struct PlanRequest {
     /// How many visitors come
     #[arg(long, value_name = "N", required_unless_present_any = ["facts", "cost_table"])]

@@ -5,7 +5,7 @@ mod caller;
 mod console;
 mod events;
 mod page;
-mod rehearsal;
 mod preflight;
+mod rehearsal;
 mod visitors;
 mod widget;
