@@ -13,7 +13,7 @@ mod zones;
 
 use vestibule_domain::{
     crowd_sizing::sizing::{Cache, CrowdDemand},
-    preflight::{Finding, Outcome},
+    preflight::Finding,
 };
 
 use crate::account_answers::{AccountAnswers, StackAnswer};
