@@ -13,7 +13,7 @@ pub(crate) fn print_findings(stack: &DeployedStack, findings: &[Finding]) {
     for finding in findings {
         println!(
             "{:<6} {:<CHECK_WIDTH$} {}",
-            mark(finding.outcome),
+            outcome_label(finding.outcome),
             finding.check,
             one_line(&finding.found)
         );
@@ -41,7 +41,7 @@ pub(crate) fn print_json(stack: &DeployedStack, findings: &[Finding]) {
     println!("{printed:#}");
 }
 
-fn mark(outcome: Outcome) -> &'static str {
+fn outcome_label(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Ok => "ok",
         Outcome::Fault => "FAULT",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use vestibule_domain::preflight::Finding;
 
-use super::{openapi_routes::declared_routes, unanswered};
+use super::{openapi_routes::declared_routes, unanswered::unanswered};
 use crate::account_answers::{Answer, ApiRoute, RequestQuota, StackAnswer};
 
 /// The most routes that a finding names.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use vestibule_domain::preflight::Finding;
 
-use super::unanswered;
+use super::unanswered::unanswered;
 use crate::account_answers::{ClaimsAnswer, FunctionAnswer, StackAnswer};
 
 const CHECK: &str = "visitor-claim";

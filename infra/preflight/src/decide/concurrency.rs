@@ -2,7 +2,7 @@
 
 use vestibule_domain::preflight::Finding;
 
-use super::unanswered;
+use super::unanswered::unanswered;
 use crate::account_answers::{API_FUNCTIONS, Answer, ExecutionQuota, FunctionAnswer, StackAnswer};
 
 /// Lambda requires so many executions of the account that no function reserves.

@@ -3,17 +3,18 @@
 mod api;
 mod claims;
 mod concurrency;
-mod crowd;
+mod crowd_limits;
 mod openapi_routes;
 mod start;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod unanswered;
 mod zones;
 
 use vestibule_domain::{
     crowd_sizing::sizing::{Cache, CrowdDemand},
-    preflight::{Finding, Outcome},
+    preflight::Finding,
 };
 
 use crate::account_answers::{AccountAnswers, StackAnswer};
@@ -50,7 +51,7 @@ pub(crate) fn decide_findings(
         start::cold_start_finding(&answers.document),
     ];
     if let Some(demand) = crowd(cache_of(&answers.stack)) {
-        findings.extend(crowd::crowd_findings(answers, &demand));
+        findings.extend(crowd_limits::crowd_findings(answers, &demand));
     }
     if answers.stack.is_on_emulator() {
         findings = findings.into_iter().map(doubt_emulator).collect();
@@ -61,7 +62,7 @@ pub(crate) fn decide_findings(
 /// Says of an answer of an emulator that an account may answer otherwise.
 fn doubt_emulator(finding: Finding) -> Finding {
     let is_emulated =
-        EMULATED.contains(&finding.check.as_str()) || finding.check.starts_with(crowd::CHECK_PREFIX);
+        EMULATED.contains(&finding.check.as_str()) || finding.check.starts_with(crowd_limits::CHECK_PREFIX);
     if !is_emulated {
         return finding;
     }
@@ -96,9 +97,4 @@ fn cache_of(stack: &StackAnswer) -> Cache {
     } else {
         Cache::Node
     }
-}
-
-/// The finding of a question that AWS did not answer.
-fn unanswered(check: &str, reason: &str, remedy: &str) -> Finding {
-    Finding::unknown(check, format!("AWS did not answer: {reason}"), remedy)
 }

@@ -2,7 +2,7 @@
 
 use vestibule_domain::preflight::Finding;
 
-use super::unanswered;
+use super::unanswered::unanswered;
 use crate::account_answers::{Answer, DocumentCall};
 
 /// The longest start of a function that a visitor may wait for, in milliseconds.

@@ -2,7 +2,7 @@
 
 use vestibule_domain::preflight::Finding;
 
-use super::unanswered;
+use super::unanswered::unanswered;
 use crate::account_answers::{Answer, TableAnswer};
 
 /// The processor time of a restore in the promoter, for each entry, in seconds: `make bench-restore` measured 21 s for a
