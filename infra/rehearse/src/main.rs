@@ -6,11 +6,11 @@
 mod admin;
 mod api;
 mod arrivals;
+mod arriving_visitors;
 mod cli;
 mod comparison;
 mod conduct;
 mod cost;
-mod crowd;
 mod crowd_totals;
 mod gauges;
 mod ledger;

@@ -14,10 +14,10 @@ use vestibule_admin_client::AdminFunction;
 use crate::{
     admin::{AdminChannel, AdminError},
     api::{Api, HttpClient},
+    arriving_visitors::{CrowdOutcome, send_crowd},
     cli::{CacheKind, Cli, ServiceAuth, seconds},
     comparison::{ComparisonRow, compare},
     cost::{CostFigures, PaidDeployment},
-    crowd::{CrowdOutcome, send_crowd},
     crowd_totals::{CrowdTotals, sorted_waits_ms},
     gauges::Gauges,
     ledger::Ledger,
