@@ -42,7 +42,7 @@ fn describe_rows(rows: &[CostRow]) -> String {
     let mut text = "| deployment | visitors learn of the turn by | to the API | to the CDN | of the API's quota | of one slot | \
                     USD, no checks | USD, 6 checks |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         .to_owned();
-    let percent = |share: Option<f64>| share.map_or("".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+    let percent = |share: Option<f64>| share.map_or(String::new(), |share| format!("{:.0} %", 100.0 * share));
     for row in rows {
         // Writing into a text cannot fail.
         let _ = writeln!(
