@@ -116,6 +116,8 @@ pub(crate) struct DrawClaim {
 }
 
 /// The crowd that is expected.
+// Each flag is an option of the command line.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Args)]
 // Each flag is one option.
 #[allow(clippy::struct_excessive_bools)]

@@ -3,7 +3,8 @@
 use vestibule_simulate::several_slots::{
     PartsScenario,
     figures::{PartsFigures, holds_promises},
-    run::{PartsOutcome, run},
+    outcome::PartsOutcome,
+    run::run,
 };
 
 const VISITORS: u32 = 5_000;

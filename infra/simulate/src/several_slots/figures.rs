@@ -2,10 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{
-    DEAD_AFTER_MS, PartsScenario, TICK_MS,
-    run::{PartsOutcome, run},
-};
+use super::{DEAD_AFTER_MS, PartsScenario, TICK_MS, outcome::PartsOutcome, run::run};
 use crate::parallel::run_on_all_cores;
 
 /// The runs with their scenarios.

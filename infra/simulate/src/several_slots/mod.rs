@@ -4,13 +4,14 @@
 //!
 //! - [`part`]: a part of the line: real entering, promotion, claim and end, within what the coordinator granted
 //! - [`coordinator`]: the boundary up to which entries are promoted, and how many by each part
-//! - [`run`]: one run, in steps of 50 ms
+//! - [`run`]: one run, in steps of 50 ms; [`outcome`]: its result
 //! - [`order_check`]: who was overtaken, and by how much
 //! - [`figures`]: what the runs show
 
 pub mod coordinator;
 pub mod figures;
 pub mod order_check;
+pub mod outcome;
 pub mod part;
 pub mod run;
 

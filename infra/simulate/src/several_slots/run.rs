@@ -1,6 +1,6 @@
 //! One run of a line over several hash slots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -8,6 +8,7 @@ use super::{
     ARRIVAL_MS, LEAVES_ONE_IN, PartsScenario, SESSION_MS_MEAN, TICK_MS,
     coordinator::{Coordinator, Digest, Grant},
     order_check::OrderCheck,
+    outcome::PartsOutcome,
     part::Part,
 };
 
@@ -22,39 +23,6 @@ const SAMPLES: u32 = 40;
 const FULL_MS: std::ops::Range<u64> = 150_000..ARRIVAL_MS;
 /// Visitors of a dead part come back within this time after it, in milliseconds.
 const RETRY_MS: u64 = 5_000;
-
-/// What one run showed.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PartsOutcome {
-    /// Visitors who had a turn.
-    pub turns: u64,
-    /// Visitors of living parts who were overtaken, and by how much at most, in microseconds between the arrivals.
-    pub overtaken: u64,
-    /// See [`PartsOutcome::overtaken`].
-    pub overtaken_us_max: u64,
-    /// The same of visitors whose part was dead for a time.
-    pub overtaken_of_dead: u64,
-    /// See [`PartsOutcome::overtaken_of_dead`].
-    pub overtaken_of_dead_us_max: u64,
-    /// Visitors above the capacity, at most.
-    pub over_capacity: u64,
-    /// Turns of the busiest second.
-    pub turns_per_second_max: u64,
-    /// By how many a told position differed from the true one: the sum over all samples, and the most.
-    pub position_error_sum: u64,
-    /// See [`PartsOutcome::position_error_sum`].
-    pub position_error_max: u64,
-    /// Positions that were compared.
-    pub positions: u64,
-    /// The longest line.
-    pub waiting_max: u64,
-    /// The age of the oldest digest that the coordinator used, in milliseconds.
-    pub digest_age_ms_max: u64,
-    /// The mean share of the capacity that was taken while the line was long.
-    pub taken_share: f64,
-    /// When the line was empty, in milliseconds of the run.
-    pub ended_at_ms: u64,
-}
 
 enum Message {
     Digest(usize, Digest),
@@ -76,8 +44,8 @@ struct Run<'a> {
     coordinator: Coordinator,
     visitors: Vec<Visitor>,
     /// Arrivals and departures by time in microseconds, each with its visitor.
-    arrivals: BTreeMap<(u64, u32), ()>,
-    departures: BTreeMap<(u64, u32), ()>,
+    arrivals: BTreeSet<(u64, u32)>,
+    departures: BTreeSet<(u64, u32)>,
     messages: BTreeMap<(u64, u64), Message>,
     sent: u64,
     order: OrderCheck,
@@ -115,7 +83,7 @@ impl<'a> Run<'a> {
         };
         let visitors = (0..scenario.visitors).map(|_| visitor(&mut rng)).collect();
         let arrivals =
-            (0..scenario.visitors).map(|visitor| ((rng.random_range(0..ARRIVAL_MS * 1_000), visitor), ()));
+            (0..scenario.visitors).map(|visitor| (rng.random_range(0..ARRIVAL_MS * 1_000), visitor));
         Self {
             scenario,
             arrivals: arrivals.collect(),
@@ -123,7 +91,7 @@ impl<'a> Run<'a> {
             rng,
             parts,
             visitors,
-            departures: BTreeMap::new(),
+            departures: BTreeSet::new(),
             messages: BTreeMap::new(),
             sent: 0,
             order: OrderCheck::default(),
@@ -149,20 +117,10 @@ impl<'a> Run<'a> {
 
     fn run_step(&mut self, now_ms: u64) {
         let until_us = (now_ms + STEP_MS) * 1_000;
-        while let Some(entry) = self
-            .arrivals
-            .first_entry()
-            .filter(|entry| entry.key().0 < until_us)
-        {
-            let (at_us, visitor) = entry.remove_entry().0;
+        while let Some((at_us, visitor)) = pop_due(&mut self.arrivals, until_us) {
             self.enter(visitor, at_us);
         }
-        while let Some(entry) = self
-            .departures
-            .first_entry()
-            .filter(|entry| entry.key().0 < until_us)
-        {
-            let (_, visitor) = entry.remove_entry().0;
+        while let Some((_, visitor)) = pop_due(&mut self.departures, until_us) {
             let Visitor { part, place, .. } = self.visitors[visitor as usize];
             if !self.is_dead(part, now_ms) {
                 self.parts[part].leave(place, visitor);
@@ -187,12 +145,12 @@ impl<'a> Run<'a> {
             match entry.remove() {
                 Message::Digest(part, digest) => self.coordinator.hear(part, digest, now_ms),
                 Message::Grant(part, grant) if !self.is_dead(part, now_ms) => {
-                    self.promote(part, grant, now_ms)
+                    self.promote(part, grant, now_ms);
                 }
                 Message::Grant(..) => {}
             }
         }
-        if now_ms % TICK_MS == 0 {
+        if now_ms.is_multiple_of(TICK_MS) {
             self.tick(now_ms);
         }
         self.observe(now_ms);
@@ -203,7 +161,7 @@ impl<'a> Run<'a> {
         if self.is_dead(part, at_us / 1_000) {
             let back_ms = self.scenario.dead_ms.as_ref().map_or(0, |dead| dead.end);
             let again_us = (back_ms * 1_000).max(at_us) + self.rng.random_range(0..RETRY_MS * 1_000);
-            self.arrivals.insert((again_us, visitor), ());
+            self.arrivals.insert((again_us, visitor));
             return;
         }
         self.parts[part].set_time(at_us);
@@ -215,7 +173,7 @@ impl<'a> Run<'a> {
         };
         if self.rng.random_range(0..LEAVES_ONE_IN) == 0 {
             let leaves_us = at_us + self.rng.random_range(0..ARRIVAL_MS * 1_000);
-            self.departures.insert((leaves_us, visitor), ());
+            self.departures.insert((leaves_us, visitor));
         }
     }
 
@@ -272,7 +230,7 @@ impl<'a> Run<'a> {
             self.taken.0 += inside as f64 / capacity as f64;
             self.taken.1 += 1;
         }
-        if now_ms % SAMPLE_MS == 0 {
+        if now_ms.is_multiple_of(SAMPLE_MS) {
             let by_lines: u64 = self.parts.iter().map(Part::inside_by_line).sum();
             assert_eq!(by_lines, inside, "the lines count the same");
             self.compare_positions(now_ms);
@@ -308,4 +266,10 @@ impl<'a> Run<'a> {
             ..self.outcome
         }
     }
+}
+
+/// Takes the first visitor whose time is before this one, in microseconds of the run.
+fn pop_due(visitors: &mut BTreeSet<(u64, u32)>, until_us: u64) -> Option<(u64, u32)> {
+    visitors.first().filter(|(at_us, _)| *at_us < until_us)?;
+    visitors.pop_first()
 }
