@@ -45,7 +45,7 @@ pub(crate) struct Cli {
     #[arg(long, env = "PORT", default_value_t = DEFAULT_PORT, value_parser = parse_port, global = true)]
     pub port: u16,
 
-    /// The address to listen on. Whoever reaches another one than loopback may call the routes of the protected service and of
+    /// The address to listen on. A caller who reaches another one than loopback may call the routes of the protected service and of
     /// operators. In a container it is `0.0.0.0`, and the port is published on loopback
     #[arg(long, value_name = "ADDRESS", env = "VESTIBULE_LISTEN", default_value_t = Ipv4Addr::LOCALHOST.into())]
     pub listen: IpAddr,

@@ -53,7 +53,7 @@ fn visitors_are_overtaken_by_no_more_than_clocks_differ() {
 }
 
 #[test]
-fn late_and_lost_messages_let_nobody_in_too_many() {
+fn late_and_lost_messages_never_exceed_the_capacity() {
     let lossy = PartsScenario {
         delay_ms_max: 900,
         lost_percent: 30,
@@ -67,7 +67,7 @@ fn late_and_lost_messages_let_nobody_in_too_many() {
 }
 
 #[test]
-fn a_dead_part_holds_nobody_else_up() {
+fn a_dead_part_holds_no_other_part_up() {
     let alive = outcome(&scenario(4));
     let dead = outcome(&PartsScenario {
         dead_ms: Some(300_000..360_000),

@@ -60,7 +60,7 @@ pub struct CrowdDemand {
 #[error(
     "is too short: one queue takes in {per_second} visitors per second, so the crowd needs at least {seconds} s. Let \
      visitors enter before the opening, with `opens_at_ms` at least as far away and `before_opening: draw`. Clients then \
-     spread their entering over that time, and the order is drawn, so nobody has to be first"
+     spread their entering over that time, and the order is drawn, so no visitor has to be first"
 )]
 pub struct TooFast {
     /// Visitors per second that the line takes in.
