@@ -20,6 +20,7 @@ const MILLION: CrowdDemand = CrowdDemand {
     session_seconds: 300,
     checks: 0,
     cache: Cache::Node,
+    has_cdn: true,
 };
 /// The crowd over the longest wait, and what arrives meanwhile, in visitors per second.
 const PACE: f64 = 1_000_000.0 / (2.0 * 1_800.0 + 1_800.0);
@@ -28,7 +29,7 @@ const PACE: f64 = 1_000_000.0 / (2.0 * 1_800.0 + 1_800.0);
 pub(crate) fn describe_costs() -> String {
     let settings = Settings::default();
     let rows = cost_rows(&MILLION, &settings);
-    let ours = CrowdCost::at_pace(&MILLION, PACE, &settings, true, Clients::FollowDocument);
+    let ours = CrowdCost::at_pace(&MILLION, PACE, &settings, Clients::FollowDocument);
     let spaced = AwsWaitingRoomCost::at_pace(&MILLION, PACE, &settings, WaitingPage::Spaced);
     format!(
         "{}\n{}\n{}",

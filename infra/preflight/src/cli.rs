@@ -46,7 +46,7 @@ pub(crate) struct Cli {
 
 impl Cli {
     /// The crowd that is expected, if there is one.
-    pub(crate) fn crowd(&self, cache: Cache) -> Option<CrowdDemand> {
+    pub(crate) fn crowd(&self, cache: Cache, has_cdn: bool) -> Option<CrowdDemand> {
         Some(CrowdDemand {
             visitors: self.visitors?,
             arrival_seconds: self.arrival_seconds,
@@ -54,6 +54,7 @@ impl Cli {
             session_seconds: self.session_seconds,
             checks: self.checks,
             cache,
+            has_cdn,
         })
     }
 }

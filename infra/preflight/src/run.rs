@@ -31,7 +31,9 @@ pub(crate) async fn run(cli: &Cli) -> Result<bool, StartError> {
         gather_answers(&aws, endpoint.as_deref(), &stack, token)
     );
     let mut findings = inside?;
-    findings.extend(decide_findings(&answers, |cache| cli.crowd(cache)));
+    findings.extend(decide_findings(&answers, |cache, has_cdn| {
+        cli.crowd(cache, has_cdn)
+    }));
     if cli.json {
         print_json(&stack, &findings);
     } else {

@@ -31,10 +31,11 @@ const EMULATED: [&str; 7] = [
     "cold-start",
 ];
 
-/// Decides what the answers mean. `crowd` makes the crowd that is expected, for the cache of the stack.
+/// Decides what the answers mean. `crowd` makes the crowd that is expected, for the cache of the stack, and whether the stack
+/// has a CDN.
 pub(crate) fn decide_findings(
     answers: &AccountAnswers,
-    crowd: impl Fn(Cache) -> Option<CrowdDemand>,
+    crowd: impl Fn(Cache, bool) -> Option<CrowdDemand>,
 ) -> Vec<Finding> {
     let mut findings = vec![
         stack_finding(&answers.stack),
@@ -50,7 +51,7 @@ pub(crate) fn decide_findings(
         start::keys_finding(&answers.document),
         start::cold_start_finding(&answers.document),
     ];
-    if let Some(demand) = crowd(cache_of(&answers.stack)) {
+    if let Some(demand) = crowd(cache_of(&answers.stack), has_cdn(&answers.stack)) {
         findings.extend(crowd_limits::crowd_findings(answers, &demand));
     }
     if answers.stack.is_on_emulator() {
@@ -88,6 +89,11 @@ fn stack_finding(stack: &StackAnswer) -> Finding {
             "read the events of the stack, and deploy until it ends with CREATE_COMPLETE or UPDATE_COMPLETE",
         )
     }
+}
+
+/// Whether a distribution answers the reads of the public document.
+fn has_cdn(stack: &StackAnswer) -> bool {
+    stack.text("Distribution") == "yes"
 }
 
 /// The cache of the line. A Redis of the owner counts as a node.

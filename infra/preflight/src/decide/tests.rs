@@ -103,7 +103,7 @@ fn checks_with(outcome: Outcome, findings: &[Finding]) -> Vec<&str> {
 
 #[test]
 fn ready_account_has_no_fault() {
-    let findings = decide_findings(&ready(), |_| None);
+    let findings = decide_findings(&ready(), |_, _| None);
     assert_eq!(
         findings.len(),
         checks_with(Outcome::Ok, &findings).len(),
@@ -128,7 +128,7 @@ fn expect_each_alone(faults: &[(&str, PlantFault)]) {
     for (check, plant) in faults {
         let mut answers = ready();
         plant(&mut answers);
-        let findings = decide_findings(&answers, |_| None);
+        let findings = decide_findings(&answers, |_, _| None);
         assert_eq!(checks_with(Outcome::Fault, &findings), [*check], "{findings:?}");
     }
 }
@@ -167,10 +167,10 @@ fn held_polls_need_executions_of_the_account() {
     }
     answers.functions = vec![function(None); API_FUNCTIONS.len()];
     answers.executions = Ok(ExecutionQuota { limit: 250 });
-    let findings = decide_findings(&answers, |_| None);
+    let findings = decide_findings(&answers, |_, _| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), ["concurrency"]);
     answers.executions = Ok(ExecutionQuota { limit: 300 });
-    let findings = decide_findings(&answers, |_| None);
+    let findings = decide_findings(&answers, |_, _| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
 }
 
@@ -228,7 +228,7 @@ fn a_question_without_an_answer_is_unknown() {
         entries_table: Err(no()),
         ..ready()
     };
-    let findings = decide_findings(&answers, |_| None);
+    let findings = decide_findings(&answers, |_, _| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
     assert_eq!(checks_with(Outcome::Ok, &findings), ["stack", "held-polls"]);
 }
@@ -237,7 +237,7 @@ fn a_question_without_an_answer_is_unknown() {
 fn an_emulator_does_not_answer_for_an_account() {
     let mut answers = with_parameter("Emulator", "yes");
     answers.executions = Ok(ExecutionQuota { limit: 10 });
-    let findings = decide_findings(&answers, |_| None);
+    let findings = decide_findings(&answers, |_, _| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
     assert_eq!(checks_with(Outcome::Unknown, &findings), EMULATED);
     for finding in findings
@@ -254,7 +254,7 @@ fn an_emulator_does_not_answer_for_an_account() {
 #[test]
 fn a_crowd_is_compared_with_the_limits_of_the_account() {
     let crowd = |visitors, arrival_seconds| {
-        move |cache| {
+        move |cache, has_cdn| {
             Some(CrowdDemand {
                 visitors,
                 arrival_seconds,
@@ -262,6 +262,7 @@ fn a_crowd_is_compared_with_the_limits_of_the_account() {
                 session_seconds: 300,
                 checks: 6,
                 cache,
+                has_cdn,
             })
         }
     };

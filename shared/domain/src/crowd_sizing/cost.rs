@@ -56,19 +56,13 @@ pub struct CrowdCost {
 }
 
 impl CrowdCost {
-    /// Computes the cost of a crowd. Without `has_cdn`, the API answers the reads of the public document.
-    pub fn of_crowd(demand: &CrowdDemand, sizing: &CrowdSizing, settings: &Settings, has_cdn: bool) -> Self {
-        Self::at_pace(demand, sizing.pace, settings, has_cdn, Clients::FollowDocument)
+    /// Computes the cost of a crowd.
+    pub fn of_crowd(demand: &CrowdDemand, sizing: &CrowdSizing, settings: &Settings) -> Self {
+        Self::at_pace(demand, sizing.pace, settings, Clients::FollowDocument)
     }
 
     /// Computes the cost of a crowd that is let in at this pace per second, whether or not a part is too small for it.
-    pub fn at_pace(
-        demand: &CrowdDemand,
-        pace: f64,
-        settings: &Settings,
-        has_cdn: bool,
-        clients: Clients,
-    ) -> Self {
+    pub fn at_pace(demand: &CrowdDemand, pace: f64, settings: &Settings, clients: Clients) -> Self {
         let load = demand.load(settings);
         let visitors = load.visitors;
         let (status_requests, document_reads_per_visitor) = match clients {
@@ -83,7 +77,7 @@ impl CrowdCost {
         let of_service = f64::from(demand.checks) + 1.0;
         let requests_per_visitor = own + of_service;
         let document_reads = visitors * document_reads_per_visitor;
-        let to_api = visitors * requests_per_visitor + if has_cdn { 0.0 } else { document_reads };
+        let to_api = visitors * requests_per_visitor + if demand.has_cdn { 0.0 } else { document_reads };
         // As many polls are held at once as the budget has room for.
         let held_seconds_per_visitor = held_polls(pace) / pace;
         let hours = hours_of_crowd(demand, pace, settings);
@@ -100,7 +94,7 @@ impl CrowdCost {
             item("table reads", visitors * READS_PER_VISITOR.value, TABLE_READ),
             item("logs, GB", to_api * LOG_LINE_GB.value, LOG_GB),
         ];
-        if has_cdn {
+        if demand.has_cdn {
             let cdn_requests = document_reads + visitors * own;
             items.push(item("CDN requests", cdn_requests, CDN_REQUEST));
             items.push(item("CDN functions", cdn_requests, CDN_FUNCTION));

@@ -43,8 +43,12 @@ pub fn cost_rows(demand: &CrowdDemand, settings: &Settings) -> Vec<CostRow> {
     let mut rows = Vec::new();
     for clients in [Clients::PollEntry, Clients::FollowDocument] {
         for (deployment, cache, has_cdn) in deployments {
-            let demand = CrowdDemand { cache, ..*demand };
-            rows.push(row(&demand, pace, settings, has_cdn, clients, deployment));
+            let demand = CrowdDemand {
+                cache,
+                has_cdn,
+                ..*demand
+            };
+            rows.push(row(&demand, pace, settings, clients, deployment));
         }
     }
     for (page, clients) in [
@@ -71,22 +75,14 @@ fn row(
     demand: &CrowdDemand,
     pace: f64,
     settings: &Settings,
-    has_cdn: bool,
     clients: Clients,
     deployment: &'static str,
 ) -> CostRow {
-    let costs = CHECKS_SHOWN.map(|checks| {
-        CrowdCost::at_pace(
-            &CrowdDemand { checks, ..*demand },
-            pace,
-            settings,
-            has_cdn,
-            clients,
-        )
-    });
+    let costs = CHECKS_SHOWN
+        .map(|checks| CrowdCost::at_pace(&CrowdDemand { checks, ..*demand }, pace, settings, clients));
     let load = demand.load(settings);
     let (status_per_second, reads_per_second, slot_polls) = busiest_time(&load, pace, clients);
-    let reads_at_api = if has_cdn { 0.0 } else { reads_per_second };
+    let reads_at_api = if demand.has_cdn { 0.0 } else { reads_per_second };
     // Entering, claims and ends come beside.
     let api_per_second = load.entering_per_second + status_per_second + 2.0 * pace + reads_at_api;
     CostRow {
@@ -130,6 +126,7 @@ mod tests {
         session_seconds: 300,
         checks: 0,
         cache: Cache::Node,
+        has_cdn: true,
     };
 
     #[test]

@@ -53,6 +53,8 @@ pub struct CrowdDemand {
     pub checks: u32,
     /// The cache that holds the line.
     pub cache: Cache,
+    /// Whether a CDN answers the reads of the public document. Otherwise the API does.
+    pub has_cdn: bool,
 }
 
 /// The crowd comes faster than the line takes it in.
@@ -183,7 +185,12 @@ const PACE_MIN: f64 = 0.001;
 /// The load of each part at this pace.
 fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
     let ceilings = Ceilings::with_slot(demand.cache.slot_polls_per_second());
+    let document_reads = load.document_reads_per_second(pace);
     let requests = [
+        (
+            Function::Document,
+            if demand.has_cdn { 0.0 } else { document_reads },
+        ),
         (Function::Enter, load.entering_per_second),
         (Function::Status, load.status_requests_per_second(pace)),
         (Function::Claim, pace),
@@ -197,6 +204,11 @@ fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
     let slot_remedy = match demand.cache {
         Cache::Serverless => "run the line on nodes (CacheNodeType), or split the crowd over several queues",
         Cache::Node => "split the crowd over several queues",
+    };
+    let gateway_remedy = if demand.has_cdn {
+        "raise the quota of requests per second of the account"
+    } else {
+        "serve the public document by a CDN, or raise the quota of requests per second of the account"
     };
     let part = |part, unit, used, ceiling: Fact, remedy: &str| PartLoad {
         part,
@@ -219,7 +231,7 @@ fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
             "requests per second",
             api_requests,
             GATEWAY_PER_SECOND,
-            "raise the quota of requests per second of the account",
+            gateway_remedy,
         ),
         part(
             "Lambda",
@@ -235,14 +247,18 @@ fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
             NEW_TABLE_WRITES,
             "set EntriesWarmWriteUnits before the event, and above 40,000 raise the quota of the table",
         ),
-        part(
+    ]);
+    if demand.has_cdn {
+        // A copy of the document is renewed once in some seconds, which is nothing for its function.
+        parts.retain(|load| load.part != FUNCTION_NAMES[Function::Document as usize]);
+        parts.push(part(
             "CDN",
             "requests per second",
-            load.document_reads_per_second(pace) + api_requests,
+            document_reads + api_requests,
             CDN_PER_SECOND,
             "raise the quota of requests per second of the distribution",
-        ),
-    ]);
+        ));
+    }
     parts
 }
 

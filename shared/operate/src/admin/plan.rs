@@ -12,11 +12,8 @@ use vestibule_domain::{
 };
 
 use super::{
-    Problem,
-    command::Command,
-    command_fields::CommandFields,
-    parsed_command::ParsedCommand,
-    plan_order::{CrowdOrder, PlanOrder},
+    Problem, command::Command, command_fields::CommandFields, parsed_command::ParsedCommand,
+    plan_order::PlanOrder,
 };
 
 /// The default of `interval_seconds`: how often a batch of visitors is let in.
@@ -43,25 +40,23 @@ impl CommandFields {
         }
     }
 
-    fn crowd(&mut self, visitors: u32) -> Result<CrowdOrder, Problem> {
+    fn crowd(&mut self, visitors: u32) -> Result<CrowdDemand, Problem> {
         let cache = match self.string("cache")?.as_deref() {
             None | Some("serverless") => Cache::Serverless,
             Some("node") => Cache::Node,
             Some(_) => return Err(Problem::invalid_field("cache", "must be serverless or node")),
         };
-        let order = CrowdOrder {
-            demand: CrowdDemand {
-                visitors,
-                arrival_seconds: self.integer_in_range("arrival_seconds", None, 1..=86_400)?,
-                wait_seconds: 60 * self.integer_in_range("wait_minutes", None, 0..=1_440)?,
-                session_seconds: self.integer_in_range("session_seconds", Some(300), 1..=86_400)?,
-                checks: self.integer_in_range("checks", Some(0), 0..=10_000)?,
-                cache,
-            },
+        let demand = CrowdDemand {
+            visitors,
+            arrival_seconds: self.integer_in_range("arrival_seconds", None, 1..=86_400)?,
+            wait_seconds: 60 * self.integer_in_range("wait_minutes", None, 0..=1_440)?,
+            session_seconds: self.integer_in_range("session_seconds", Some(300), 1..=86_400)?,
+            checks: self.integer_in_range("checks", Some(0), 0..=10_000)?,
+            cache,
             has_cdn: !self.flag("without_cdn")?,
         };
         self.refuse_service_fields()?;
-        Ok(order)
+        Ok(demand)
     }
 
     /// Refuses the fields of a protected service beside those of a crowd.
@@ -126,11 +121,11 @@ pub(super) fn plan(order: &PlanOrder) -> Result<Value, Problem> {
 
 /// Computes settings for a crowd, what it asks of each part of a deployment, and what it costs. Refused if the
 /// line cannot take the crowd in as fast as it comes.
-fn plan_crowd(order: &CrowdOrder) -> Result<Value, Problem> {
-    let (demand, settings) = (&order.demand, Settings::default());
+fn plan_crowd(demand: &CrowdDemand) -> Result<Value, Problem> {
+    let settings = Settings::default();
     let sizing = CrowdSizing::for_crowd(demand, &settings)
         .map_err(|error| Problem::invalid_field("arrival_seconds", error.to_string()))?;
-    let cost = CrowdCost::of_crowd(demand, &sizing, &settings, order.has_cdn);
+    let cost = CrowdCost::of_crowd(demand, &sizing, &settings);
     Ok(json!({
         "settings": {
             "capacity": sizing.capacity,

@@ -8,14 +8,5 @@ pub(super) enum PlanOrder {
     /// What the protected service can do.
     Service(Demand),
     /// The crowd that is expected.
-    Crowd(CrowdOrder),
-}
-
-/// A crowd, and whether a CDN answers the reads of the public document.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct CrowdOrder {
-    /// The crowd.
-    pub(super) demand: CrowdDemand,
-    /// Whether the deployment has a CDN.
-    pub(super) has_cdn: bool,
+    Crowd(CrowdDemand),
 }

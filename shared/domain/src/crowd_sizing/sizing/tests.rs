@@ -7,6 +7,7 @@ const MILLION: CrowdDemand = CrowdDemand {
     session_seconds: 300,
     checks: 0,
     cache: Cache::Serverless,
+    has_cdn: true,
 };
 
 fn size(demand: &CrowdDemand) -> CrowdSizing {
@@ -14,7 +15,8 @@ fn size(demand: &CrowdDemand) -> CrowdSizing {
 }
 
 fn dollars(demand: &CrowdDemand, has_cdn: bool) -> f64 {
-    CrowdCost::of_crowd(demand, &size(demand), &Settings::default(), has_cdn).dollars()
+    let demand = CrowdDemand { has_cdn, ..*demand };
+    CrowdCost::of_crowd(&demand, &size(&demand), &Settings::default()).dollars()
 }
 
 #[test]
@@ -41,6 +43,32 @@ fn a_million_visitors_of_a_serverless_cache_wait_for_the_slot() {
         ..MILLION
     });
     assert!((node.wait_mean_seconds - 1_800.0).abs() < 1.0, "{node:?}");
+}
+
+#[test]
+fn without_a_cdn_the_api_takes_the_reads_of_the_document() {
+    let crowd = CrowdDemand {
+        cache: Cache::Node,
+        ..MILLION
+    };
+    let alone = size(&CrowdDemand {
+        has_cdn: false,
+        ..crowd
+    });
+    let share = |sizing: &CrowdSizing, name| {
+        let part = sizing.parts.iter().find(|part| part.part == name);
+        part.map(PartLoad::share)
+    };
+    let (with, without) = (share(&size(&crowd), "API Gateway"), share(&alone, "API Gateway"));
+    assert!(with < Some(0.5) && without > Some(1.2), "{with:?} {without:?}");
+    assert!(share(&alone, "Document") > Some(1.0), "{alone:?}");
+    assert_eq!(share(&alone, "CDN"), None);
+    assert_eq!(share(&size(&crowd), "Document"), None);
+    let gateway = alone.parts.iter().find(|part| part.part == "API Gateway");
+    assert!(
+        gateway.is_some_and(|part| part.remedy.contains("by a CDN")),
+        "{gateway:?}"
+    );
 }
 
 #[test]
