@@ -119,8 +119,6 @@ pub(crate) struct DrawClaim {
 // Each flag is an option of the command line.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Args)]
-// Each flag is one option.
-#[allow(clippy::struct_excessive_bools)]
 pub(crate) struct PlanRequest {
     /// How many visitors come
     #[arg(long, value_name = "N", required_unless_present_any = ["facts", "cost_table"])]
