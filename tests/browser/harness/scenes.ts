@@ -157,15 +157,12 @@ const THEME = {
   },
 };
 
-/**
- * Opens the page in a scene. `theme` replaces the name of a shop and of its event. The answers about the entry come
- * `entryDelayMs` late, as on a slow network.
- */
+/** Opens the page in a scene. `theme` replaces the name of a shop and of its event. Answers about the entry wait for `entryGate`. */
 export async function openScene(
   page: Page,
   base: string,
   { document, entry: answers, act }: Scene,
-  { theme = THEME, entryDelayMs = 0 }: { theme?: Json; entryDelayMs?: number } = {},
+  { theme = THEME, entryGate }: { theme?: Json; entryGate?: Promise<void> } = {},
 ) {
   let count = 0;
   await page.route(`${base}/theme.json`, (route) => route.fulfill({ json: theme }));
@@ -173,7 +170,7 @@ export async function openScene(
     (url) => url.pathname.startsWith("/queues/"),
     async (route) => {
       if (!route.request().url().includes("/entries")) return send(route, { body: document ?? publicDocument() });
-      if (entryDelayMs) await new Promise((resolve) => setTimeout(resolve, entryDelayMs));
+      await entryGate;
       if (route.request().method() === "DELETE") return route.fulfill({ status: 204 });
       return send(route, answers[Math.min(count++, answers.length - 1)]!);
     },

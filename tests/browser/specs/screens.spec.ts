@@ -46,9 +46,12 @@ for (const name of ["draw", "scheduled"]) {
   test(`screen ${name} does not jump when the place comes late`, async ({ page, servers }) => {
     await page.setViewportSize(screens.SIZES[1]);
     await screens.observeLayoutShift(page);
-    await openScene(page, servers.base, SCENES[name]!, { entryDelayMs: 700 });
-    await expect(page.locator("h1")).toBeVisible();
+    let openGate = () => {};
+    const entryGate = new Promise<void>((resolve) => (openGate = resolve));
+    await openScene(page, servers.base, SCENES[name]!, { entryGate });
+    await expect(page.locator("body")).toHaveAttribute("data-state", "before");
     await expect(page.locator('[data-part="leave"]')).toBeHidden();
+    openGate();
     await expect(page.locator('[data-part="leave"]')).toBeVisible();
     await screens.finishAnimations(page);
     await screens.expectStill(page);
