@@ -6,19 +6,13 @@
 // A panic in the harness fails the test.
 #![allow(clippy::missing_panics_doc)]
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, SystemTime},
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use aws_credential_types::Credentials;
-use aws_sigv4::{
-    http_request::{SignableBody, SignableRequest, SigningSettings, sign},
-    sign::v4::SigningParams,
-};
 use axum::http;
 use reqwest::{Client, Request, Url};
 use serde_json::{Value, json};
+use vestibule_aws::signing::{UnsignedRequest, signature_headers};
 
 use crate::servers::server_url;
 
@@ -161,35 +155,19 @@ pub fn sign_request(service: &str, mut request: Request) -> Request {
         server_url("AWS_ACCESS_KEY_ID"),
         server_url("AWS_SECRET_ACCESS_KEY"),
     );
-    let identity = Credentials::new(id, secret, None, None, "environment").into();
-    let params = SigningParams::builder()
-        .identity(&identity)
-        .region(REGION)
-        .name(service)
-        .time(SystemTime::now())
-        .settings(SigningSettings::default())
-        .build()
-        .expect("the signing parameters are complete")
-        .into();
-    let body = request
-        .body()
-        .and_then(reqwest::Body::as_bytes)
-        .unwrap_or_default();
-    let headers = request
-        .headers()
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.to_str().expect("text")));
-    let signable = SignableRequest::new(
-        request.method().as_str(),
-        request.url().as_str(),
-        headers,
-        SignableBody::Bytes(body),
-    )
-    .expect("the request can be signed");
-    let (instructions, _) = sign(signable, &params)
-        .expect("the request is signed")
-        .into_parts();
-    for (name, value) in instructions.headers() {
+    let credentials = Credentials::new(id, secret, None, None, "environment");
+    let body = request.body().and_then(reqwest::Body::as_bytes);
+    let headers = request.headers().iter();
+    let unsigned = UnsignedRequest {
+        method: request.method().as_str(),
+        url: request.url().as_str(),
+        headers: headers
+            .map(|(name, value)| (name.as_str(), value.to_str().expect("text")))
+            .collect(),
+        body: body.unwrap_or_default(),
+    };
+    let signature = signature_headers(&credentials, REGION, service, &unsigned);
+    for (name, value) in signature.expect("the request can be signed") {
         let name: http::HeaderName = name.parse().expect("a name");
         request
             .headers_mut()

@@ -23,14 +23,13 @@ mod verify_draw;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, Command};
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    start_logging(cli.quiet);
+    vestibule_telemetry::init_terminal_logging(if cli.quiet { "error" } else { "warn" });
     let result = match cli.validate() {
         Ok(()) => match &cli.command {
             None => run::run(&cli).await,
@@ -48,15 +47,4 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Logs go to standard error as readable text, because standard output prints the address.
-fn start_logging(quiet: bool) {
-    let default_level = if quiet { "error" } else { "warn" };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_level));
-    tracing_subscriber::fmt()
-        .compact()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
 }

@@ -1,7 +1,6 @@
 //! The life of the process: it finds the stack, samples its queues, and serves the console until it is stopped.
 
 use std::{
-    env,
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
 };
@@ -16,9 +15,6 @@ use vestibule_console::{Console, Deployment, DeploymentKind, operator_name, rout
 use vestibule_stack::DeployedStack;
 
 use crate::{cli::Cli, stack_admin::StackAdmin, start_error::StartError};
-
-/// The variable with the address of an emulator.
-const ENDPOINT: &str = "AWS_ENDPOINT_URL";
 
 /// Runs the process until Ctrl-C or SIGTERM.
 pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
@@ -49,8 +45,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
 }
 
 async fn open_console(name: &str) -> Result<Arc<Console>, StartError> {
-    // An empty environment variable counts as not set.
-    let endpoint = env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
+    let endpoint = vestibule_aws::endpoint_from_env();
     let aws = vestibule_aws::load_config([endpoint.as_deref()]).await;
     let stack = DeployedStack::read(&aws, endpoint.as_deref(), name).await?;
     let function = stack.admin_function.clone();

@@ -4,8 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use vestibule_admin_client::AdminFunction;
 use vestibule_console::{AdminCaller, AdminUnreachable};
-
-use crate::start_error::StartError;
+use vestibule_stack::StackError;
 
 /// The admin function of a stack, with the credentials of the operator.
 pub(crate) struct StackAdmin(pub(crate) AdminFunction);
@@ -13,9 +12,9 @@ pub(crate) struct StackAdmin(pub(crate) AdminFunction);
 impl StackAdmin {
     /// Verifies that the operator may invoke the function. A function that fails is none of its business: the console is
     /// needed most during an outage.
-    pub(crate) async fn require_permission(&self) -> Result<(), StartError> {
+    pub(crate) async fn require_permission(&self) -> Result<(), StackError> {
         match self.0.invoke(&json!({ "op": "list" })).await {
-            Err(error) if error.is_forbidden() => Err(StartError::InvokeForbidden(error.to_string())),
+            Err(error) if error.is_forbidden() => Err(StackError::InvokeForbidden(error.to_string())),
             _ => Ok(()),
         }
     }

@@ -9,10 +9,6 @@ use vestibule_stack::StackError;
 pub(crate) enum StartError {
     #[error(transparent)]
     Stack(#[from] StackError),
-    #[error(
-        "your AWS credentials may not give commands: they need the right lambda:InvokeFunction for it. {0}"
-    )]
-    InvokeForbidden(String),
     #[error("the process cannot listen on port {0}: {1}; choose another port with PORT")]
     Port(u16, io::Error),
     #[error("the process cannot listen for signals: {0}")]

@@ -10,12 +10,10 @@ mod decide;
 mod gather;
 mod print;
 mod run;
-mod start_error;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
 
 use crate::cli::Cli;
 
@@ -25,12 +23,7 @@ const COULD_NOT_RUN: u8 = 2;
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .compact()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+    vestibule_telemetry::init_terminal_logging("warn");
     // The future of so many calls is large.
     match Box::pin(run::run(&cli)).await {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,27 +1,20 @@
 //! The life of the process: it finds the stack, asks, decides and prints.
 
-use std::env;
-
 use serde_json::json;
 use vestibule_admin_client::{AdminFunction, InvokeError};
 use vestibule_domain::preflight::{Finding, Outcome};
-use vestibule_stack::DeployedStack;
+use vestibule_stack::{DeployedStack, StackError};
 
 use crate::{
     cli::Cli,
     decide::decide_findings,
     gather::gather_answers,
     print::{print_findings, print_json},
-    start_error::StartError,
 };
 
-/// The variable with the address of an emulator.
-const ENDPOINT: &str = "AWS_ENDPOINT_URL";
-
 /// Asks and prints. Returns whether there is no fault.
-pub(crate) async fn run(cli: &Cli) -> Result<bool, StartError> {
-    // An empty environment variable counts as not set.
-    let endpoint = env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
+pub(crate) async fn run(cli: &Cli) -> Result<bool, StackError> {
+    let endpoint = vestibule_aws::endpoint_from_env();
     let aws = vestibule_aws::load_config([endpoint.as_deref()]).await;
     let stack = DeployedStack::read(&aws, endpoint.as_deref(), &cli.stack).await?;
     let admin = AdminFunction::new(&aws, stack.admin_function.clone(), endpoint.as_deref());
@@ -43,7 +36,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<bool, StartError> {
 }
 
 /// Lets the admin function ask Redis, the tables and the store of the signing keys, as only a function of the stack can.
-async fn ask_inside(admin: &AdminFunction) -> Result<Vec<Finding>, StartError> {
+async fn ask_inside(admin: &AdminFunction) -> Result<Vec<Finding>, StackError> {
     const CHECK: &str = "admin-function";
     let fault = |found: String| {
         let remedy =
@@ -51,7 +44,7 @@ async fn ask_inside(admin: &AdminFunction) -> Result<Vec<Finding>, StartError> {
         vec![Finding::fault(CHECK, found, remedy)]
     };
     match admin.invoke(&json!({ "op": "preflight" })).await {
-        Err(error) if error.is_forbidden() => Err(StartError::InvokeForbidden(error.to_string())),
+        Err(error) if error.is_forbidden() => Err(StackError::InvokeForbidden(error.to_string())),
         Err(
             error @ (InvokeError::NotInvoked { .. }
             | InvokeError::Failed { .. }

@@ -1,18 +1,15 @@
 //! How the protected service proves itself to the API.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use aws_config::SdkConfig;
 use aws_credential_types::{
     Credentials,
     provider::{ProvideCredentials, SharedCredentialsProvider},
 };
-use aws_sigv4::{
-    http_request::{SignableBody, SignableRequest, SigningSettings, sign},
-    sign::v4::SigningParams,
-};
 use http::{HeaderName, HeaderValue, Request};
 use tokio::sync::Mutex;
+use vestibule_aws::signing::{UnsignedRequest, signature_headers};
 
 /// The name of API Gateway in signatures.
 const SIGNING_NAME: &str = "execute-api";
@@ -89,29 +86,22 @@ impl Signer {
     }
 
     async fn sign(&self, request: &mut Request<String>) -> Result<(), SigningError> {
-        let unsigned = |error: &dyn std::error::Error| SigningError(vestibule_aws::error_chain(error));
-        let identity = self.credentials().await?.into();
-        let params = SigningParams::builder()
-            .identity(&identity)
-            .region(&self.region)
-            .name(SIGNING_NAME)
-            .time(SystemTime::now())
-            .settings(SigningSettings::default())
-            .build()
-            .map_err(|error| unsigned(&error))?
-            .into();
-        let headers = request
-            .headers()
-            .iter()
-            .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        let url = request.uri().to_string();
-        let body = SignableBody::Bytes(request.body().as_bytes());
-        let signable = SignableRequest::new(request.method().as_str(), url, headers, body)
-            .map_err(|error| unsigned(&error))?;
-        let (instructions, _) = sign(signable, &params)
-            .map_err(|error| unsigned(&error))?
-            .into_parts();
-        instructions.apply_to_request_http1x(request);
+        let credentials = self.credentials().await?;
+        let headers = request.headers().iter();
+        let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+        let unsigned = UnsignedRequest {
+            method: request.method().as_str(),
+            url: &request.uri().to_string(),
+            headers: headers.collect(),
+            body: request.body().as_bytes(),
+        };
+        let signature = signature_headers(&credentials, &self.region, SIGNING_NAME, &unsigned);
+        for (name, value) in signature.map_err(SigningError)? {
+            let no_header = |error: &dyn std::error::Error| SigningError(vestibule_aws::error_chain(error));
+            let name: HeaderName = name.parse().map_err(|error| no_header(&error))?;
+            let value = value.parse().map_err(|error| no_header(&error))?;
+            request.headers_mut().insert(name, value);
+        }
         Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! The configuration that all AWS clients share. The process reads region and credentials from the
 //! environment once, and uses one HTTP client with one set of connections and certificates.
 
+pub mod signing;
+
 use std::{env, error::Error};
 
 use aws_config::{
@@ -14,6 +16,8 @@ use aws_smithy_http_client::{
     tls::{Provider, rustls_provider::CryptoMode},
 };
 
+/// The variable with the address of an emulator for all services, as the AWS CLI reads it.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL";
 /// The region for emulators if the environment sets none.
 const EMULATOR_REGION: &str = "us-east-1";
 
@@ -32,6 +36,11 @@ pub async fn load_config<'a>(endpoints: impl IntoIterator<Item = Option<&'a str>
             .region(region.or_else(EMULATOR_REGION));
     }
     loader.load().await
+}
+
+/// The address of an emulator that the environment names for all services. An empty variable counts as not set.
+pub fn endpoint_from_env() -> Option<String> {
+    env::var(ENDPOINT).ok().filter(|url| !url.is_empty())
 }
 
 /// The configuration for one service, at the service's own address or at `endpoint`.

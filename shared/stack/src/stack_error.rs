@@ -1,6 +1,6 @@
-//! Why a stack cannot be read. Each message is one line that says what to do if the person can act.
+//! Why a stack cannot be used. Each message is one line that says what to do if the person can act.
 
-/// Why a stack cannot be read.
+/// Why a stack cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StackError {
     /// Neither the environment nor the profile names a region.
@@ -48,4 +48,9 @@ pub enum StackError {
          ended"
     )]
     NoAdminFunction(String),
+    /// The person may not invoke the admin function.
+    #[error(
+        "your AWS credentials may not give commands: they need the right lambda:InvokeFunction for it. {0}"
+    )]
+    InvokeForbidden(String),
 }

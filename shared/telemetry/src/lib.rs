@@ -23,3 +23,15 @@ pub fn init_logging() {
         .with_writer(std::io::stdout)
         .try_init();
 }
+
+/// Sets up logging for a program on a person's terminal: readable text on standard error, because standard output has what the
+/// program is for. `RUST_LOG` selects what is logged; without it that is `default_level` and above.
+pub fn init_terminal_logging(default_level: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_level));
+    // As in `init_logging`.
+    let _ = tracing_subscriber::fmt()
+        .compact()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
+}

@@ -1,13 +1,9 @@
 //! Signed calls of services whose SDK this program does without: each SDK costs a long build for one or two calls.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use aws_config::SdkConfig;
 use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
-use aws_sigv4::{
-    http_request::{SignableBody, SignableRequest, SigningSettings, sign},
-    sign::v4::SigningParams,
-};
 use aws_smithy_http_client::{
     Connector,
     tls::{Provider, rustls_provider::CryptoMode},
@@ -15,6 +11,7 @@ use aws_smithy_http_client::{
 use aws_smithy_runtime_api::client::{http::HttpConnector, orchestrator::HttpRequest};
 use aws_smithy_types::{body::SdkBody, byte_stream::ByteStream};
 use serde_json::Value;
+use vestibule_aws::signing::{UnsignedRequest, signature_headers};
 
 /// The longest time that a service takes for an answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -137,27 +134,15 @@ impl AwsCaller {
     ) -> Result<Vec<(String, String)>, String> {
         let provider = self.credentials.as_ref().ok_or("there are no credentials")?;
         let credentials = provider.provide_credentials().await;
-        let identity = credentials
-            .map_err(|error| vestibule_aws::error_chain(&error))?
-            .into();
-        let params = SigningParams::builder()
-            .identity(&identity)
-            .region(&self.region)
-            .name(service.name)
-            .time(SystemTime::now())
-            .settings(SigningSettings::default())
-            .build()
-            .map_err(|error| vestibule_aws::error_chain(&error))?;
+        let credentials = credentials.map_err(|error| vestibule_aws::error_chain(&error))?;
         let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
-        let body = SignableBody::Bytes(body.as_bytes());
-        let signed = SignableRequest::new(method, url, headers, body)
-            .and_then(|request| sign(request, &params.into()))
-            .map_err(|error| vestibule_aws::error_chain(&error))?;
-        let (instructions, _) = signed.into_parts();
-        Ok(instructions
-            .headers()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect())
+        let request = UnsignedRequest {
+            method,
+            url,
+            headers: headers.collect(),
+            body: body.as_bytes(),
+        };
+        signature_headers(&credentials, &self.region, service.name, &request)
     }
 
     fn address(&self, service: Service) -> String {
