@@ -10,20 +10,17 @@ pub(crate) type Answer<T> = Result<T, String>;
 pub(crate) struct AccountAnswers {
     pub stack: StackAnswer,
     pub executions: Answer<ExecutionQuota>,
-    /// The functions behind the API, in the order of [`API_FUNCTIONS`].
+    /// The functions behind the API, in the order of [`vestibule_domain::crowd_sizing::ceilings::Function`].
     pub functions: Vec<FunctionAnswer>,
     pub requests: Answer<RequestQuota>,
     pub routes: Answer<BTreeSet<ApiRoute>>,
     /// The zone of each subnet of the functions.
     pub zones: Answer<Vec<String>>,
     pub claims: ClaimsAnswer,
-    pub document: Answer<DocumentCall>,
+    pub document: Answer<DocumentAnswer>,
     pub queues_table: Answer<TableAnswer>,
     pub entries_table: Answer<TableAnswer>,
 }
-
-/// The functions behind the API whose concurrency has a parameter, by the names of their parameters and outputs.
-pub(crate) const API_FUNCTIONS: [&str; 5] = ["Document", "Enter", "Claim", "Status", "Validate"];
 
 /// What the stack was given.
 #[derive(Debug, Clone)]
@@ -101,7 +98,16 @@ pub(crate) enum ClaimsAnswer {
     NoToken,
 }
 
-/// A call of the function that serves the keys of passes.
+/// What the function that serves the keys of passes did.
+#[derive(Debug, Clone)]
+pub(crate) enum DocumentAnswer {
+    /// It answered.
+    Answered(DocumentCall),
+    /// Lambda ran it, and it failed, with this error.
+    Failed(String),
+}
+
+/// An answer of the function that serves the keys of passes.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentCall {
     /// The HTTP status of its answer.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use vestibule_domain::preflight::Finding;
+use vestibule_domain::{crowd_sizing::ceilings::Function, preflight::Finding};
 
 use super::unanswered::unanswered;
 use crate::account_answers::{ClaimsAnswer, FunctionAnswer, StackAnswer};
@@ -10,8 +10,6 @@ use crate::account_answers::{ClaimsAnswer, FunctionAnswer, StackAnswer};
 const CHECK: &str = "visitor-claim";
 /// The variable by which a function knows the claim.
 const VARIABLE: &str = "VESTIBULE_VISITOR_CLAIM";
-/// Where the function that lets visitors enter is in the list of functions.
-const ENTER: usize = 1;
 
 /// Whether the claim of `VisitorClaim` is the one that functions read, and one that tokens have.
 pub(super) fn claim_finding(
@@ -20,7 +18,9 @@ pub(super) fn claim_finding(
     claims: &ClaimsAnswer,
 ) -> Finding {
     let wanted = stack.text("VisitorClaim");
-    let configuration = functions.get(ENTER).map(|function| &function.configuration);
+    let configuration = functions
+        .get(Function::Enter as usize)
+        .map(|function| &function.configuration);
     match configuration {
         Some(Ok(configuration)) => {
             let read = configuration.environment.get(VARIABLE).map_or("", String::as_str);

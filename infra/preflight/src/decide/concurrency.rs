@@ -1,12 +1,12 @@
 //! How many functions may run at once: in the account, for each function, and for held polls.
 
-use vestibule_domain::preflight::Finding;
+use vestibule_domain::{
+    crowd_sizing::{ceilings::FUNCTION_NAMES, facts::UNRESERVED_EXECUTIONS},
+    preflight::Finding,
+};
 
 use super::unanswered::unanswered;
-use crate::account_answers::{API_FUNCTIONS, Answer, ExecutionQuota, FunctionAnswer, StackAnswer};
-
-/// Lambda requires so many executions of the account that no function reserves.
-const UNRESERVED_MIN: u32 = 100;
+use crate::account_answers::{Answer, ExecutionQuota, FunctionAnswer, StackAnswer};
 
 /// Whether the account may run what the stack reserves.
 pub(super) fn quota_finding(stack: &StackAnswer, executions: &Answer<ExecutionQuota>) -> Finding {
@@ -23,7 +23,7 @@ pub(super) fn quota_finding(stack: &StackAnswer, executions: &Answer<ExecutionQu
     };
     let reserved = reserved_by(stack);
     // Without reservations, held polls alone take as many executions as their budget.
-    let needed = reserved.max(stack.number("HeldBudget")) + UNRESERVED_MIN;
+    let needed = reserved.max(stack.number("HeldBudget")) + UNRESERVED_EXECUTIONS.whole();
     let found = format!("the account may run {limit} functions at once, and the stack needs {needed}");
     if limit < needed {
         Finding::fault(
@@ -41,7 +41,7 @@ pub(super) fn quota_finding(stack: &StackAnswer, executions: &Answer<ExecutionQu
 
 /// The executions that the parameters of the stack reserve.
 fn reserved_by(stack: &StackAnswer) -> u32 {
-    let of_api = API_FUNCTIONS.iter();
+    let of_api = FUNCTION_NAMES.iter();
     let of_api: u32 = of_api
         .map(|name| stack.number(&concurrency_parameter(name)))
         .sum();
@@ -58,7 +58,7 @@ fn reserved_by(stack: &StackAnswer) -> u32 {
 pub(super) fn functions_finding(stack: &StackAnswer, functions: &[FunctionAnswer]) -> Finding {
     const CHECK: &str = "function-concurrency";
     let mut wrong = Vec::new();
-    for (name, function) in API_FUNCTIONS.iter().zip(functions) {
+    for (name, function) in FUNCTION_NAMES.iter().zip(functions) {
         let wanted = match stack.number(&concurrency_parameter(name)) {
             0 => None,
             wanted => Some(wanted),

@@ -2,15 +2,17 @@
 
 use vestibule_domain::{
     crowd_sizing::{
+        ceilings::FUNCTION_NAMES,
         facts::REQUESTS_PER_EXECUTION,
-        sizing::{CrowdDemand, CrowdSizing, PartLoad},
+        part_load::PartLoad,
+        sizing::{CrowdDemand, CrowdSizing},
     },
     preflight::Finding,
     settings::Settings,
 };
 
 use super::concurrency::concurrency_parameter;
-use crate::account_answers::{API_FUNCTIONS, AccountAnswers};
+use crate::account_answers::AccountAnswers;
 
 /// What the names of these checks begin with.
 pub(super) const CHECK_PREFIX: &str = "crowd-";
@@ -57,7 +59,7 @@ fn real_ceiling(answers: &AccountAnswers, part: &str) -> Option<f64> {
         "Lambda" => executions,
         "API Gateway" => answers.requests.as_ref().ok().map(|quota| quota.rate),
         "DynamoDB" => answers.entries_table.as_ref().ok()?.warm_writes.map(f64::from),
-        function if API_FUNCTIONS.contains(&function) => {
+        function if FUNCTION_NAMES.contains(&function) => {
             let concurrency = match stack.number(&concurrency_parameter(function)) {
                 0 => executions?,
                 reserved => f64::from(reserved),

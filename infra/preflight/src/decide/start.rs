@@ -3,26 +3,26 @@
 use vestibule_domain::preflight::Finding;
 
 use super::unanswered::unanswered;
-use crate::account_answers::{Answer, DocumentCall};
+use crate::account_answers::{Answer, DocumentAnswer, DocumentCall};
 
 /// The longest start of a function that a visitor may wait for, in milliseconds.
 const START_MS_MAX: f64 = 1_000.0;
-const REMEDY_OF_NO_ANSWER: &str = "give yourself the right lambda:InvokeFunction on DocumentFunction, and read its log group if the function failed";
+const REMEDY_OF_NO_ANSWER: &str = "give yourself the right lambda:InvokeFunction on DocumentFunction";
 
 /// Whether the keys that verify passes are served.
-pub(super) fn keys_finding(document: &Answer<DocumentCall>) -> Finding {
+pub(super) fn keys_finding(document: &Answer<DocumentAnswer>) -> Finding {
     const CHECK: &str = "public-keys";
     match document {
-        Err(reason) if reason.starts_with("the function failed") => Finding::fault(
+        Err(reason) => unanswered(CHECK, reason, REMEDY_OF_NO_ANSWER),
+        Ok(DocumentAnswer::Failed(error)) => Finding::fault(
             CHECK,
-            reason,
+            format!("the function failed: {error}"),
             "read the log group of DocumentFunction: it starts only with the secrets of the root key and the signing key",
         ),
-        Err(reason) => unanswered(CHECK, reason, REMEDY_OF_NO_ANSWER),
-        Ok(call) if call.status == 200 && call.keys > 0 => {
+        Ok(DocumentAnswer::Answered(call)) if call.status == 200 && call.keys > 0 => {
             Finding::ok(CHECK, format!("{} served, for ES256", count_of_keys(call.keys)))
         }
-        Ok(call) => Finding::fault(
+        Ok(DocumentAnswer::Answered(call)) => Finding::fault(
             CHECK,
             format!(
                 "/.well-known/jwks.json answered {} with {}",
@@ -43,19 +43,24 @@ fn count_of_keys(keys: usize) -> String {
 }
 
 /// Whether a function starts soon enough.
-pub(super) fn cold_start_finding(document: &Answer<DocumentCall>) -> Finding {
+pub(super) fn cold_start_finding(document: &Answer<DocumentAnswer>) -> Finding {
     const CHECK: &str = "cold-start";
     match document {
         Err(reason) => unanswered(CHECK, reason, REMEDY_OF_NO_ANSWER),
-        Ok(DocumentCall { init_ms: None, .. }) => Finding::unknown(
+        Ok(DocumentAnswer::Failed(error)) => Finding::unknown(
+            CHECK,
+            format!("the function failed: {error}"),
+            "mend what public-keys names, and run the preflight again",
+        ),
+        Ok(DocumentAnswer::Answered(DocumentCall { init_ms: None, .. })) => Finding::unknown(
             CHECK,
             "DocumentFunction ran already, so Lambda tells no time of a start",
             "wait a quarter of an hour without requests, or deploy, and run the preflight again",
         ),
-        Ok(DocumentCall {
+        Ok(DocumentAnswer::Answered(DocumentCall {
             init_ms: Some(init_ms),
             ..
-        }) => {
+        })) => {
             let found = format!("DocumentFunction started in {init_ms:.0} ms");
             if *init_ms > START_MS_MAX {
                 let remedy = "provision executions before the sale (…Provisioned), and see whether Redis and Secrets Manager \

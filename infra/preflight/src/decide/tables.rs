@@ -1,17 +1,13 @@
 //! The tables: whether they are protected, and how long a restore of the line from them takes.
 
-use vestibule_domain::preflight::Finding;
+use vestibule_domain::{
+    crowd_sizing::facts::{NEW_TABLE_READS, RESTORE_ENTRIES_PER_READ, RESTORE_SECONDS_PER_ENTRY},
+    preflight::Finding,
+};
 
 use super::unanswered::unanswered;
 use crate::account_answers::{Answer, TableAnswer};
 
-/// The processor time of a restore in the promoter, for each entry, in seconds: `make bench-restore` measured 21 s for a
-/// million with the share of a processor that 1,024 MB have (docs/benchmarks.md).
-const CPU_SECONDS_PER_ENTRY: f64 = 21e-6;
-/// The entries that one read unit reads.
-const ENTRIES_PER_READ: f64 = 14.0;
-/// Reads per second that a new table on demand takes at once.
-const NEW_TABLE_READS: u32 = 12_000;
 /// The length of a run of the promoter, in seconds. A restore that takes longer begins anew in the next run.
 const RUN_SECONDS: f64 = 60.0;
 const RIGHTS: &str = "give yourself the rights dynamodb:DescribeTable, dynamodb:DescribeTimeToLive and \
@@ -74,6 +70,6 @@ pub(super) fn restore_finding(entries: &Answer<TableAnswer>) -> Finding {
 #[allow(clippy::cast_precision_loss)]
 fn restore_seconds(table: &TableAnswer) -> f64 {
     let items = table.items as f64;
-    let reads = f64::from(table.warm_reads.unwrap_or(NEW_TABLE_READS).max(1));
-    (items / ENTRIES_PER_READ / reads).max(items * CPU_SECONDS_PER_ENTRY)
+    let reads = f64::from(table.warm_reads.unwrap_or(NEW_TABLE_READS.whole()).max(1));
+    (items / RESTORE_ENTRIES_PER_READ.value / reads).max(items * RESTORE_SECONDS_PER_ENTRY.value)
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use vestibule_domain::{
-    crowd_sizing::sizing::CrowdDemand,
+    crowd_sizing::{ceilings::FUNCTION_NAMES, sizing::CrowdDemand},
     preflight::{Finding, Outcome},
 };
 
 use super::{EMULATED, decide_findings, openapi_routes::declared_routes};
 use crate::account_answers::{
-    API_FUNCTIONS, AccountAnswers, ClaimsAnswer, DocumentCall, ExecutionQuota, FunctionAnswer,
+    AccountAnswers, ClaimsAnswer, DocumentAnswer, DocumentCall, ExecutionQuota, FunctionAnswer,
     FunctionConfiguration, RequestQuota, StackAnswer, TableAnswer,
 };
 
@@ -53,6 +53,15 @@ fn function(reserved: Option<u32>) -> FunctionAnswer {
     }
 }
 
+/// The function served this many keys, and took so long to start, in milliseconds.
+fn served(keys: usize, init_ms: f64) -> DocumentAnswer {
+    DocumentAnswer::Answered(DocumentCall {
+        status: 200,
+        keys,
+        init_ms: Some(init_ms),
+    })
+}
+
 /// The answers of an account that is ready.
 fn ready() -> AccountAnswers {
     let parameters = PARAMETERS.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -62,7 +71,7 @@ fn ready() -> AccountAnswers {
             parameters: BTreeMap::from(parameters),
         },
         executions: Ok(ExecutionQuota { limit: 1_000 }),
-        functions: [100, 53, 50, 300, 100]
+        functions: [100, 53, 300, 50, 100]
             .map(|reserved| function(Some(reserved)))
             .to_vec(),
         requests: Ok(RequestQuota {
@@ -72,11 +81,7 @@ fn ready() -> AccountAnswers {
         routes: Ok(declared_routes()),
         zones: Ok(vec!["use1-az1".to_owned(), "use1-az2".to_owned()]),
         claims: ClaimsAnswer::OfPool(Ok(BTreeSet::from(["sub".to_owned(), "email".to_owned()]))),
-        document: Ok(DocumentCall {
-            status: 200,
-            keys: 1,
-            init_ms: Some(120.0),
-        }),
+        document: Ok(served(1, 120.0)),
         queues_table: Ok(table()),
         entries_table: Ok(table()),
     }
@@ -146,7 +151,7 @@ fn each_limit_that_is_too_low_is_found_alone() {
             answers.functions[1].reserved = Ok(Some(5));
         }),
         ("function-concurrency", |answers| {
-            answers.functions[3].reserved = Ok(None);
+            answers.functions[2].reserved = Ok(None);
         }),
         ("api-requests", |answers| set_requests(answers, 1_000.0, 5_000)),
         ("api-requests", |answers| set_requests(answers, 10_000.0, 100)),
@@ -154,7 +159,7 @@ fn each_limit_that_is_too_low_is_found_alone() {
             answers.entries_table.as_mut().expect("a table").items = 4_000_000;
         }),
         ("cold-start", |answers| {
-            answers.document.as_mut().expect("a call").init_ms = Some(2_500.0);
+            answers.document = Ok(served(1, 2_500.0));
         }),
     ]);
 }
@@ -162,10 +167,10 @@ fn each_limit_that_is_too_low_is_found_alone() {
 #[test]
 fn held_polls_need_executions_of_the_account() {
     let mut answers = ready();
-    for name in API_FUNCTIONS {
+    for name in FUNCTION_NAMES {
         set_parameter(&mut answers, &format!("{name}Concurrency"), "0");
     }
-    answers.functions = vec![function(None); API_FUNCTIONS.len()];
+    answers.functions = vec![function(None); FUNCTION_NAMES.len()];
     answers.executions = Ok(ExecutionQuota { limit: 250 });
     let findings = decide_findings(&answers, |_, _| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), ["concurrency"]);
@@ -196,7 +201,10 @@ fn each_wrong_deployment_is_found_alone() {
             answers.claims = ClaimsAnswer::OfToken(Err("401".to_owned()));
         }),
         ("public-keys", |answers| {
-            answers.document.as_mut().expect("a call").keys = 0;
+            answers.document = Ok(served(0, 120.0));
+        }),
+        ("public-keys", |answers| {
+            answers.document = Ok(DocumentAnswer::Failed("no secret".to_owned()));
         }),
         ("table-protection", |answers| {
             answers.queues_table.as_mut().expect("a table").has_recovery = false;

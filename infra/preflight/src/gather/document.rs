@@ -6,13 +6,13 @@ use serde_json::Value;
 use vestibule_stack::DeployedStack;
 
 use super::functions::ALIAS;
-use crate::account_answers::{Answer, DocumentCall};
+use crate::account_answers::{Answer, DocumentAnswer, DocumentCall};
 
 /// What API Gateway sends for `GET /.well-known/jwks.json`.
 const EVENT: &str = include_str!("../../../events/http-jwks.json");
 
 /// Asks for the keys.
-pub(super) async fn call_document(lambda: &Client, stack: &DeployedStack) -> Answer<DocumentCall> {
+pub(super) async fn call_document(lambda: &Client, stack: &DeployedStack) -> Answer<DocumentAnswer> {
     let function = stack.outputs.get("DocumentFunction");
     let function = function.ok_or("the stack has no output DocumentFunction")?;
     let request = lambda.invoke().function_name(function).qualifier(ALIAS);
@@ -21,23 +21,21 @@ pub(super) async fn call_document(lambda: &Client, stack: &DeployedStack) -> Ans
     let answer = answer.map_err(|error| vestibule_aws::failure_reason(&error))?;
     let payload = answer.payload().map(Blob::as_ref).unwrap_or_default();
     if answer.function_error().is_some() {
-        return Err(format!(
-            "the function failed: {}",
-            String::from_utf8_lossy(payload)
-        ));
+        let error = String::from_utf8_lossy(payload).into_owned();
+        return Ok(DocumentAnswer::Failed(error));
     }
     let response: Value = serde_json::from_slice(payload)
         .map_err(|error| format!("the answer of the function is no JSON: {error}"))?;
     let log = answer.log_result().and_then(|log| STANDARD.decode(log).ok());
     let log = log.map(|log| String::from_utf8_lossy(&log).into_owned());
-    Ok(DocumentCall {
+    Ok(DocumentAnswer::Answered(DocumentCall {
         status: response["statusCode"]
             .as_u64()
             .and_then(|status| u16::try_from(status).ok())
             .unwrap_or(0),
         keys: count_keys(&response),
         init_ms: log.as_deref().and_then(read_init_ms),
-    })
+    }))
 }
 
 /// How many keys for ES256 the body of an answer has.

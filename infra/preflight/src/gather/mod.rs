@@ -10,9 +10,10 @@ mod tables;
 mod zones;
 
 use aws_config::SdkConfig;
+use vestibule_domain::crowd_sizing::ceilings::FUNCTION_NAMES;
 use vestibule_stack::DeployedStack;
 
-use crate::account_answers::{API_FUNCTIONS, AccountAnswers, StackAnswer};
+use crate::account_answers::{AccountAnswers, StackAnswer};
 
 use self::aws_call::AwsCaller;
 
@@ -32,7 +33,7 @@ pub(crate) async fn gather_answers(
     let table = |output: &'static str| tables::ask_table(&caller, stack, output);
     let (executions, functions, requests, api) = tokio::join!(
         functions::ask_quota(&lambda),
-        functions::ask_functions(&lambda, stack, &API_FUNCTIONS),
+        functions::ask_functions(&lambda, stack, &FUNCTION_NAMES),
         api_gateway::ask_quota(&caller),
         stack.resource_id("Api"),
     );

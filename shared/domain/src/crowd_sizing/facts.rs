@@ -56,6 +56,7 @@ const CDN_PRICES: &str = "https://aws.amazon.com/cloudfront/pricing";
 const LOG_PRICES: &str = "https://aws.amazon.com/cloudwatch/pricing";
 const ESTIMATE: &str = "an estimate; docs/deploying.md says how to measure yours";
 const BENCH_LINE: &str = "make bench-line";
+const BENCH_RESTORE: &str = "FUNCTION_MB=1024 make bench-restore";
 
 macro_rules! facts {
     ($($(#[$doc:meta])* $name:ident = $fact:expr;)+) => {
@@ -90,6 +91,16 @@ facts! {
     /// Writes per second that a new table on demand takes at once.
     NEW_TABLE_WRITES = Fact::new("DynamoDB, new table on demand", 4_000.0, "writes per second",
         "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html");
+    /// Reads per second that a new table on demand takes at once.
+    NEW_TABLE_READS = Fact::new("DynamoDB, new table on demand", 12_000.0, "reads per second",
+        "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html");
+    /// Executions of the account that no function may reserve.
+    UNRESERVED_EXECUTIONS = Fact::new("Lambda, account, for functions without a reservation", 100.0, "executions at once",
+        "https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html");
+    /// The processor time of a restore for each entry, in a function with 1,024 MB.
+    RESTORE_SECONDS_PER_ENTRY = Fact::new("a restore, for each entry", 21.0e-6, "s", BENCH_RESTORE);
+    /// The entries that one read unit reads in a restore.
+    RESTORE_ENTRIES_PER_READ = Fact::new("a restore, of one read unit", 14.0, "entries", BENCH_RESTORE);
     /// Requests per second of a distribution.
     CDN_PER_SECOND = Fact::new("CloudFront, one distribution", 250_000.0, "requests per second",
         "https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html");
