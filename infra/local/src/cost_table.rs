@@ -5,32 +5,19 @@ use std::fmt::Write;
 use vestibule_domain::{
     crowd_sizing::{
         aws_waiting_room::{AwsWaitingRoomCost, WaitingPage},
-        cost::{Clients, CostItem, CrowdCost},
-        cost_table::{CostRow, cost_rows},
-        sizing::{Cache, CrowdDemand},
+        cost::{Clients, CostItem, CrowdCost, total_dollars},
+        cost_table::{CostRow, MILLION, cost_rows},
     },
     settings::Settings,
 };
-
-/// A million visitors who come within half an hour, and wait for as long on average.
-const MILLION: CrowdDemand = CrowdDemand {
-    visitors: 1_000_000,
-    arrival_seconds: 1_800,
-    wait_seconds: 1_800,
-    session_seconds: 300,
-    checks: 0,
-    cache: Cache::Node,
-    has_cdn: true,
-};
-/// The crowd over the longest wait, and what arrives meanwhile, in visitors per second.
-const PACE: f64 = 1_000_000.0 / (2.0 * 1_800.0 + 1_800.0);
 
 /// The tables, in Markdown.
 pub(crate) fn describe_costs() -> String {
     let settings = Settings::default();
     let rows = cost_rows(&MILLION, &settings);
-    let ours = CrowdCost::at_pace(&MILLION, PACE, &settings, Clients::FollowDocument);
-    let spaced = AwsWaitingRoomCost::at_pace(&MILLION, PACE, &settings, WaitingPage::Spaced);
+    let pace = MILLION.load(&settings).pace_for_mean_wait(MILLION.wait_seconds);
+    let ours = CrowdCost::at_pace(&MILLION, pace, &settings, Clients::FollowDocument);
+    let spaced = AwsWaitingRoomCost::at_pace(&MILLION, pace, &settings, WaitingPage::Spaced);
     format!(
         "{}\n{}\n{}",
         describe_rows(&rows),
@@ -73,8 +60,7 @@ fn describe_items(title: &str, items: &[CostItem]) -> String {
             item.dollars()
         );
     }
-    let total: f64 = items.iter().map(CostItem::dollars).sum();
-    let _ = writeln!(text, "| total | | {total:.2} |");
+    let _ = writeln!(text, "| total | | {:.2} |", total_dollars(items));
     text
 }
 

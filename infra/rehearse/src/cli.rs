@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum, value_parser};
 use serde_json::{Map, Value, json};
-use vestibule_domain::id::QueueId;
+use vestibule_domain::{crowd_sizing::sizing::Cache, id::QueueId};
 
 use crate::{arrivals::Curve, conduct::CrowdPlan};
 
@@ -37,6 +37,15 @@ pub(crate) enum CacheKind {
     Serverless,
     /// Two nodes
     Node,
+}
+
+impl From<CacheKind> for Cache {
+    fn from(kind: CacheKind) -> Self {
+        match kind {
+            CacheKind::Serverless => Self::Serverless,
+            CacheKind::Node => Self::Node,
+        }
+    }
 }
 
 /// Sends a bounded crowd of visitors to a deployment, as the shipped client would, and reports what they met: order, pace,

@@ -1,6 +1,6 @@
 //! The rehearsal from the first command of the operator to the report.
 
-use std::{env, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use aws_config::SdkConfig;
 use http::HeaderValue;
@@ -15,7 +15,7 @@ use crate::{
     admin::{AdminChannel, AdminError},
     api::{Api, HttpClient},
     arriving_visitors::{CrowdOutcome, send_crowd},
-    cli::{CacheKind, Cli, ServiceAuth, seconds},
+    cli::{Cli, ServiceAuth, seconds},
     comparison::{ComparisonRow, compare},
     cost::{CostFigures, PaidDeployment},
     crowd_totals::{CrowdTotals, sorted_waits_ms},
@@ -30,8 +30,6 @@ use crate::{
     target::{AllowedHosts, TargetError},
 };
 
-/// The variable with the address of an emulator.
-const ENDPOINT: &str = "AWS_ENDPOINT_URL";
 /// The server may count the last changes a moment later. Its report is read so often, once a second.
 const REPORT_READS: u32 = 5;
 /// The exit code of a program that Ctrl-C ended.
@@ -135,7 +133,7 @@ async fn open_deployment(cli: &Cli) -> Result<Deployment, RunError> {
         Some(text) => allowed.parse(text)?,
         None => url.clone(),
     };
-    let endpoint = env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
+    let endpoint = vestibule_aws::endpoint_from_env();
     let needs_aws = cli.admin_function.is_some() || cli.service == Some(ServiceAuth::Iam);
     let aws = if needs_aws {
         Some(vestibule_aws::load_config([endpoint.as_deref()]).await)
@@ -225,7 +223,7 @@ async fn write_report(
     let longest_queueing_ms = in_ms(ledger.longest_queueing());
     let paid = PaidDeployment {
         has_cdn: !cli.without_cdn,
-        has_nodes: cli.cache == CacheKind::Node,
+        cache: cli.cache.into(),
     };
     Report {
         queue: queue.to_owned(),

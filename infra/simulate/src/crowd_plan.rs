@@ -6,7 +6,8 @@ use vestibule_domain::{
         ceilings::{Ceilings, Function},
         facts::REQUESTS_PER_EXECUTION,
         load::{CrowdLoad, entering_cost},
-        sizing::{USED_SHARE, highest},
+        part_load::USED_SHARE,
+        sizing::highest,
     },
     settings::Settings,
 };
@@ -51,7 +52,7 @@ impl CrowdPlan {
         };
         let arrives_in_seconds = load.arrives_in_seconds();
         let claims_max = f64::from(ceilings.function_per_second(Function::Claim)) * USED_SHARE;
-        let by_wait = load.visitors / (2.0 * f64::from(wait_seconds) + arrives_in_seconds);
+        let by_wait = load.pace_for_mean_wait(wait_seconds);
         let most = claims_max.min(by_wait).min(load.entering_per_second * PACE_SHARE);
         let is_carried = |pace: f64| load.slot_polls_per_second(pace) <= slot * USED_SHARE;
         let per_second = highest(most, is_carried);

@@ -2,6 +2,7 @@
 //!
 //! - [`ceilings`]: how much each part serves, and what a request costs the hash slot of the queue
 //! - [`load`]: what a crowd asks of the parts
+//! - [`part_load`]: what a crowd asks of one part, and what to do if that is too much
 //! - [`sizing`]: how fast a queue can let a crowd in, and which part is full first
 //! - [`facts`]: the limits, measurements and prices that all of this goes by, with their sources
 //! - [`cost`]: what that costs, by the prices of [`facts`]
@@ -15,4 +16,5 @@ pub mod cost_table;
 pub mod earlier_polls;
 pub mod facts;
 pub mod load;
+pub mod part_load;
 pub mod sizing;

@@ -44,6 +44,71 @@ impl CostItem {
     }
 }
 
+/// What a deployment was used for, as far as that is charged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usage {
+    /// Requests of visitors about their entries.
+    pub visitor_requests: f64,
+    /// Requests of the protected service, which go past the CDN.
+    pub service_requests: f64,
+    /// Reads of the public document.
+    pub document_reads: f64,
+    /// How long polls were held in all, in seconds.
+    pub held_seconds: f64,
+    /// Visitors who entered.
+    pub entered: f64,
+    /// How long the deployment runs, in hours.
+    pub hours: f64,
+    /// The cache that holds the line.
+    pub cache: Cache,
+    /// Whether a CDN answers the reads of the public document.
+    pub has_cdn: bool,
+}
+
+impl Usage {
+    /// The bill, the dearest item first.
+    pub fn items(&self) -> Vec<CostItem> {
+        let of_entries = self.visitor_requests + self.service_requests;
+        let to_api = of_entries + if self.has_cdn { 0.0 } else { self.document_reads };
+        let function_gb_seconds =
+            to_api * REQUEST_SECONDS.value * FUNCTION_GB.value + self.held_seconds * STATUS_GB.value;
+        let mut items = vec![
+            item("API requests", to_api, API_REQUEST),
+            item("function requests", to_api, FUNCTION_REQUEST),
+            item(
+                "function time, GB-seconds",
+                function_gb_seconds,
+                FUNCTION_GB_SECOND,
+            ),
+            item(
+                "table writes",
+                self.entered * WRITES_PER_VISITOR.value,
+                TABLE_WRITE,
+            ),
+            item("table reads", self.entered * READS_PER_VISITOR.value, TABLE_READ),
+            item("logs, GB", to_api * LOG_LINE_GB.value, LOG_GB),
+        ];
+        if self.has_cdn {
+            let cdn_requests = self.document_reads + self.visitor_requests;
+            items.push(item("CDN requests", cdn_requests, CDN_REQUEST));
+            items.push(item("CDN functions", cdn_requests, CDN_FUNCTION));
+            items.push(item("CDN traffic, GB", cdn_requests * DOCUMENT_GB.value, CDN_GB));
+        } else {
+            items.push(item("API traffic, GB", to_api * DOCUMENT_GB.value, API_GB));
+        }
+        match self.cache {
+            Cache::Serverless => {
+                let gb = (self.entered * GB_PER_ENTRY.value).max(CACHE_GB_MIN.value);
+                items.push(item("cache, ECPU", of_entries * ECPU_PER_POLL.value, CACHE_ECPU));
+                items.push(item("cache, GB-hours", gb * self.hours, CACHE_GB_HOUR));
+            }
+            Cache::Node => items.push(item("cache, node-hours", NODES * self.hours, CACHE_NODE_HOUR)),
+        }
+        sort_by_dollars(&mut items);
+        items
+    }
+}
+
 /// What a crowd costs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrowdCost {
@@ -75,46 +140,20 @@ impl CrowdCost {
         // Entering and claiming; the checks and the end.
         let own = 2.0 + status_requests;
         let of_service = f64::from(demand.checks) + 1.0;
-        let requests_per_visitor = own + of_service;
-        let document_reads = visitors * document_reads_per_visitor;
-        let to_api = visitors * requests_per_visitor + if demand.has_cdn { 0.0 } else { document_reads };
-        // As many polls are held at once as the budget has room for.
-        let held_seconds_per_visitor = held_polls(pace) / pace;
-        let hours = hours_of_crowd(demand, pace, settings);
-        let mut items = vec![
-            item("API requests", to_api, API_REQUEST),
-            item("function requests", to_api, FUNCTION_REQUEST),
-            item(
-                "function time, GB-seconds",
-                to_api * REQUEST_SECONDS.value * FUNCTION_GB.value
-                    + visitors * held_seconds_per_visitor * STATUS_GB.value,
-                FUNCTION_GB_SECOND,
-            ),
-            item("table writes", visitors * WRITES_PER_VISITOR.value, TABLE_WRITE),
-            item("table reads", visitors * READS_PER_VISITOR.value, TABLE_READ),
-            item("logs, GB", to_api * LOG_LINE_GB.value, LOG_GB),
-        ];
-        if demand.has_cdn {
-            let cdn_requests = document_reads + visitors * own;
-            items.push(item("CDN requests", cdn_requests, CDN_REQUEST));
-            items.push(item("CDN functions", cdn_requests, CDN_FUNCTION));
-            items.push(item("CDN traffic, GB", cdn_requests * DOCUMENT_GB.value, CDN_GB));
-        } else {
-            items.push(item("API traffic, GB", to_api * DOCUMENT_GB.value, API_GB));
-        }
-        match demand.cache {
-            Cache::Serverless => {
-                let ecpu = visitors * requests_per_visitor * ECPU_PER_POLL.value;
-                let gb = (visitors * GB_PER_ENTRY.value).max(CACHE_GB_MIN.value);
-                items.push(item("cache, ECPU", ecpu, CACHE_ECPU));
-                items.push(item("cache, GB-hours", gb * hours, CACHE_GB_HOUR));
-            }
-            Cache::Node => items.push(item("cache, node-hours", NODES * hours, CACHE_NODE_HOUR)),
-        }
-        sort_by_dollars(&mut items);
+        let usage = Usage {
+            visitor_requests: visitors * own,
+            service_requests: visitors * of_service,
+            document_reads: visitors * document_reads_per_visitor,
+            // As many polls are held at once as the budget has room for.
+            held_seconds: visitors * held_polls(pace) / pace,
+            entered: visitors,
+            hours: hours_of_crowd(demand, pace, settings),
+            cache: demand.cache,
+            has_cdn: demand.has_cdn,
+        };
         Self {
-            items,
-            requests_per_visitor,
+            items: usage.items(),
+            requests_per_visitor: own + of_service,
             document_reads_per_visitor,
         }
     }
@@ -141,7 +180,8 @@ pub(super) fn sort_by_dollars(items: &mut [CostItem]) {
     items.sort_by(|a, b| b.dollars().total_cmp(&a.dollars()));
 }
 
-pub(super) fn total_dollars(items: &[CostItem]) -> f64 {
+/// The sum of a bill, in US dollars.
+pub fn total_dollars(items: &[CostItem]) -> f64 {
     items.iter().map(CostItem::dollars).sum()
 }
 

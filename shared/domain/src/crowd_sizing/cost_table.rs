@@ -4,11 +4,21 @@ use super::{
     aws_waiting_room::{AwsWaitingRoomCost, WaitingPage},
     cost::{Clients, CrowdCost},
     facts::GATEWAY_PER_SECOND,
-    load::{CrowdLoad, held_polls},
+    load::{CrowdLoad, held_cost},
     sizing::{Cache, CrowdDemand},
 };
 use crate::settings::Settings;
 
+/// The crowd of the table: a million visitors who come within half an hour, and wait for as long on average.
+pub const MILLION: CrowdDemand = CrowdDemand {
+    visitors: 1_000_000,
+    arrival_seconds: 1_800,
+    wait_seconds: 1_800,
+    session_seconds: 300,
+    checks: 0,
+    cache: Cache::Node,
+    has_cdn: true,
+};
 /// The numbers of checks that the table shows.
 pub const CHECKS_SHOWN: [u32; 2] = [0, 6];
 
@@ -34,7 +44,7 @@ pub struct CostRow {
 /// The rows for a crowd that waits as long as wished, whether or not a part is too small for that.
 pub fn cost_rows(demand: &CrowdDemand, settings: &Settings) -> Vec<CostRow> {
     let load = demand.load(settings);
-    let pace = load.visitors / (2.0 * f64::from(demand.wait_seconds) + load.arrives_in_seconds());
+    let pace = load.pace_for_mean_wait(demand.wait_seconds);
     let deployments = [
         ("REST API alone, serverless cache", Cache::Serverless, false),
         ("with CDN, serverless cache", Cache::Serverless, true),
@@ -109,7 +119,7 @@ fn busiest_time(load: &CrowdLoad<'_>, pace: f64, clients: Clients) -> (f64, f64,
         ),
         Clients::PollEntry => {
             let polls = load.earlier_polls_per_second(pace);
-            let slot = polls + load.entering_and_turns_cost(pace) + held_polls(pace);
+            let slot = polls + load.entering_and_turns_cost(pace) + held_cost(pace);
             (polls, 0.0, slot)
         }
     }
@@ -118,16 +128,6 @@ fn busiest_time(load: &CrowdLoad<'_>, pace: f64, clients: Clients) -> (f64, f64,
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MILLION: CrowdDemand = CrowdDemand {
-        visitors: 1_000_000,
-        arrival_seconds: 1_800,
-        wait_seconds: 1_800,
-        session_seconds: 300,
-        checks: 0,
-        cache: Cache::Node,
-        has_cdn: true,
-    };
 
     #[test]
     fn the_document_makes_waiting_several_times_cheaper() {

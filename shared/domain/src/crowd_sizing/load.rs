@@ -76,7 +76,7 @@ impl CrowdLoad<'_> {
             entering * entering_cost() + looks * look_cost
         };
         let busiest = looks.iter().enumerate().map(of_step).fold(0.0, f64::max);
-        busiest + pace * self.turn_cost(pace) + held_polls(pace) * in_polls(HELD_COST) + in_polls(TICK_COST)
+        busiest + pace * self.turn_cost(pace) + held_cost(pace) + in_polls(TICK_COST)
     }
 
     /// Status requests in the busiest time, per second.
@@ -110,6 +110,12 @@ impl CrowdLoad<'_> {
         let longest = self.longest_wait_seconds(pace);
         let waits = (1..=WAITS_COUNTED).map(|n| longest * (f64::from(n) - 0.5) / f64::from(WAITS_COUNTED));
         waits.map(of_wait).sum::<f64>() / f64::from(WAITS_COUNTED)
+    }
+
+    /// Visitors per second who must be let in so that the mean wait is this long, in seconds. The waits are spread evenly, so
+    /// the last visitor waits twice as long.
+    pub fn pace_for_mean_wait(&self, wait_seconds: u32) -> f64 {
+        self.visitors / (2.0 * f64::from(wait_seconds) + self.arrives_in_seconds())
     }
 
     /// The wait of the last visitor, in seconds: the time that the line takes to let all in, less the time of arrival.
@@ -175,6 +181,11 @@ pub(super) fn document_reads(wait_seconds: f64) -> f64 {
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn held_polls(pace: f64) -> f64 {
     HELD_BUDGET.value.min(pace * HOLD_HORIZON_MS as f64 / 1_000.0)
+}
+
+/// What the polls that are held cost the slot per second, in entry polls.
+pub(super) fn held_cost(pace: f64) -> f64 {
+    held_polls(pace) * in_polls(HELD_COST)
 }
 
 /// The number of whole steps in this time.

@@ -7,11 +7,10 @@ use super::{
         REQUESTS_PER_EXECUTION, SERVERLESS_SLOT_POLLS, WRITES_PER_VISITOR,
     },
     load::{CrowdLoad, held_polls},
+    part_load::{PartLoad, USED_SHARE},
 };
 use crate::settings::Settings;
 
-/// The share of a ceiling that is used. The rest is for what comes unevenly.
-pub const USED_SHARE: f64 = 0.85;
 /// The length of a promotion interval, in seconds.
 const INTERVAL_SECONDS: f64 = 10.0;
 
@@ -92,35 +91,6 @@ pub struct CrowdSizing {
     pub parts: Vec<PartLoad>,
 }
 
-/// What a crowd asks of one part of a deployment in its busiest time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PartLoad {
-    /// The part.
-    pub part: &'static str,
-    /// What is counted.
-    pub unit: &'static str,
-    /// What the crowd asks for.
-    pub used: f64,
-    /// What the part gives, by the defaults of the template and of a new account.
-    pub ceiling: f64,
-    /// From where that is known.
-    pub source: &'static str,
-    /// What to do if that is too little.
-    pub remedy: String,
-}
-
-impl PartLoad {
-    /// The used share of the ceiling.
-    pub fn share(&self) -> f64 {
-        self.used / self.ceiling
-    }
-
-    /// Whether nothing is left for what comes unevenly.
-    pub fn is_too_small(&self) -> bool {
-        self.share() > USED_SHARE
-    }
-}
-
 impl CrowdDemand {
     /// What this crowd asks of a deployment.
     pub fn load<'a>(&self, settings: &'a Settings) -> CrowdLoad<'a> {
@@ -159,7 +129,7 @@ impl CrowdSizing {
             });
         }
         let pace_max = highest(load.visitors, |pace| is_carried(&load, pace));
-        let wished = load.visitors / (2.0 * f64::from(demand.wait_seconds) + load.arrives_in_seconds());
+        let wished = load.pace_for_mean_wait(demand.wait_seconds);
         let pace = wished.min(pace_max);
         let wait_longest_seconds = load.longest_wait_seconds(pace);
         let mut parts = parts(demand, &load, wished);
@@ -186,21 +156,21 @@ const PACE_MIN: f64 = 0.001;
 fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
     let ceilings = Ceilings::with_slot(demand.cache.slot_polls_per_second());
     let document_reads = load.document_reads_per_second(pace);
-    let requests = [
-        (
-            Function::Document,
-            if demand.has_cdn { 0.0 } else { document_reads },
-        ),
+    let mut requests = vec![
         (Function::Enter, load.entering_per_second),
         (Function::Status, load.status_requests_per_second(pace)),
         (Function::Claim, pace),
         (Function::Validate, pace * f64::from(demand.checks + 1)),
     ];
+    if !demand.has_cdn {
+        requests.push((Function::Document, document_reads));
+    }
     let api_requests: f64 = requests.iter().map(|(_, rate)| rate).sum();
     let executing: u32 = requests.iter().map(|(_, rate)| executions(*rate)).sum();
-    let mut parts: Vec<_> = requests
-        .map(|(function, rate)| function_load(&ceilings, function, rate))
-        .into();
+    let functions = requests.iter();
+    let mut parts: Vec<_> = functions
+        .map(|(function, rate)| function_load(&ceilings, *function, *rate))
+        .collect();
     let slot_remedy = match demand.cache {
         Cache::Serverless => "run the line on nodes (CacheNodeType), or split the crowd over several queues",
         Cache::Node => "split the crowd over several queues",
@@ -249,8 +219,6 @@ fn parts(demand: &CrowdDemand, load: &CrowdLoad, pace: f64) -> Vec<PartLoad> {
         ),
     ]);
     if demand.has_cdn {
-        // A copy of the document is renewed once in some seconds, which is nothing for its function.
-        parts.retain(|load| load.part != FUNCTION_NAMES[Function::Document as usize]);
         parts.push(part(
             "CDN",
             "requests per second",

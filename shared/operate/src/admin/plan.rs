@@ -5,7 +5,8 @@ use vestibule_domain::{
     crowd_sizing::{
         cost::{CostItem, CrowdCost},
         facts::FACTS_OF,
-        sizing::{Cache, CrowdDemand, CrowdSizing, PartLoad},
+        part_load::PartLoad,
+        sizing::{Cache, CrowdDemand, CrowdSizing},
     },
     plan::{Demand, Interval, SizingPlan},
     settings::Settings,

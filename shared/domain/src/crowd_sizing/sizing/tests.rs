@@ -1,13 +1,11 @@
-use super::{super::cost::CrowdCost, *};
+use super::{
+    super::{cost::CrowdCost, cost_table},
+    *,
+};
 
 const MILLION: CrowdDemand = CrowdDemand {
-    visitors: 1_000_000,
-    arrival_seconds: 1_800,
-    wait_seconds: 1_800,
-    session_seconds: 300,
-    checks: 0,
     cache: Cache::Serverless,
-    has_cdn: true,
+    ..cost_table::MILLION
 };
 
 fn size(demand: &CrowdDemand) -> CrowdSizing {
