@@ -10,7 +10,7 @@ use crate::{
 /// The least visitors: the rates of a scenario need some.
 const VISITORS_MIN: u32 = 100;
 
-/// What to simulate.
+/// The scenarios of a queue, and how to run them.
 #[derive(Debug)]
 pub struct Arguments {
     /// The scenarios, with the first seed.
@@ -21,6 +21,47 @@ pub struct Arguments {
     pub folder: PathBuf,
     /// Whether the deployment has ceilings.
     pub has_ceilings: bool,
+}
+
+/// What to simulate.
+#[derive(Debug)]
+pub enum Order {
+    /// Scenarios of a queue.
+    Scenarios(Arguments),
+    /// The closed loop of a pace that follows the load of a service. It has no other parameters.
+    AdaptivePace {
+        /// The seed of all random draws.
+        seed: u64,
+        /// The folder for CSV files and pictures.
+        folder: PathBuf,
+    },
+    /// A line over several hash slots.
+    SeveralSlots {
+        /// How many visitors come.
+        visitors: u32,
+        /// The seed of all random draws.
+        seed: u64,
+    },
+}
+
+impl Order {
+    /// Parses the arguments of [`Arguments::parse`], in which `adaptive` and `several-slots` are scenarios of their own.
+    ///
+    /// # Errors
+    /// As [`Arguments::parse`].
+    pub fn parse(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
+        match arguments {
+            [name, visitors, seed, ..] if name == "several-slots" => Ok(Self::SeveralSlots {
+                visitors: visitors.parse()?,
+                seed: seed.parse()?,
+            }),
+            [name, _, seed, _, folder, ..] if name == "adaptive" => Ok(Self::AdaptivePace {
+                seed: seed.parse()?,
+                folder: folder.into(),
+            }),
+            _ => Arguments::parse(arguments).map(Self::Scenarios),
+        }
+    }
 }
 
 impl Arguments {
@@ -108,6 +149,30 @@ mod tests {
         assert_eq!(deployment.checks, 6);
         let ceilings = deployment.ceilings.expect("a crowd has ceilings");
         assert_eq!(ceilings.slot_polls_per_second, 40_000);
+    }
+
+    #[test]
+    fn two_scenarios_are_orders_of_their_own() {
+        let order = |line: &str| {
+            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            Order::parse(&arguments).map_err(|error| error.to_string())
+        };
+        assert!(matches!(
+            order("several-slots 20000 1 1 target none 0 0"),
+            Ok(Order::SeveralSlots {
+                visitors: 20_000,
+                seed: 1
+            })
+        ));
+        assert!(matches!(
+            order("adaptive 1000 7 1 target none 0 0"),
+            Ok(Order::AdaptivePace { seed: 7, .. })
+        ));
+        assert!(matches!(
+            order("all 1000 1 1 target 2900 0 0"),
+            Ok(Order::Scenarios(_))
+        ));
+        assert!(order("several-slots many 1").is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{error::Error, fs, path::Path, process::ExitCode, time::Instant};
 
 use vestibule_simulate::{
     adaptive::{figures::AdaptiveFigures, picture},
-    arguments::Arguments,
+    arguments::{Arguments, Order},
     crowd_runs::run_crowds,
     plot,
     scenario_runs::run_all,
@@ -18,17 +18,14 @@ use vestibule_simulate::{
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let started = Instant::now();
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let has_violations = match given.as_slice() {
-        [name, visitors, seed, ..] if name == "several-slots" => {
-            let figures = PartsFigures::run(visitors.parse()?, seed.parse()?);
+    let has_violations = match Order::parse(&given)? {
+        Order::Scenarios(arguments) => simulate(arguments)?,
+        Order::AdaptivePace { seed, folder } => simulate_adaptive_pace(seed, &folder)?,
+        Order::SeveralSlots { visitors, seed } => {
+            let figures = PartsFigures::run(visitors, seed);
             print!("{}", figures.format());
             !figures.holds_promises()
         }
-        // The closed loop has no other parameters.
-        [name, _, seed, _, folder, ..] if name == "adaptive" => {
-            simulate_adaptive_pace(seed.parse()?, Path::new(folder))?
-        }
-        _ => simulate(Arguments::parse(&given)?)?,
     };
     println!("wall_s={:.1}", started.elapsed().as_secs_f64());
     Ok(ExitCode::from(u8::from(has_violations)))
