@@ -40,15 +40,11 @@ impl LivesPlan {
     /// Draws the plan of a seed.
     pub(super) fn draw(seed: u64) -> Self {
         let draw = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
-        let is_redis_lost = seed.is_multiple_of(LOSS_IN_SALE_EVERY);
+        let losses = usize::from(seed.is_multiple_of(LOSS_IN_SALE_EVERY));
         let [faults_in_sale, faults_in_second_sale] = [4, 2].map(|count| {
-            if is_redis_lost {
-                let mut faults = draw_faults(draw, count, draw_harmless_beside_loss);
-                faults.extend(draw_faults(draw, 1, draw_loss));
-                faults
-            } else {
-                draw_faults(draw, count, draw_harmless)
-            }
+            let mut faults = draw_faults(draw, count, draw_harmless);
+            faults.extend(draw_faults(draw, losses, draw_loss));
+            faults
         });
         let mut faults_in_handover = draw_faults(draw, 2, draw_harmless);
         faults_in_handover.extend(draw_faults(draw, 2, draw_for_handover));
@@ -155,17 +151,6 @@ fn draw_harmless(draw: &mut impl Rng) -> Fault {
             function: ["enter", "claim", "promoter", "validate"][draw.random_range(0..4)],
             written: draw.random(),
         },
-    }
-}
-
-/// A fault by which Redis keeps what it has, and the table answers. An entry that the table did not accept is lost with
-/// Redis, and the visitor is told that it is not durable.
-fn draw_harmless_beside_loss(draw: &mut impl Rng) -> Fault {
-    loop {
-        let fault = draw_harmless(draw);
-        if !fault.affects_table() {
-            return fault;
-        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::chaos::{
     await_quiet,
     history::{Call, RequestKind},
     plan::{PlannedEnd, TurnPlan, Visitor},
-    world::World,
+    world::{FaultPeriod, World},
 };
 
 /// The time limit for a part of a sale. It usually takes some seconds.
@@ -25,6 +25,7 @@ const SOLD: usize = 3;
 
 /// A sale that goes on.
 pub(super) struct Sale {
+    world: Arc<World>,
     client: Arc<ApiClient>,
     visitors: Vec<Visitor>,
     ids: Vec<String>,
@@ -49,6 +50,8 @@ pub(super) struct VisitorView {
     pub(super) has_completed: bool,
     pub(super) has_left: bool,
     pub(super) was_dismissed: bool,
+    /// Redis lost a change of which the answer did not say that it is durable.
+    pub(super) may_be_forgotten: bool,
     pub(super) pass: Option<String>,
 }
 
@@ -71,6 +74,7 @@ impl Sale {
             })
             .collect();
         Self {
+            world: world.clone(),
             client,
             visitors: visitors.to_vec(),
             ids,
@@ -138,23 +142,21 @@ impl Sale {
     }
 
     fn views(&self) -> Vec<VisitorView> {
-        let calls = self.client.history.calls();
+        let (calls, faults) = (self.client.history.calls(), self.world.fault_periods());
         let view = |(number, id): (usize, &String)| {
             let own = calls.iter().filter(|call| call.visitor == number);
-            own.fold(
-                VisitorView {
-                    id: id.clone(),
-                    ..VisitorView::default()
-                },
-                VisitorView::add,
-            )
+            let view = VisitorView {
+                id: id.clone(),
+                ..VisitorView::default()
+            };
+            own.fold(view, |view, call| view.add(call, &faults))
         };
         self.ids.iter().enumerate().map(view).collect()
     }
 }
 
 impl VisitorView {
-    fn add(mut self, call: &Call) -> Self {
+    fn add(mut self, call: &Call, faults: &[FaultPeriod]) -> Self {
         if call.status() == 410 && call.text("code") == Some("queue-finished") {
             self.was_dismissed = true;
         }
@@ -162,6 +164,7 @@ impl VisitorView {
             self.asked_in_vain |= matches!(call.kind, RequestKind::Claim | RequestKind::Validate);
             return self;
         }
+        self.may_be_forgotten |= may_be_forgotten(call, faults);
         if let (Some(token), Some(visit)) = (call.text("token"), call.number("visit")) {
             self.visits.insert((token.to_owned(), visit));
         }
@@ -186,6 +189,20 @@ impl VisitorView {
     pub(super) fn token(&self) -> Option<&str> {
         self.last_visit().map(|(token, _)| token.as_str())
     }
+}
+
+/// Whether an acknowledged change may be gone: Redis lost data after it, and the table need not have it. The answer to an end
+/// does not say whether it is durable. It counts as not durable if a fault affected the table at that time.
+fn may_be_forgotten(call: &Call, faults: &[FaultPeriod]) -> bool {
+    let is_durable = match call.kind {
+        RequestKind::Enter | RequestKind::Claim | RequestKind::Validate => call.is_durable(),
+        RequestKind::Complete | RequestKind::Leave => !faults
+            .iter()
+            .any(|period| period.fault.affects_table() && period.overlaps(call.begun_ms, call.ended_ms)),
+        RequestKind::Status => true,
+    };
+    let mut losses = faults.iter().filter(|period| period.fault.may_lose_changes());
+    !is_durable && losses.any(|loss| loss.until_ms >= call.begun_ms)
 }
 
 /// The totals that a report must show, by what the visitors were told.
