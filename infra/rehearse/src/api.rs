@@ -150,7 +150,8 @@ impl Refusal {
 }
 
 impl Api {
-    /// The API of a queue, over at most so many connections, three quarters of them for held polls. `url` and `service_url` have no slash at the end.
+    /// The API of a queue, over at most so many connections, three quarters of them for held polls. `url` and `service_url`
+    /// have no slash at the end.
     pub(crate) fn new(
         client: HttpClient,
         (url, service_url, queue): (&str, &str, &str),

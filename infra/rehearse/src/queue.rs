@@ -62,7 +62,7 @@ impl OperatedQueue {
             if created["created"] != json!(true) {
                 return Err(AdminError::Refused {
                     op: "create".to_owned(),
-                    detail: format!("the queue {queue} exists already; leave out --create to use it"),
+                    detail: format!("the queue {queue} exists already; leave out --settings to use it"),
                 });
             }
         }

@@ -192,6 +192,7 @@ mod tests {
         let kept = cache.0.lock().expect("not poisoned").keys.len();
         assert!(kept <= KEYS_BEFORE_PRUNING, "{kept}");
     }
+
     #[tokio::test]
     async fn a_rush_does_not_scan_all_keys_for_each() {
         let cache = AbsenceCache::default();

@@ -157,7 +157,10 @@ const THEME = {
   },
 };
 
-/** Opens the page in a scene. `theme` replaces the name of a shop and of its event. Answers about the entry wait for `entryGate`. */
+/**
+ * Opens the page in a scene. `theme` replaces the name of a shop and of its event. Answers about the entry wait for
+ * `entryGate`.
+ */
 export async function openScene(
   page: Page,
   base: string,

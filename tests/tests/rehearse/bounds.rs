@@ -28,22 +28,9 @@ async fn a_host_that_is_not_named_again_gets_no_request() {
 async fn an_interrupted_rehearsal_leaves_no_entry_behind() {
     let scene = Scene::start();
     let (url, queue) = (scene.runner.url(""), format!("shop:{}", Uuid::new_v4()));
-    let crowd = [
-        "--queue",
-        &queue,
-        "--settings",
-        SLOW,
-        "--keep",
-        "--visitors",
-        "100",
-        "--arrival-seconds",
-        "1",
-        "--fakes",
-        "10",
-        "--session-seconds",
-        "60",
-    ];
-    let mut running = RunningRehearsal::start(&options(&url, &crowd));
+    let crowd = "--keep --visitors 100 --arrival-seconds 1 --fakes 10 --session-seconds 60";
+    let mut running =
+        RunningRehearsal::start(&options(&url, crowd, &["--queue", &queue, "--settings", SLOW]));
     running.wait_for_progress("100 of 100 arrived").await;
     let stats = scene
         .runner
@@ -71,18 +58,8 @@ async fn an_interrupted_rehearsal_leaves_no_entry_behind() {
 async fn visitors_leave_when_the_time_of_the_rehearsal_is_over() {
     let scene = Scene::start();
     let url = scene.runner.url("");
-    let crowd = [
-        "--settings",
-        SLOW,
-        "--visitors",
-        "50",
-        "--arrival-seconds",
-        "1",
-        "--seconds-max",
-        "3",
-        "--json",
-    ];
-    let outcome = rehearse(&options(&url, &crowd), &[]).await;
+    let crowd = "--visitors 50 --arrival-seconds 1 --seconds-max 3 --json";
+    let outcome = rehearse(&options(&url, crowd, &["--settings", SLOW]), &[]).await;
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let report = outcome.report();
     let seconds = report["seconds"].as_f64().expect("a number");

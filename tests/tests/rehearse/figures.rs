@@ -50,28 +50,9 @@ fn requests_of(report: &Value, operation: &str) -> u64 {
 async fn figures_of_a_small_crowd_match_the_servers_report() {
     let scene = Scene::start();
     let url = scene.runner.url("");
-    let crowd = [
-        "--visitors",
-        "400",
-        "--arrival-seconds",
-        "3",
-        "--session-seconds",
-        "2",
-        "--checks",
-        "2",
-        "--leavers",
-        "10",
-        "--patience-seconds",
-        "6",
-        "--no-shows",
-        "3",
-        "--fakes",
-        "3",
-        "--settings",
-        SETTINGS,
-        "--json",
-    ];
-    let outcome = rehearse(&options(&url, &crowd), &[]).await;
+    let crowd = "--visitors 400 --arrival-seconds 3 --session-seconds 2 --checks 2 --leavers 10 --patience-seconds 6 \
+                 --no-shows 3 --fakes 3 --json";
+    let outcome = rehearse(&options(&url, crowd, &["--settings", SETTINGS]), &[]).await;
     assert_figures_match(&outcome, 400);
     let report = outcome.report();
     let served = report["crowd"]["completed"].as_u64().expect("a number");
@@ -106,28 +87,29 @@ async fn figures_of_a_small_crowd_match_the_servers_report() {
 async fn figures_of_5_000_visitors_match_the_servers_report() {
     let scene = Scene::start();
     let url = scene.runner.url("");
-    let crowd = [
-        "--visitors",
-        "5000",
-        "--arrival-seconds",
-        "30",
-        "--session-seconds",
-        "3",
-        "--patience-seconds",
-        "15",
-        "--fakes",
-        "0",
-        "--settings",
-        LARGE_SETTINGS,
-        "--json",
-    ];
-    let outcome = rehearse(&options(&url, &crowd), &[]).await;
+    let crowd =
+        "--visitors 5000 --arrival-seconds 30 --session-seconds 3 --patience-seconds 15 --fakes 0 --json";
+    let outcome = rehearse(&options(&url, crowd, &["--settings", LARGE_SETTINGS]), &[]).await;
     assert_figures_match(&outcome, 5_000);
     let report = outcome.report();
     assert!(
         requests_of(&report, "document") > 1_000,
         "far visitors read the document: {report}"
     );
+}
+
+/// Each stay is longer than a session, so every visitor has to extend it at least once.
+#[tokio::test]
+async fn visitors_who_stay_longer_extend_their_sessions() {
+    let scene = Scene::start();
+    let url = scene.runner.url("");
+    let settings = r#"{"capacity": 50, "batch": 50, "interval_seconds": 1, "session_seconds": 6}"#;
+    let crowd =
+        "--visitors 30 --arrival-seconds 1 --session-seconds 16 --leavers 0 --no-shows 0 --fakes 0 --json";
+    let outcome = rehearse(&options(&url, crowd, &["--settings", settings]), &[]).await;
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert_eq!(outcome.compared("completed"), (30, 30));
+    assert!(requests_of(&outcome.report(), "extend") >= 30, "{outcome:?}");
 }
 
 #[tokio::test]
@@ -139,19 +121,8 @@ async fn a_report_that_counts_others_too_is_a_finding() {
     scene.runner.run_command(create).await;
     // What was counted before the rehearsal does not count.
     scene.runner.enter(&queue, &Uuid::new_v4().to_string()).await;
-    let crowd = [
-        "--queue",
-        &queue,
-        "--visitors",
-        "50",
-        "--arrival-seconds",
-        "4",
-        "--session-seconds",
-        "1",
-        "--no-shows",
-        "0",
-    ];
-    let mut running = RunningRehearsal::start(&options(&url, &crowd));
+    let crowd = "--visitors 50 --arrival-seconds 4 --session-seconds 1 --no-shows 0";
+    let mut running = RunningRehearsal::start(&options(&url, crowd, &["--queue", &queue]));
     running.wait_for_progress(" of 50 arrived").await;
     scene.runner.enter(&queue, &Uuid::new_v4().to_string()).await;
     let outcome = running.wait().await;

@@ -22,7 +22,8 @@ impl Scene {
     }
 }
 
-/// The options of a rehearsal at this URL.
-fn options<'a>(url: &'a str, further: &[&'a str]) -> Vec<&'a str> {
-    [&["--url", url], further].concat()
+/// The options of a rehearsal at this URL: those of the text, which are separated by spaces, and further ones.
+fn options<'a>(url: &'a str, text: &'a str, further: &[&'a str]) -> Vec<&'a str> {
+    let text: Vec<_> = text.split_whitespace().collect();
+    [&["--url", url], &text[..], further].concat()
 }
