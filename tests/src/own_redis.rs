@@ -1,17 +1,22 @@
-//! A Redis server that one test has for itself, to fill its memory or to change its users.
+//! A Redis server that one test has for itself: to fill its memory, to change its users, or for a runner, which creates its
+//! demonstration queue there.
 
 // A panic in the harness fails the test.
 #![allow(clippy::missing_panics_doc)]
 
 use std::{
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use vestibule_line_redis::RedisLine;
 
 use crate::waiting::poll_until;
+
+/// The longest time that a server may take to start on a busy machine.
+const START_BOUND: Duration = Duration::from_mins(1);
 
 /// A server of one test. It stops when it is dropped.
 #[derive(Debug)]
@@ -26,7 +31,7 @@ impl OwnRedis {
         Self::start_with(&[])
     }
 
-    /// Starts such a server with further options.
+    /// Starts such a server with further options. It accepts connections when this returns.
     pub fn start_with(options: &[&str]) -> Self {
         let port = TcpListener::bind("127.0.0.1:0")
             .and_then(|l| l.local_addr())
@@ -40,6 +45,11 @@ impl OwnRedis {
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server is installed");
+        let end = Instant::now() + START_BOUND;
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < end, "the server did not start");
+            thread::sleep(Duration::from_millis(5));
+        }
         Self { child, port }
     }
 

@@ -6,11 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
-use vestibule_tests::{
-    runner::Runner,
-    servers::{dynamodb_url, server_url},
-    waiting::poll_until,
-};
+use vestibule_tests::{own_redis::OwnRedis, runner::Runner, servers::dynamodb_url, waiting::poll_until};
 
 const QUEUE: &str = "q";
 const BOUND: Duration = Duration::from_secs(30);
@@ -47,13 +43,8 @@ fn dynamodb_arguments() -> [[String; 2]; 3] {
     ]
 }
 
-/// Arguments for a Redis database of one test, because every runner creates its demonstration queue there.
-fn redis_arguments(database: u8) -> [String; 2] {
-    let server = server_url("TEST_REDIS_URL");
-    [
-        "--redis".to_owned(),
-        format!("{}/{database}", server.trim_end_matches('/')),
-    ]
+fn redis_arguments(redis: &OwnRedis) -> [String; 2] {
+    ["--redis".to_owned(), redis.url()]
 }
 
 /// Creates a queue with two active visitors, one of them after a claim, and six who wait. Returns their tokens in
@@ -138,13 +129,13 @@ async fn backup_in_dynamodb_keeps_every_place() {
 
 #[tokio::test]
 async fn line_in_redis_keeps_every_place() {
-    assert_restarts_keep_entries(&RunnerFactory::new([redis_arguments(11)])).await;
+    let redis = OwnRedis::start();
+    assert_restarts_keep_entries(&RunnerFactory::new([redis_arguments(&redis)])).await;
 }
 
 #[tokio::test]
 async fn line_in_redis_and_backup_in_dynamodb_keep_every_place() {
-    assert_restarts_keep_entries(&RunnerFactory::new(
-        dynamodb_arguments().into_iter().chain([redis_arguments(12)]),
-    ))
-    .await;
+    let redis = OwnRedis::start();
+    let arguments = dynamodb_arguments().into_iter();
+    assert_restarts_keep_entries(&RunnerFactory::new(arguments.chain([redis_arguments(&redis)]))).await;
 }

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 use vestibule_tests::{
+    own_redis::OwnRedis,
     runner::{Runner, send_until_served},
-    servers::server_url,
 };
 
 const VISITORS: usize = 1_000;
@@ -37,9 +37,9 @@ async fn all_visitors_pass_in_order_with_the_line_in_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_visitors_pass_in_order_with_the_line_in_redis() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let redis = server_url("TEST_REDIS_URL");
-    let runner =
-        Runner::start(dir.path(), &["--demo-visitors", "0", "--redis", &redis]).expect("the runner starts");
+    let redis = OwnRedis::start();
+    let runner = Runner::start(dir.path(), &["--demo-visitors", "0", "--redis", &redis.url()])
+        .expect("the runner starts");
     send_a_thousand_visitors(Arc::new(runner)).await;
 }
 

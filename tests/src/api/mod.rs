@@ -33,15 +33,14 @@ use crate::{
     functions::{API_KEY, Deployment, DeploymentConfig, ORIGIN, fresh_tables, root_key},
     in_process::{build_router, local_config},
     lines,
+    own_redis::OwnRedis,
     runner::Runner,
-    servers::{client_for_url, dynamodb_url, server_url},
+    servers::{client_for_url, dynamodb_url},
     stack::sign_request,
 };
 
 /// The longest time that a request or a change may take. A container may have to start first.
 pub const BOUND: Duration = Duration::from_mins(1);
-/// The Redis database of the runners. Other suites use other databases.
-const REDIS_DATABASE: u8 = 14;
 
 /// A running API, and the way to its operator's commands.
 #[derive(Debug)]
@@ -54,6 +53,7 @@ pub struct Backend {
     allowed_origin: Option<String>,
     operator: Operator,
     _dir: Option<TempDir>,
+    _redis: Option<OwnRedis>,
     /// Its routes answer held polls when this is dropped.
     _shutdown: Option<watch::Sender<bool>>,
 }
@@ -79,11 +79,10 @@ impl Backend {
             BackendKind::Runner => Self::start_runner(kind, &[]),
             BackendKind::RunnerWithServers => {
                 let tables = fresh_tables();
-                let redis = server_url("TEST_REDIS_URL");
-                let redis = format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/'));
+                let redis = OwnRedis::start();
                 let servers = [
                     "--redis",
-                    &redis,
+                    &redis.url(),
                     "--dynamodb",
                     &dynamodb_url(),
                     "--queues-table",
@@ -91,7 +90,10 @@ impl Backend {
                     "--entries-table",
                     &tables.entries,
                 ];
-                Self::start_runner(kind, &servers)
+                Self {
+                    _redis: Some(redis),
+                    ..Self::start_runner(kind, &servers)
+                }
             }
             BackendKind::Functions | BackendKind::FunctionsOnCluster => Self::start_functions(kind).await,
             BackendKind::SamLocal | BackendKind::MiniStack | BackendKind::ApiGateway => {
@@ -185,6 +187,7 @@ impl Backend {
             allowed_origin: None,
             operator,
             _dir: None,
+            _redis: None,
             _shutdown: None,
         }
     }

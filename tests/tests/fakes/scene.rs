@@ -10,8 +10,8 @@ use uuid::Uuid;
 use vestibule_tests::{
     entries::now_ms,
     follower::{FollowingVisitor, Step},
+    own_redis::OwnRedis,
     runner::{Runner, send_until_served},
-    servers::server_url,
     waiting::wait_until,
 };
 
@@ -22,6 +22,7 @@ const ENTER_BOUND: Duration = Duration::from_mins(1);
 
 pub(crate) struct Scene {
     runner: Runner,
+    _redis: OwnRedis,
     _dir: TempDir,
 }
 
@@ -44,10 +45,14 @@ pub(crate) struct Turn {
 impl Scene {
     pub(crate) fn start() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let redis = server_url("TEST_REDIS_URL");
-        let arguments = ["--demo-visitors", "0", "--quiet", "--redis", &redis];
+        let redis = OwnRedis::start();
+        let arguments = ["--demo-visitors", "0", "--quiet", "--redis", &redis.url()];
         let runner = Runner::start(dir.path(), &arguments).expect("the runner starts");
-        Self { runner, _dir: dir }
+        Self {
+            runner,
+            _redis: redis,
+            _dir: dir,
+        }
     }
 
     pub(crate) async fn create_queue(&self, settings: Value) -> Queue<'_> {
