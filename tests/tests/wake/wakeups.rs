@@ -117,8 +117,9 @@ pub(crate) async fn one_failed_lookup_does_not_end_a_hold(backend: Backend) {
     let poll = scene.poll(&visitor);
     let lookups = || scene.faults.calls("status_many");
     wait_until(BOUND, "the process is subscribed", async || lookups() > 0).await;
-    scene.faults.fail_once("status_many");
+    // A lookup that comes between these two lines is counted, whether or not it is the one that fails.
     let before = lookups();
+    scene.faults.fail_once("status_many");
     scene.promote(1).await;
     let answer = poll.await.expect("the poll is answered");
     assert_eq!(answer.expect_status(200).text("state"), "ready");
