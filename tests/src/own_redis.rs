@@ -13,8 +13,6 @@ use std::{
 
 use vestibule_line_redis::RedisLine;
 
-use crate::waiting::poll_until;
-
 /// The longest time that a server may take to start on a busy machine.
 const START_BOUND: Duration = Duration::from_mins(1);
 
@@ -63,11 +61,9 @@ impl OwnRedis {
         format!("redis://{user}:any@127.0.0.1:{}", self.port)
     }
 
-    /// A line on the server, once it answers.
+    /// A line on the server.
     pub async fn line(&self) -> RedisLine {
-        let connect = async || RedisLine::connect(&self.url()).await;
-        let line = poll_until(Duration::from_secs(10), connect, Result::is_ok).await;
-        line.expect("it answers")
+        RedisLine::connect(&self.url()).await.expect("it answers")
     }
 
     /// Sets the memory limit below what the server uses.
