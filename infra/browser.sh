@@ -3,10 +3,11 @@
 # Runs the tests of the waiting page and the client library in Chromium, against the local runner behind nginx. Installs
 # what is missing. Arguments go to Playwright:
 #
-#   infra/browser.sh                  all but the long ones and the night of a sale
+#   infra/browser.sh                  all but the long ones and the crowds
 #   infra/browser.sh -g 'two tabs'    those whose names match
 #   infra/browser.sh long             only the long ones, whose names contain @long
-#   infra/browser.sh night            only the night of a sale, whose 2,000 visitors leave no processor for other tests
+#   infra/browser.sh night            only the night of a sale with 2,000 visitors and a page beside 500 clients, one after
+#                                     the other, because they leave no processor for other tests
 #
 # VESTIBULE_LOCAL_BIN names a runner that is built, and VESTIBULE_WIDGET_BIN the function of the dashboard's widget. Without
 # them, this script builds them. VESTIBULE_WEB names a folder with a page to test instead of the one in the runner, such as
@@ -42,7 +43,7 @@ long)
 night)
   shift
   need_redis
-  set -- --grep @night "$@"
+  set -- --grep @night --workers 1 "$@"
   ;;
 *) set -- --grep-invert '@long|@night' "$@" ;;
 esac
