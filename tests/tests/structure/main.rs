@@ -7,6 +7,7 @@ mod names;
 mod progress;
 mod python_locks;
 mod rust_tokens;
+mod test_profiles;
 mod walls;
 
 use std::{
