@@ -31,11 +31,12 @@ check: ## Check formatting, lints, documentation, the types of the client librar
 	  "infra/check.sh scripts $(SCRIPTS)"
 
 test: ## Run the tests but the long ones, against servers that this command installs and starts
-	infra/steps.sh test infra/test.sh infra/test-stack.sh
+	infra/test.sh
 
-test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load, a crowd of clients, a sale of 2,000 visitors operated by the console, a shop's long session, generated clients and requests
-	infra/steps.sh test-long "infra/test.sh --profile long" "infra/client.sh crowd" "infra/browser.sh long" \
-	  "infra/browser.sh night" "infra/openapi.sh page" "infra/openapi.sh clients" "infra/openapi.sh fuzz"
+test-long: ## Run the tests that take long: the template deployed to an emulator of AWS, random faults, random operations on every server, failovers under load, a crowd of clients, a sale of 2,000 visitors operated by the console, a shop's long session, generated clients and requests
+	infra/steps.sh test-long infra/test-stack.sh "infra/test.sh --profile long" \
+	  "infra/client.sh crowd" "infra/browser.sh long" "infra/browser.sh night" \
+	  "infra/openapi.sh page" "infra/openapi.sh clients" "infra/openapi.sh fuzz"
 
 test-longest: ## Run what is left out of test-long: a million forged passes and tokens, and the two lives of a queue in chaos
 	infra/test.sh --profile longest

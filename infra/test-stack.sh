@@ -31,7 +31,8 @@ case $(uname -m) in
   *) architecture=x86_64 ;;
 esac
 
-suites=(--package vestibule-tests --locked --features stack --test stack --test http)
+# With the features of the whole workspace, as in infra/test.sh, only these suites have to be built again.
+suites=(--workspace --locked --features vestibule-tests/stack --test stack --test http)
 if cargo nextest --version >/dev/null 2>&1; then
   runner=(cargo nextest run "${suites[@]}")
 else

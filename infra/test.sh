@@ -15,9 +15,9 @@ source infra/tools.sh
 source infra/progress.sh
 
 case "$*" in
-  '') plan_steps test.sh 6 ;;
-  '--profile long') plan_steps 'test.sh long' 5 ;;
-  *) plan_steps 'some of test.sh' 5 ;;
+  '') plan_steps test 6 ;;
+  '--profile long') plan_steps 'the long suites' 5 ;;
+  *) plan_steps 'some suites' 5 ;;
 esac
 step "the tools and servers"
 # Installs the tools before the long compilation, so that a tool that cannot be installed fails the run at once.
@@ -60,6 +60,7 @@ export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local
 export VESTIBULE_STACK_CONSOLE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-stack-console
 export VESTIBULE_REHEARSE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-rehearse
 export VESTIBULE_PREFLIGHT_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-preflight
+export VESTIBULE_WIDGET_BIN=$VESTIBULE_FUNCTIONS_DIR/widget
 
 # Arguments choose among the suites below. The browser tests are none of them.
 if (($# == 0)); then
@@ -67,8 +68,9 @@ if (($# == 0)); then
   infra/browser.sh
 fi
 
-# Most tests wait for a clock most of their time, so more of them run at once than there are cores.
-export NEXTEST_TEST_THREADS=${NEXTEST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
+# Most tests wait for a clock most of their time, so more of them run at once than there are cores. Those that compute take
+# the place of several: see .config/nextest.toml.
+export NEXTEST_TEST_THREADS=${NEXTEST_TEST_THREADS:-$(($(nproc) * 4))}
 
 step "the suites, with real servers"
 infra/servers.sh run -- "${runner[@]}" "$@"

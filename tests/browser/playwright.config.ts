@@ -9,7 +9,7 @@ export default defineConfig({
   testDir: "specs",
   // Each worker has its own servers and each test its own queue, and a test waits most of its time.
   fullyParallel: true,
-  workers: 5,
+  workers: 7,
   // A test that passes only the second time has found a fault.
   retries: 0,
   timeout: 3 * BOUND_MS,

@@ -30,14 +30,15 @@ for (const [n, name] of names.entries()) {
   });
 }
 
-// The busiest state at each size, in each language and each colour.
+// The busiest state at each size, in each language and each colour. Most of it is part of `make test-long`.
 for (const viewport of screens.SIZES) {
   for (const language of LANGUAGES) {
     for (const colorScheme of screens.COLOUR_SCHEMES) {
       test.describe("console moving", () => {
         test.use({ locale: screens.LOCALES[language], colorScheme, viewport });
 
-        test(`fits in ${language}, ${colorScheme}, at ${viewport.width} px with a dialog`, async ({ page, servers }) => {
+        const long = language === "en" && colorScheme === "light" ? "" : " @long";
+        test(`fits in ${language}, ${colorScheme}, at ${viewport.width} px with a dialog${long}`, async ({ page, servers }) => {
           await openConsoleScene(page, servers.runner, makeScene());
           await screens.expectNoOverflow(page);
           await screens.expectAccessible(page);

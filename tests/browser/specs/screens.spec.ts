@@ -25,7 +25,8 @@ for (const [n, name] of names.entries()) {
     test.use({ locale: screens.LOCALES[language], colorScheme, viewport });
 
     test(`is whole in ${language}, ${colorScheme}, at ${viewport.width} px`, async ({ page, servers }) => {
-      await open(page, servers.base, name);
+      const { text } = await open(page, servers.base, name);
+      if (language === "en") await expect(page.locator("body")).toContainText(text, { useInnerText: true });
       await expect(page.locator("html")).toHaveAttribute("lang", language);
       await expect(page.locator("html")).toHaveAttribute("dir", language === "ar" ? "rtl" : "ltr");
       await screens.finishAnimations(page);
@@ -35,10 +36,12 @@ for (const [n, name] of names.entries()) {
     });
   });
 
-  test(`screen ${name} says so in English`, async ({ page, servers }) => {
-    const { text } = await open(page, servers.base, name);
-    await expect(page.locator("body")).toContainText(text, { useInnerText: true });
-  });
+  if (language !== "en") {
+    test(`screen ${name} says so in English @long`, async ({ page, servers }) => {
+      const { text } = await open(page, servers.base, name);
+      await expect(page.locator("body")).toContainText(text, { useInnerText: true });
+    });
+  }
 }
 
 // The public document alone says that the queue has not opened. The visitor's place comes with the second answer.

@@ -61,8 +61,9 @@ async function expectFreeSlot(queue: TestQueue): Promise<void> {
     .toMatchObject({ active: 0, held: 0, load: { healthy: true, latency_ms: expect.any(Number) }, totals: { completed: 2 } });
 }
 
-for (const shop of SHOPS) {
-  test.describe(`shop with ${shop.name}`, () => {
+for (const [n, shop] of SHOPS.entries()) {
+  // The tests of the first shop are part of `make test`, those of the others of `make test-long`.
+  test.describe(`shop with ${shop.name}${n > 0 ? " @long" : ""}`, () => {
     test("has at most 80 lines without imports and comments", async () => {
       expect(await shop.countLines()).toBeLessThanOrEqual(LINES_MAX);
     });
