@@ -14,6 +14,7 @@ source infra/progress.sh
 
 readonly FUNCTIONS="document enter claim status validate authorizer promoter admin"
 
+need_cargo
 need_redis
 python=$(need_ministack) || exit 1
 sam=$(need_sam) || exit 1
@@ -27,8 +28,7 @@ for emulator in "$sam"/../lib/python3.*/site-packages/samcli/local/rapid/aws-lam
 
 plan_steps bench-cold 2
 step "the build of the functions, as for a deployment"
-target=${CARGO_TARGET_DIR:-$root/target}
-built=${1:-$target/lambda}
+built=${1:-$(cargo_output)/lambda}
 if [[ $# == 0 ]]; then
   need_cargo_lambda
   # The build runs in the folder of the package, as with `sam build`.
@@ -52,5 +52,5 @@ with zipfile.ZipFile("bootstrap.zip", "w", zipfile.ZIP_DEFLATED) as package:
     package.write("bootstrap")')
 done
 
-infra/servers.sh run --only redis,dynamodb -- "$target/debug/bench-cold" "$work" "$work/emulator"
+infra/servers.sh run --only redis,dynamodb -- "$(cargo_target)/debug/bench-cold" "$work" "$work/emulator"
 end_steps

@@ -10,11 +10,12 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
+need_cargo
 need_redis
 VESTIBULE_NGINX=$(need_nginx)
 export VESTIBULE_NGINX
 # Each held poll has two connections, which count at both ends. More connections are open at the start.
-ulimit -n "$(ulimit -Hn)"
+raise_open_files
 
 plan_steps bench-crowd 2
 step "the build"
@@ -22,7 +23,7 @@ step "the build"
 cargo build --profile local --locked --package vestibule-local
 cargo build --profile local --locked --package vestibule-tests --bin bench-crowd
 
-binaries=${CARGO_TARGET_DIR:-$root/target}/local
+binaries=$(cargo_target)/local
 export VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
 step "the measurement"
 infra/servers.sh run --only redis -- "$binaries/bench-crowd" "$@"

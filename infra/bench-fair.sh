@@ -10,13 +10,14 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
+need_cargo
 need_redis
 
 plan_steps bench-fair 2
 step "the build"
 cargo build --profile local --locked --package vestibule-tests --bin bench-fair
 
-binaries=${CARGO_TARGET_DIR:-$root/target}/local
+binaries=$(cargo_target)/local
 step "the measurement"
 infra/servers.sh run --only redis -- "$binaries/bench-fair"
 end_steps

@@ -15,6 +15,7 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
+need_cargo
 need_redis
 
 plan_steps bench-line 2
@@ -23,7 +24,7 @@ step "the build"
 cargo build --profile local --locked --package vestibule-local
 cargo build --profile local --locked --package vestibule-tests --bin bench-line
 
-binaries=${CARGO_TARGET_DIR:-$root/target}/local
+binaries=$(cargo_target)/local
 export VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
 step "the measurement"
 infra/servers.sh run --only redis -- "$binaries/bench-line" "$@"

@@ -11,6 +11,7 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
+need_cargo
 need_redis
 need_ministack >/dev/null
 
@@ -20,7 +21,7 @@ step "the build"
 cargo build --profile local --locked --package functions --package vestibule-local
 cargo build --profile local --locked --package vestibule-tests --bin bench-requests
 
-binaries=${CARGO_TARGET_DIR:-$root/target}/local
+binaries=$(cargo_target)/local
 export VESTIBULE_FUNCTIONS_DIR=$binaries VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
 step "the measurement"
 # The functions log the metrics of each request, which are of no use here.

@@ -11,6 +11,7 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
+need_cargo
 need_redis
 need_ministack >/dev/null
 
@@ -18,7 +19,7 @@ plan_steps bench-restore 2
 step "the build"
 cargo build --profile local --locked --package vestibule-tests --bin bench-restore
 
-binaries=${CARGO_TARGET_DIR:-$root/target}/local
+binaries=$(cargo_target)/local
 if [[ -n ${FUNCTION_MB:-} ]]; then
   quota_us=$((FUNCTION_MB * 100000 / 1769))
   if [[ -f /sys/fs/cgroup/cgroup.controllers ]]; then

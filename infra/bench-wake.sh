@@ -9,6 +9,7 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
+need_cargo
 need_redis
 
 plan_steps bench-wake 2
@@ -16,12 +17,11 @@ step "the build"
 cargo build --profile local --locked --package vestibule-tests --bin bench-wake
 
 # Ten thousand connections and the other open files of a process.
-ulimit -n 11000 || {
-  echo "bench-wake: the limit of open files is too low: raise the hard limit of \`ulimit -n\` to 11000" >&2
-  exit 1
-}
+raise_open_files
+[[ $(ulimit -n) == unlimited ]] || (($(ulimit -n) >= 11000)) ||
+  fail "the limit of open files is too low: raise the hard limit of \`ulimit -n\` to 11000"
 
-binaries=${CARGO_TARGET_DIR:-$root/target}/local
+binaries=$(cargo_target)/local
 step "the measurement"
 infra/servers.sh run --only redis -- "$binaries/bench-wake" "$@"
 end_steps

@@ -22,6 +22,7 @@ esac
 
 plan_steps build 3
 step "the tools"
+need_cargo
 need_cargo_lambda
 python=$(need_python)
 need_rust_target "$target"
@@ -30,7 +31,7 @@ cargo lambda build --locked --release --package functions "--${ARCHITECTURE/x86_
 
 step "the sizes"
 # Compresses at zlib's default level, as SAM does. Lambda counts binary megabytes (2^20 bytes).
-"$python" - "${CARGO_TARGET_DIR:-target}/lambda" <<'PYTHON'
+"$python" - "$(cargo_output)/lambda" <<'PYTHON'
 import pathlib, sys, zlib
 
 print(f"{'function':<12}{'binary MB':>10}{'zipped MB':>10}")

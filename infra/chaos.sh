@@ -17,6 +17,7 @@ first=${SEED:-1}
 last=${SEED:-${SEEDS:-50}}
 [[ $first =~ ^[0-9]+$ && $last =~ ^[0-9]+$ ]] || fail "SEEDS and SEED must be whole numbers"
 
+need_cargo
 need_redis
 need_ministack >/dev/null
 
@@ -24,7 +25,7 @@ need_ministack >/dev/null
 cargo build --locked --package functions
 cargo build --locked --package vestibule-tests --bin chaos
 
-target=${CARGO_TARGET_DIR:-$root/target}
+target=$(cargo_target)
 export VESTIBULE_FUNCTIONS_DIR=$target/debug
 mkdir -p "$target/chaos"
 infra/servers.sh run --only dynamodb -- "$target/debug/chaos" "$first" "$last" "$target/chaos" 2>"$target/chaos/log" || {

@@ -149,8 +149,9 @@ case ${1:-} in
     plan_steps image 6
     step "the runner"
     if [[ -z ${PROGRAM:-} ]]; then
+      need_cargo
       cargo build --profile local --locked --package vestibule-local
-      PROGRAM=${CARGO_TARGET_DIR:-$root/target}/local/vestibule-local
+      PROGRAM=$(cargo_target)/local/vestibule-local
     fi
     python=$(need_python)
     step "the image"

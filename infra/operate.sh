@@ -15,7 +15,8 @@ source infra/tools.sh
 source infra/progress.sh
 
 [[ -n ${STACK:-} ]] || fail "name the stack: make operate STACK=shop"
-program=${CARGO_TARGET_DIR:-$root/target}/local/vestibule-stack-console
+need_cargo
+program=$(cargo_target)/local/vestibule-stack-console
 if [[ -x $program ]]; then
   cargo build --profile local --locked --package vestibule-stack-console
 else

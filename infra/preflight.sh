@@ -21,5 +21,7 @@ if [[ -z ${STACK:-} ]]; then
   say "name the stack: make preflight STACK=shop"
   exit 2
 fi
+(need_cargo) || exit 2
+need_cargo
 cargo build --profile local --locked --package vestibule-preflight || exit 2
-exec "${CARGO_TARGET_DIR:-$root/target}/local/vestibule-preflight" "$STACK" "$@"
+exec "$(cargo_target)/local/vestibule-preflight" "$STACK" "$@"

@@ -32,7 +32,8 @@ if [[ -n ${STACK:-} ]]; then
 fi
 [[ -n $url ]] || fail "name the deployment: make rehearse URL=http://127.0.0.1:8080, or STACK=shop"
 
-program=${CARGO_TARGET_DIR:-$root/target}/local/vestibule-rehearse
+need_cargo
+program=$(cargo_target)/local/vestibule-rehearse
 if [[ -x $program ]]; then
   cargo build --profile local --locked --package vestibule-rehearse
 else
@@ -42,5 +43,5 @@ else
   step "the rehearsal"
 fi
 # Each visitor whose poll is held has a connection.
-ulimit -n "$(ulimit -Hn)"
+raise_open_files
 exec "$program" --url "$url" ${options[@]+"${options[@]}"} "$@"

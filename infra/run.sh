@@ -9,7 +9,8 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
-program=${CARGO_TARGET_DIR:-$root/target}/local/vestibule-local
+need_cargo
+program=$(cargo_target)/local/vestibule-local
 if [[ -x $program ]]; then
   cargo build --profile local --locked --package vestibule-local
 else

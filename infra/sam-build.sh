@@ -26,6 +26,7 @@ for argument in "$@"; do
 done
 template=${TEMPLATE:-template.yaml}
 
+need_cargo
 sam=$(need_sam)/sam
 need_cargo_lambda
 export SAM_CLI_TELEMETRY=0

@@ -47,6 +47,7 @@ if [[ $ceiling != none ]] && ((ceiling > 2900)); then usual_wait=30; else usual_
 wait_minutes=${WAIT_MINUTES:-$usual_wait}
 [[ $wait_minutes =~ ^[0-9]+$ ]] || fail "WAIT_MINUTES must be a whole number"
 
+need_cargo
 plan_steps simulate 2
 step "the build"
 cargo build --profile local --locked --package vestibule-simulate
@@ -54,7 +55,7 @@ cargo build --profile local --locked --package vestibule-simulate
 # A million visitors are accessed in random order. Huge pages make that faster, if the C library and the system support them.
 export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
 
-target=${CARGO_TARGET_DIR:-$root/target}
+target=$(cargo_target)
 step "${SCENARIO:-$usual} with $visitors visitors"
 "$target/local/vestibule-simulate" "${SCENARIO:-$usual}" "$visitors" "$seed" "$seeds" "$target/simulate" \
 	"$ceiling" "$checks" "$wait_minutes"

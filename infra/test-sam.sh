@@ -13,6 +13,7 @@ source infra/tools.sh
 
 readonly SUITE_SECONDS=1800 # The suite usually takes some minutes, because each request starts a container.
 
+need_cargo
 if cargo nextest --version >/dev/null 2>&1; then
   runner=(cargo nextest run --profile sam-local)
 else

@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 #
 # Sourced by the other scripts. Installs the missing tools that building and testing need: those of the system here,
-# and those of PyPI and npm in infra/packages.sh, which this sources.
+# those of PyPI and npm in infra/packages.sh, and Rust's in infra/rust.sh, which this sources.
 #
 #   need_redis       redis-server and redis-cli, from the system's package manager
 #   need_nginx       prints the path of nginx; installs it with the system's package manager if needed
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
 #   need_fonts       fonts for Korean, Japanese and Arabic, from the system's package manager
-#   need_rust_target   installs the standard library for another processor, with rustup
+#   processors       prints the number of processors
+#   raise_open_files   raises the limit of open files
 #
 # If a tool cannot be installed, the script ends with a message that says what to do. Messages go to stderr. These
 # scripts work with Bash 3.2, the version of macOS. `set -e` does not act inside `$(...)`, so check each step there.
@@ -163,12 +164,23 @@ need_fonts() {
   done
 }
 
-need_rust_target() { # TRIPLE
-  [[ -d $(rustc --print sysroot)/lib/rustlib/$1/lib ]] && return
-  have rustup || fail "Rust's standard library for $1 is missing, and rustup is not installed. Install one of them."
-  say "installing Rust's standard library for $1"
-  with_retries rustup target add "$1" >&2 || fail "rustup could not install $1. See its message above."
+# macOS has no `nproc`.
+processors() {
+  nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2
 }
 
+# Raises the limit of open files of this process as far as the system allows. macOS says that it is unlimited, and then
+# refuses to set more than the kernel's own limit.
+raise_open_files() {
+  local most
+  most=$(ulimit -Hn)
+  if [[ $most == unlimited ]]; then
+    most=$(sysctl -n kern.maxfilesperproc 2>/dev/null || cat /proc/sys/fs/nr_open 2>/dev/null || echo 65536)
+  fi
+  ulimit -Sn "$most" 2>/dev/null || say "the limit of open files stays at $(ulimit -Sn), because $most was refused"
+}
+
+# shellcheck source=infra/rust.sh
+source "$root/infra/rust.sh"
 # shellcheck source=infra/packages.sh
 source "$root/infra/packages.sh"

@@ -45,6 +45,7 @@ fi
 redis_url=${REDIS_URL:-${TEST_REDIS_URL:-}} aws_url=${AWS_ENDPOINT_URL:-${TEST_DYNAMODB_URL:-}}
 unset AWS_ENDPOINT_URL # The functions get the address in a variable of Vestibule.
 
+need_cargo
 need_cargo_lambda
 python=$(need_python)
 have curl || { have apt-get && apt_install curl; } || fail "curl is missing. Install it and run this again."
