@@ -71,11 +71,9 @@ check_template() {
 }
 
 check_scripts() { # SCRIPT...
-  if have shellcheck; then
-    shellcheck --external-sources "$@"
-  else
-    say "scripts NOT checked: shellcheck is not installed"
-  fi
+  local shellcheck
+  shellcheck=$(need_shellcheck)
+  "$shellcheck" --external-sources "$@"
 }
 
 case ${1:-} in

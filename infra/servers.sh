@@ -184,7 +184,7 @@ until_joined() { # NAME CONDITION
   done
 }
 
-# shellcheck disable=SC2317 # until_joined calls this function and the next by name.
+# shellcheck disable=SC2317,SC2329 # until_joined calls this function and the next by name.
 knows_all() { # NAME
   local nodes
   nodes=$(cli "$1" cluster nodes)
@@ -192,7 +192,7 @@ knows_all() { # NAME
 }
 
 # True once the node serves every slot, knows all replicas, and is in sync with its primary.
-# shellcheck disable=SC2317
+# shellcheck disable=SC2317,SC2329
 has_joined() { # NAME
   knows_all "$1" && [[ $(cli "$1" cluster info) == *cluster_state:ok* ]] &&
     [[ $(cli "$1" cluster nodes | grep -c 'slave ') == 3 ]] &&
@@ -206,7 +206,7 @@ give_up() { # NAME WHAT
 }
 
 # Stops the started servers by their process ids, first with SIGTERM.
-# shellcheck disable=SC2317 # The traps call it.
+# shellcheck disable=SC2317,SC2329 # The traps call it.
 stop_all() {
   trap '' INT TERM HUP # A second Ctrl-C must not leave a server behind.
   end_jobs "$STOP_SECONDS"

@@ -14,12 +14,8 @@ source infra/tools.sh
 readonly SUITE_SECONDS=1800 # The suite usually takes some minutes, because each request starts a container.
 
 need_cargo
-if cargo nextest --version >/dev/null 2>&1; then
-  runner=(cargo nextest run --profile sam-local)
-else
-  say "cargo-nextest is not installed, so cargo test runs the tests, without a time limit for each"
-  runner=(cargo test)
-fi
+need_nextest
+runner=(cargo nextest run --profile sam-local)
 suite=(--locked --package vestibule-tests --test http)
 
 # Compiles first, so that a compile error shows at once and the time of the suite excludes it.
