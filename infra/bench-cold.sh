@@ -35,7 +35,7 @@ if [[ $# == 0 ]]; then
   (cd functions && cargo lambda build --release --locked) >&2
 fi
 # A debug build of the benchmark is enough: the figures come from the emulator and the kernel.
-cargo build --locked --package vestibule-tests --bin bench-cold
+run_until_end cargo build --locked --package vestibule-tests --bin bench-cold
 
 step "the measurement"
 work=$(mktemp -d "${TMPDIR:-/tmp}/vestibule-cold.XXXXXX")
@@ -52,5 +52,5 @@ with zipfile.ZipFile("bootstrap.zip", "w", zipfile.ZIP_DEFLATED) as package:
     package.write("bootstrap")')
 done
 
-infra/servers.sh run --only redis,dynamodb -- "$(cargo_target)/debug/bench-cold" "$work" "$work/emulator"
+run_until_end infra/servers.sh run --only redis,dynamodb -- "$(cargo_target)/debug/bench-cold" "$work" "$work/emulator"
 end_steps

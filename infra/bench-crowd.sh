@@ -20,11 +20,11 @@ raise_open_files
 plan_steps bench-crowd 2
 step "the build"
 # Two builds: a single one would also give the runner the features that only tests enable.
-cargo build --profile local --locked --package vestibule-local
-cargo build --profile local --locked --package vestibule-tests --bin bench-crowd
+run_until_end cargo build --profile local --locked --package vestibule-local
+run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-crowd
 
 binaries=$(cargo_target)/local
 export VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
 step "the measurement"
-infra/servers.sh run --only redis -- "$binaries/bench-crowd" "$@"
+run_until_end infra/servers.sh run --only redis -- "$binaries/bench-crowd" "$@"
 end_steps

@@ -14,9 +14,9 @@ need_redis
 
 plan_steps bench-fallback-ticks 2
 step "the build"
-cargo build --profile local --locked --package vestibule-tests --bin bench-fallback-ticks
+run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-fallback-ticks
 
 binaries=$(cargo_target)/local
 step "the measurement"
-infra/servers.sh run --only redis -- "$binaries/bench-fallback-ticks"
+run_until_end infra/servers.sh run --only redis -- "$binaries/bench-fallback-ticks"
 end_steps

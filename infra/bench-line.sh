@@ -21,11 +21,11 @@ need_redis
 plan_steps bench-line 2
 step "the build"
 # Two builds: a single one would also give the runner the features that only tests enable.
-cargo build --profile local --locked --package vestibule-local
-cargo build --profile local --locked --package vestibule-tests --bin bench-line
+run_until_end cargo build --profile local --locked --package vestibule-local
+run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-line
 
 binaries=$(cargo_target)/local
 export VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
 step "the measurement"
-infra/servers.sh run --only redis -- "$binaries/bench-line" "$@"
+run_until_end infra/servers.sh run --only redis -- "$binaries/bench-line" "$@"
 end_steps

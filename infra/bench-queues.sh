@@ -15,9 +15,9 @@ need_redis
 
 plan_steps bench-queues 2
 step "the build"
-cargo build --profile local --locked --package vestibule-tests --bin bench-queues
+run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-queues
 
 binaries=$(cargo_target)/local
 step "the measurement"
-infra/servers.sh run --only redis -- "$binaries/bench-queues" "$@"
+run_until_end infra/servers.sh run --only redis -- "$binaries/bench-queues" "$@"
 end_steps

@@ -18,12 +18,12 @@ need_ministack >/dev/null
 plan_steps bench-requests 2
 step "the build"
 # Two builds: a single one would also give the functions the features that only tests enable.
-cargo build --profile local --locked --package functions --package vestibule-local
-cargo build --profile local --locked --package vestibule-tests --bin bench-requests
+run_until_end cargo build --profile local --locked --package functions --package vestibule-local
+run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-requests
 
 binaries=$(cargo_target)/local
 export VESTIBULE_FUNCTIONS_DIR=$binaries VESTIBULE_LOCAL_BIN=$binaries/vestibule-local
 step "the measurement"
 # The functions log the metrics of each request, which are of no use here.
-infra/servers.sh run --only redis,dynamodb -- "$binaries/bench-requests" "$@" 2> >(grep --line-buffered -v '"_aws"' >&2)
+run_until_end infra/servers.sh run --only redis,dynamodb -- "$binaries/bench-requests" "$@" 2> >(grep --line-buffered -v '"_aws"' >&2)
 end_steps

@@ -17,7 +17,7 @@ need_ministack >/dev/null
 
 plan_steps bench-restore 2
 step "the build"
-cargo build --profile local --locked --package vestibule-tests --bin bench-restore
+run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-restore
 
 binaries=$(cargo_target)/local
 if [[ -n ${FUNCTION_MB:-} ]]; then
@@ -36,5 +36,5 @@ if [[ -n ${FUNCTION_MB:-} ]]; then
   trap 'rmdir "$CPU_GROUP"' EXIT
 fi
 step "the measurement"
-infra/servers.sh run --only redis,dynamodb -- "$binaries/bench-restore" "$@"
+run_until_end infra/servers.sh run --only redis,dynamodb -- "$binaries/bench-restore" "$@"
 end_steps

@@ -14,7 +14,7 @@ need_redis
 
 plan_steps bench-wake 2
 step "the build"
-cargo build --profile local --locked --package vestibule-tests --bin bench-wake
+run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-wake
 
 # Ten thousand connections and the other open files of a process.
 raise_open_files
@@ -23,5 +23,5 @@ raise_open_files
 
 binaries=$(cargo_target)/local
 step "the measurement"
-infra/servers.sh run --only redis -- "$binaries/bench-wake" "$@"
+run_until_end infra/servers.sh run --only redis -- "$binaries/bench-wake" "$@"
 end_steps

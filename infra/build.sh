@@ -27,7 +27,7 @@ need_cargo_lambda
 python=$(need_python)
 need_rust_target "$target"
 step "the functions for $ARCHITECTURE, with all optimizations"
-cargo lambda build --locked --release --package functions "--${ARCHITECTURE/x86_64/x86-64}"
+run_until_end cargo lambda build --locked --release --package functions "--${ARCHITECTURE/x86_64/x86-64}"
 
 step "the sizes"
 # Compresses at zlib's default level, as SAM does. Lambda counts binary megabytes (2^20 bytes).

@@ -22,13 +22,13 @@ need_redis
 need_ministack >/dev/null
 
 # Two builds: a single one would also give the functions the features that only tests enable.
-cargo build --locked --package functions
-cargo build --locked --package vestibule-tests --bin chaos
+run_until_end cargo build --locked --package functions
+run_until_end cargo build --locked --package vestibule-tests --bin chaos
 
 target=$(cargo_target)
 export VESTIBULE_FUNCTIONS_DIR=$target/debug
 mkdir -p "$target/chaos"
-infra/servers.sh run --only dynamodb -- "$target/debug/chaos" "$first" "$last" "$target/chaos" 2>"$target/chaos/log" || {
+run_until_end infra/servers.sh run --only dynamodb -- "$target/debug/chaos" "$first" "$last" "$target/chaos" 2>"$target/chaos/log" || {
   status=$?
   grep -A 3 'panicked at' "$target/chaos/log" >&2 || true
   say "the log of the functions is in $target/chaos/log"

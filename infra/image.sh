@@ -150,7 +150,7 @@ case ${1:-} in
     step "the runner"
     if [[ -z ${PROGRAM:-} ]]; then
       need_cargo
-      cargo build --profile local --locked --package vestibule-local
+      run_until_end cargo build --profile local --locked --package vestibule-local
       PROGRAM=$(cargo_target)/local/vestibule-local
     fi
     python=$(need_python)

@@ -18,11 +18,11 @@ source infra/progress.sh
 need_cargo
 program=$(cargo_target)/local/vestibule-stack-console
 if [[ -x $program ]]; then
-  cargo build --profile local --locked --package vestibule-stack-console
+  run_until_end cargo build --profile local --locked --package vestibule-stack-console
 else
   plan_steps operate 2
   step "the first build: 200 crates"
-  cargo build --profile local --locked --package vestibule-stack-console
+  run_until_end cargo build --profile local --locked --package vestibule-stack-console
   step "the start"
 fi
 exec "$program" "$STACK"

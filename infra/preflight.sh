@@ -23,5 +23,5 @@ if [[ -z ${STACK:-} ]]; then
 fi
 (need_cargo) || exit 2
 need_cargo
-cargo build --profile local --locked --package vestibule-preflight || exit 2
+run_until_end cargo build --profile local --locked --package vestibule-preflight || exit 2
 exec "$(cargo_target)/local/vestibule-preflight" "$STACK" "$@"

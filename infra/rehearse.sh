@@ -35,11 +35,11 @@ fi
 need_cargo
 program=$(cargo_target)/local/vestibule-rehearse
 if [[ -x $program ]]; then
-  cargo build --profile local --locked --package vestibule-rehearse
+  run_until_end cargo build --profile local --locked --package vestibule-rehearse
 else
   plan_steps rehearse 2
   step "the first build: 200 crates"
-  cargo build --profile local --locked --package vestibule-rehearse
+  run_until_end cargo build --profile local --locked --package vestibule-rehearse
   step "the rehearsal"
 fi
 # Each visitor whose poll is held has a connection.

@@ -12,11 +12,11 @@ source infra/progress.sh
 need_cargo
 program=$(cargo_target)/local/vestibule-local
 if [[ -x $program ]]; then
-  cargo build --profile local --locked --package vestibule-local
+  run_until_end cargo build --profile local --locked --package vestibule-local
 else
   plan_steps run 2
   step "the first build: 250 crates"
-  cargo build --profile local --locked --package vestibule-local
+  run_until_end cargo build --profile local --locked --package vestibule-local
   step "the start"
 fi
 exec "$program" "$@"

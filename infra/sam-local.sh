@@ -46,7 +46,7 @@ if [[ -z ${VESTIBULE_SERVERS_STARTED:-} ]]; then
   if [[ -z ${REDIS_URL:-} ]]; then missing=redis; fi
   if [[ -z ${AWS_ENDPOINT_URL:-} ]]; then missing=${missing:+$missing,}dynamodb; fi
   if [[ -n $missing ]]; then
-    export VESTIBULE_SERVERS_STARTED=$missing
+    export VESTIBULE_SERVERS_STARTED=$missing CHILD_END_SECONDS=90 # Containers and their engine stop one after the other.
     exec infra/servers.sh run --only "$missing" -- infra/sam-local.sh "$@"
   fi
 else
@@ -233,7 +233,7 @@ if [[ ${#command[@]} -gt 0 ]]; then
   export TEST_API_URL=$api_url TEST_GATEWAY=sam-local TEST_CORS_ORIGIN=$cors_origins TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
   export TEST_QUEUES_TABLE=vestibule-QueuesTable TEST_ENTRIES_TABLE=vestibule-EntriesTable
   status=0 command_began_at=$SECONDS
-  "${command[@]}" || status=$?
+  run_until_end "${command[@]}" || status=$?
   say "the command took $(show_seconds $((SECONDS - command_began_at)))"
   if ((status != 0)); then
     for log in api lambda; do
@@ -249,4 +249,4 @@ say "  curl -s $api_url/queues/demo:1/entries -H 'Content-Type: application/json
 say "run an operator's command:"
 say "  curl -s $lambda_url/2015-03-31/functions/AdminFunction/invocations -d '{\"op\": \"describe\", \"queue\": \"demo:1\"}'"
 say "the logs of the functions follow; Ctrl-C stops everything."
-tail -n 0 -f "$work/api.log" "$work/lambda.log" "$work/promoter.log"
+run_until_end tail -n 0 -f "$work/api.log" "$work/lambda.log" "$work/promoter.log"

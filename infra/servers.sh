@@ -205,6 +205,27 @@ give_up() { # NAME WHAT
   exit 1
 }
 
+# Runs beside the servers. If this script is killed, it ends the command and the servers in its place. If a script that
+# runs this one is killed, it ends this one.
+watch_scripts() {
+  set +e
+  trap '' HUP INT
+  while kill -0 $$ 2>/dev/null; do
+    if [[ -n $leader_pid ]] && ! kill -0 "$leader_pid" 2>/dev/null; then kill -s TERM $$ 2>/dev/null; fi
+    sleep 1
+  done
+  local pids name all
+  pids=$(cat "$work"/*/pid "$work/command_pid" 2>/dev/null)
+  # shellcheck disable=SC2086 # Several process ids.
+  all=$(list_trees $pids)
+  # shellcheck disable=SC2086
+  kill -s TERM $all 2>/dev/null
+  sleep "$STOP_SECONDS"
+  # shellcheck disable=SC2046,SC2086
+  kill -s KILL $(list_trees $all) 2>/dev/null
+  rm -rf "$work"
+}
+
 # Stops the started servers by their process ids, first with SIGTERM.
 # shellcheck disable=SC2317,SC2329 # The traps call it.
 stop_all() {
@@ -246,6 +267,11 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+leader_pid=${VESTIBULE_LEADER_PID:-}
+set -m # Its own process group, so that Ctrl-C does not end it.
+watch_scripts </dev/null >/dev/null 2>&1 &
+set +m
+
 started_at=$SECONDS
 if [[ " $names " == *" cluster "* ]]; then make_certificates; fi
 servers=
@@ -275,7 +301,9 @@ export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null AWS_EC2_M
 unset AWS_PROFILE AWS_SESSION_TOKEN
 
 status=0
-"$@" || status=$?
+# shellcheck disable=SC2034 # run_until_end reads it.
+child_pid_file=$work/command_pid
+run_until_end "$@" || status=$?
 for name in $servers; do
   is_running "$name" || say "the server '$name' ended while the command ran"
 done

@@ -50,13 +50,13 @@ wait_minutes=${WAIT_MINUTES:-$usual_wait}
 need_cargo
 plan_steps simulate 2
 step "the build"
-cargo build --profile local --locked --package vestibule-simulate
+run_until_end cargo build --profile local --locked --package vestibule-simulate
 
 # A million visitors are accessed in random order. Huge pages make that faster, if the C library and the system support them.
 export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
 
 target=$(cargo_target)
 step "${SCENARIO:-$usual} with $visitors visitors"
-"$target/local/vestibule-simulate" "${SCENARIO:-$usual}" "$visitors" "$seed" "$seeds" "$target/simulate" \
+run_until_end "$target/local/vestibule-simulate" "${SCENARIO:-$usual}" "$visitors" "$seed" "$seeds" "$target/simulate" \
 	"$ceiling" "$checks" "$wait_minutes"
 end_steps

@@ -19,11 +19,12 @@ runner=(cargo nextest run --profile sam-local)
 suite=(--locked --package vestibule-tests --test http)
 
 # Compiles first, so that a compile error shows at once and the time of the suite excludes it.
-"${runner[@]}" "${suite[@]}" --no-run
+run_until_end "${runner[@]}" "${suite[@]}" --no-run
 
 limit=()
 if have timeout; then limit=(timeout --foreground --kill-after=10 "$SUITE_SECONDS"); fi
 started_at=$SECONDS status=0
-infra/sam-local.sh run -- ${limit[@]+"${limit[@]}"} "${runner[@]}" "${suite[@]}" "$@" || status=$?
+export CHILD_END_SECONDS=90 # The containers and their engine stop one after the other.
+run_until_end infra/sam-local.sh run -- ${limit[@]+"${limit[@]}"} "${runner[@]}" "${suite[@]}" "$@" || status=$?
 say "the suite, with starting and stopping: $((SECONDS - started_at)) s"
 exit "$status"

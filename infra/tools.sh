@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 #
 # Sourced by the other scripts. Installs the missing tools that building and testing need: those of the system here,
-# those of PyPI and npm in infra/packages.sh, and Rust's in infra/rust.sh, which this sources.
+# those of PyPI and npm in infra/packages.sh, and Rust's in infra/rust.sh. This sources both, and infra/processes.sh, which
+# runs and ends other programs.
 #
 #   need_redis       redis-server and redis-cli, from the system's package manager
 #   need_nginx       prints the path of nginx; installs it with the system's package manager if needed
@@ -31,30 +32,6 @@ have() { command -v "$1" >/dev/null 2>&1; }
 is_root() { [[ $(id -u) == 0 ]]; }
 
 as_root() { if is_root; then "$@"; else sudo "$@"; fi; }
-
-# Runs a command for at most SECONDS. macOS has no `timeout`.
-bounded() { # SECONDS COMMAND...
-  local ticks=$(($1 * 10)) pid status=0
-  shift
-  set -m # Its own process group, so that the processes that the command started end with it.
-  "$@" </dev/null &
-  pid=$!
-  set +m
-  while ((ticks-- > 0)) && kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
-  kill -- "-$pid" 2>/dev/null || true
-  wait "$pid" 2>/dev/null || status=$?
-  return "$status"
-}
-
-# Stops the background jobs of this shell: SIGTERM first, SIGKILL after SECONDS. Each job is a process group (`set -m`).
-end_jobs() { # SECONDS
-  local deadline=$((SECONDS + $1)) signal=TERM group
-  while [[ -n $(jobs -pr) ]]; do
-    for group in $(jobs -pr); do kill -s "$signal" -- "-$group" 2>/dev/null || true; done
-    sleep 0.1
-    if ((SECONDS >= deadline)); then signal=KILL; fi
-  done
-}
 
 # Repeats a command that downloads until it succeeds, at most four times, because package registries cut connections.
 with_retries() { # COMMAND...
@@ -180,6 +157,8 @@ raise_open_files() {
   ulimit -Sn "$most" 2>/dev/null || say "the limit of open files stays at $(ulimit -Sn), because $most was refused"
 }
 
+# shellcheck source=infra/processes.sh
+source "$root/infra/processes.sh"
 # shellcheck source=infra/rust.sh
 source "$root/infra/rust.sh"
 # shellcheck source=infra/packages.sh
