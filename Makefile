@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run operate check test test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
+.PHONY: help doctor run operate check test test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -22,6 +22,9 @@ sam-local: ## Serve the functions in containers with `sam local` (PORT=3000, RED
 	infra/sam-local.sh $(ARGS)
 
 ##@ Test
+
+doctor: ## Show what make run, check and test need, what of it is here, and how to get the rest. Installs nothing
+	@infra/doctor.sh
 
 check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template, the API's document and the scripts (ADVISORIES=required fails without the database of vulnerabilities)
 	infra/steps.sh check "cargo fmt --all --check" \

@@ -37,10 +37,26 @@ find_python() {
   return 1
 }
 
+# Prints the packages of a Python that is new enough. Ubuntu 22.04 has one besides its own python3, which is older.
+python_packages() {
+  local candidate name
+  candidate=$(apt_candidate python3)
+  if [[ -n $candidate ]] && ! is_version "$candidate" "${PYTHON_MINIMUM/, /.}"; then
+    for name in python3.14 python3.13 python3.12 python3.11; do
+      [[ -n $(apt_candidate "$name") ]] || continue
+      printf '%s %s-venv' "$name" "$name"
+      return
+    done
+  else
+    printf 'python3 python3-venv'
+  fi
+}
+
 need_python() {
   if find_python; then return; fi
   if have apt-get; then
-    apt_install python3 python3-venv
+    # shellcheck disable=SC2046 # Several packages.
+    [[ -z $(python_packages) ]] || apt_install $(python_packages)
   elif have brew; then
     say "installing python with Homebrew"
     brew install python >&2 || fail "Homebrew could not install python. See its message above."

@@ -9,6 +9,7 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
+require_for run
 need_cargo
 program=$(cargo_target)/local/vestibule-local
 if [[ -x $program ]]; then

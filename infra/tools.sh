@@ -2,7 +2,7 @@
 #
 # Sourced by the other scripts. Installs the missing tools that building and testing need: those of the system here,
 # those of PyPI and npm in infra/packages.sh, and Rust's in infra/rust.sh. This sources both, and infra/processes.sh, which
-# runs and ends other programs.
+# runs and ends other programs, and infra/requirements.sh, which names all that is missing.
 #
 #   need_redis       redis-server and redis-cli, from the system's package manager
 #   need_nginx       prints the path of nginx; installs it with the system's package manager if needed
@@ -54,6 +54,11 @@ apt_install() {
     fail "apt-get could not install $*. See its message above."
 }
 
+# Prints the version that apt-get would install, without its epoch, or nothing if the package lists do not know it.
+apt_candidate() { # PACKAGE
+  apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p' | sed 's/^(none)$//; s/^[0-9]*://'
+}
+
 need_redis() {
   if ! have redis-server || ! have redis-cli; then
     if have apt-get; then
@@ -62,16 +67,17 @@ need_redis() {
       say "installing redis with Homebrew"
       brew install redis >&2 || fail "Homebrew could not install redis. See its message above."
     else
-      fail "Redis is missing. Install redis-server and redis-cli, version $REDIS_MINIMUM or newer, and run this again."
+      fail "Redis is missing: $(remedy redis)"
     fi
     hash -r
   fi
   local version
-  version=$(redis-server --version | sed -n 's/.* v=\([0-9]*\)\..*/\1/p')
-  if ((${version:-0} < REDIS_MINIMUM)); then
-    fail "this needs Redis $REDIS_MINIMUM or newer, but $(command -v redis-server) is version ${version:-unknown}. Update it."
-  fi
+  version=$(redis_version)
+  is_version "${version:-0}" "$REDIS_MINIMUM" || fail "this needs Redis $REDIS_MINIMUM or newer, but" \
+    "$(command -v redis-server) is version ${version:-unknown}. Remedy: $(remedy redis)"
 }
+
+redis_version() { redis-server --version 2>/dev/null | sed -n 's/.* v=\([0-9.]*\).*/\1/p'; }
 
 # The packages of some systems put it where only root looks for programs.
 find_nginx() {
@@ -104,13 +110,14 @@ need_openssl() {
   hash -r
 }
 
-# Any installed version suffices, because the page needs only features that are years old.
+# Any installed version suffices, because the page needs only features that are years old. On Ubuntu, chromium-browser can
+# be a script that only asks for a snap: a browser prints its version.
 find_chromium() {
   local name
-  for name in chromium google-chrome google-chrome-stable chrome \
+  for name in chromium chromium-browser google-chrome google-chrome-stable chrome \
     "/Applications/Chromium.app/Contents/MacOS/Chromium" \
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
-    if have "$name"; then
+    if have "$name" && [[ $(bounded 30 "$name" --version 2>/dev/null) =~ [0-9]+\.[0-9]+ ]]; then
       command -v "$name"
       return
     fi
@@ -118,16 +125,21 @@ find_chromium() {
   return 1
 }
 
+# Prints the package that has a browser. Those of Ubuntu have a script that installs a snap, which containers cannot.
+chromium_packages() {
+  if [[ $(apt_candidate chromium-browser) != *snap* || -n $(apt_candidate chromium) ]]; then printf 'chromium'; fi
+}
+
 need_chromium() {
   if find_chromium; then return; fi
   if have apt-get; then
-    apt_install chromium
+    [[ -z $(chromium_packages) ]] || apt_install chromium
   elif have brew; then
     say "installing google-chrome with Homebrew"
     brew install --cask google-chrome >&2 || fail "Homebrew could not install google-chrome. See its message above."
   fi
   hash -r
-  find_chromium || fail "Chromium is missing. Install it so that the command chromium starts it, and run this again."
+  find_chromium || fail "Chromium is missing: $(remedy chromium)"
 }
 
 # Without them a browser draws boxes of another width, and a test of the layout says nothing. macOS has its own.
@@ -161,5 +173,7 @@ raise_open_files() {
 source "$root/infra/processes.sh"
 # shellcheck source=infra/rust.sh
 source "$root/infra/rust.sh"
+# shellcheck source=infra/requirements.sh
+source "$root/infra/requirements.sh"
 # shellcheck source=infra/packages.sh
 source "$root/infra/packages.sh"
