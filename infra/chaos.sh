@@ -21,9 +21,7 @@ need_cargo
 need_redis
 need_ministack >/dev/null
 
-# Two builds: a single one would also give the functions the features that only tests enable.
-run_until_end cargo build --locked --package functions
-run_until_end cargo build --locked --package vestibule-tests --bin chaos
+run_until_end cargo build --workspace --locked --bins
 
 target=$(cargo_target)
 export VESTIBULE_FUNCTIONS_DIR=$target/debug

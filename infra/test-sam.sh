@@ -16,7 +16,7 @@ readonly SUITE_SECONDS=1800 # The suite usually takes some minutes, because each
 need_cargo
 need_nextest
 runner=(cargo nextest run --profile sam-local)
-suite=(--locked --package vestibule-tests --test http)
+suite=(--workspace --locked --test http --ignore-default-filter)
 
 # Compiles first, so that a compile error shows at once and the time of the suite excludes it.
 run_until_end "${runner[@]}" "${suite[@]}" --no-run

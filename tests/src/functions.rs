@@ -26,7 +26,7 @@ use crate::{
         gateway::{GatewayConfig, RunningGateway},
     },
     lines::Backend,
-    programs::built,
+    programs::build_programs,
     servers::{dynamodb_url, server_url},
 };
 
@@ -279,6 +279,6 @@ fn binaries_dir() -> &'static PathBuf {
     static BINARIES: OnceLock<PathBuf> = OnceLock::new();
     BINARIES.get_or_init(|| match std::env::var_os("VESTIBULE_FUNCTIONS_DIR") {
         Some(path) => path.into(),
-        None => built("functions"),
+        None => build_programs(),
     })
 }

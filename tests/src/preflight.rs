@@ -8,7 +8,7 @@ use std::{path::PathBuf, process::Command, sync::OnceLock};
 use serde_json::Value;
 use vestibule_domain::preflight::{Finding, Outcome};
 
-use crate::{programs::built, stack_console::AWS_VARIABLES};
+use crate::{programs::build_programs, stack_console::AWS_VARIABLES};
 
 /// What a preflight printed.
 #[derive(Debug)]
@@ -64,6 +64,6 @@ impl PreflightRun {
 fn find_binary() -> PathBuf {
     match std::env::var_os("VESTIBULE_PREFLIGHT_BIN") {
         Some(path) => path.into(),
-        None => built("vestibule-preflight").join("vestibule-preflight"),
+        None => build_programs().join("vestibule-preflight"),
     }
 }

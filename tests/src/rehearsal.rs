@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::programs::built;
+use crate::programs::build_programs;
 
 /// Longer than any rehearsal of a test.
 const BOUND: Duration = Duration::from_mins(3);
@@ -143,7 +143,7 @@ fn program(arguments: &[&str]) -> Command {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     let binary = BINARY.get_or_init(|| match std::env::var_os("VESTIBULE_REHEARSE_BIN") {
         Some(path) => path.into(),
-        None => built("vestibule-rehearse").join("vestibule-rehearse"),
+        None => build_programs().join("vestibule-rehearse"),
     });
     let mut program = Command::new(binary);
     program

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::programs::built;
+use crate::programs::build_programs;
 
 /// What the first line that the console prints has before its address.
 const GREETING: &str = " is at ";
@@ -91,7 +91,7 @@ impl StackConsole {
 fn find_binary() -> PathBuf {
     match std::env::var_os("VESTIBULE_STACK_CONSOLE_BIN") {
         Some(path) => path.into(),
-        None => built("vestibule-stack-console").join("vestibule-stack-console"),
+        None => build_programs().join("vestibule-stack-console"),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::programs::built;
+use crate::programs::build_programs;
 
 /// A runner prints its address or exits within this time.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -69,6 +69,6 @@ pub(super) fn binary_path() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match std::env::var_os("VESTIBULE_LOCAL_BIN") {
         Some(path) => path.into(),
-        None => built("vestibule-local").join("vestibule-local"),
+        None => build_programs().join("vestibule-local"),
     })
 }
