@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 #
-# Builds template.yaml with `sam build`, deploys it and the sample API of examples/protected-api to an emulator of AWS, and
-# sends visitors through the deployed APIs.
+# Deploys template.yaml, with the functions that the other tests use, and the sample API of examples/protected-api to an
+# emulator of AWS, and sends visitors through the deployed APIs.
 #
 #   infra/test-stack.sh
 #   AWS_ENDPOINT_URL=http://127.0.0.1:4566 STACK_REDIS_URL=redis://valkey:6379 infra/test-stack.sh
 #
 # Without AWS_ENDPOINT_URL it starts MiniStack and a Redis, and stops them at the end. With AWS_ENDPOINT_URL it uses a
-# running emulator, such as the LocalStack of infra/compose.yaml. STACK_REDIS_URL is then the address of Redis for the
-# functions, and TEST_REDIS_URL (redis://127.0.0.1:6379) the one for this machine. Arguments go to the test runner.
+# running emulator, such as the LocalStack of infra/compose.yaml, and builds the functions with `sam build`, because its
+# containers may have an older C library. STACK_REDIS_URL is then the address of Redis for the functions, and
+# TEST_REDIS_URL (redis://127.0.0.1:6379) the one for this machine. Arguments go to the test runner.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -31,35 +32,57 @@ case $(uname -m) in
   *) architecture=x86_64 ;;
 esac
 
-# With the features of the whole workspace, as in infra/test.sh, only these suites have to be built again.
-suites=(--workspace --locked --features vestibule-tests/stack --test stack --test http)
-if cargo nextest --version >/dev/null 2>&1; then
-  runner=(cargo nextest run "${suites[@]}")
-else
-  runner=(cargo test "${suites[@]}" --no-fail-fast)
-fi
+# The selection of infra/test.sh, so nothing is compiled with other features.
+readonly SELECTION=(--workspace --locked)
+# The cases of the HTTP suite run against the deployed API.
+runner=(cargo nextest run "${SELECTION[@]}" --profile stack --ignore-default-filter -E 'binary(stack) or binary(http)')
+
+need_cargo
+need_nextest
+programs=$(cargo_target)/debug
+
+# Packages the functions that are built for the tests: a folder with the program, and the template with the names of these
+# folders. MiniStack runs functions as processes of this machine. Their debug information would only be copied.
+package_functions() { # FOLDER
+  local folder=$1 name
+  rm -rf "$folder"
+  sed -n 's/.*BuildProperties: { Binary: \([a-z]*\) }.*/\1/p' template.yaml | while read -r name; do
+    mkdir -p "$folder/$name"
+    strip -S -o "$folder/$name/bootstrap" "$programs/$name"
+  done
+  # The paths of the template are relative to its folder.
+  sed -e 's|Location: infra/|Location: ../../infra/|' -e '/^    CodeUri: /d' template.yaml | awk '
+    { print }
+    /BuildProperties: [{] Binary: / { name = $4 }
+    /^    Properties:/ && name != "" { print "      CodeUri: " name; name = "" }' >"$folder/template.yaml"
+}
 
 if [[ ${1:-} != --deploy ]]; then
   plan_steps "test-stack build" 3
   step "the tools"
   need_sam >/dev/null # Before the long compilation, so that a tool that cannot be installed fails the run at once.
   need_ministack >/dev/null
-  step "the functions, with sam build"
-  infra/sam-build.sh "$architecture" --fast >/dev/null
-  step "the suites"
-  cargo build --locked --package vestibule-stack-console --package vestibule-preflight --package vestibule-rehearse
-  "${runner[@]}" --no-run
+  step "the functions and the suites"
+  run_until_end cargo build "${SELECTION[@]}" --bins
+  run_until_end "${runner[@]}" --no-run
+  step "the packages"
+  if [[ -z ${AWS_ENDPOINT_URL:-} ]]; then
+    package_functions .aws-sam/tests
+    end_steps
+    exec infra/servers.sh run --only redis,aws -- infra/test-stack.sh --deploy .aws-sam/tests/template.yaml "$@"
+  fi
+  template=$(infra/sam-build.sh "$architecture" --fast | tail -n 1)
   end_steps
-  [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- infra/test-stack.sh --deploy "$@"
   emulator_domain=localhost.localstack.cloud # DNS resolves this name to this machine.
 else
-  shift
+  template=$2
+  shift 2
   emulator_domain=localhost
 fi
 
-export VESTIBULE_STACK_CONSOLE_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-stack-console
-export VESTIBULE_REHEARSE_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-rehearse
-export VESTIBULE_PREFLIGHT_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-preflight
+export VESTIBULE_STACK_CONSOLE_BIN=$programs/vestibule-stack-console
+export VESTIBULE_REHEARSE_BIN=$programs/vestibule-rehearse
+export VESTIBULE_PREFLIGHT_BIN=$programs/vestibule-preflight
 export TEST_EVENT_BUS=default TEST_CORS_ORIGIN=https://shop.example TEST_API_SIGNED=yes TEST_GATEWAY=ministack
 export TEST_REDIS_URL=${TEST_REDIS_URL:-redis://127.0.0.1:6379}
 redis_url=${STACK_REDIS_URL:-$TEST_REDIS_URL}
@@ -95,7 +118,7 @@ emulator_url() { # URL
 
 plan_steps test-stack 3
 step "the deployment of $STACK"
-deploy "$STACK" .aws-sam/fast/template.yaml "${parameters[@]}"
+deploy "$STACK" "$template" "${parameters[@]}"
 TEST_STACK_OUTPUTS=$(outputs "$STACK")
 export TEST_STACK_OUTPUTS TEST_STACK_NAME=$STACK
 TEST_API_URL=$(emulator_url "$(output ApiUrl <<<"$TEST_STACK_OUTPUTS")")
@@ -116,5 +139,5 @@ TEST_ENTRIES_TABLE=$(output EntriesTable <<<"$TEST_STACK_OUTPUTS")
 export TEST_QUEUES_TABLE TEST_ENTRIES_TABLE
 
 step "the suites"
-"${runner[@]}" "$@"
+run_until_end "${runner[@]}" "$@"
 end_steps
