@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help doctor run operate check test test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
+.PHONY: help doctor run operate check test test-one test-slice test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -28,7 +28,7 @@ doctor: ## Show what make run, check and test need, what of it is here, and how 
 
 check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template, the API's document and the scripts (ADVISORIES=required fails without the database of vulnerabilities)
 	infra/steps.sh check "cargo fmt --all --check" \
-	  "cargo clippy --workspace --all-targets --features vestibule-tests/stack --locked -- -D warnings" \
+	  "cargo clippy --workspace --all-targets --locked -- -D warnings" \
 	  "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked" \
 	  "infra/client.sh check" "infra/check.sh dependencies" "infra/check.sh template" "infra/openapi.sh check" \
 	  "infra/check.sh scripts $(SCRIPTS)"
@@ -36,13 +36,18 @@ check: ## Check formatting, lints, documentation, the types of the client librar
 test: ## Run the tests but the long ones, against servers that this command installs and starts
 	infra/test.sh
 
-test-long: ## Run the tests that take long: the template deployed to an emulator of AWS, random faults, random operations on every server, failovers under load, a crowd of clients, a sale of 2,000 visitors operated by the console, a shop's long session, generated clients and requests
-	infra/steps.sh test-long infra/test-stack.sh "infra/test.sh --profile long" \
-	  "infra/client.sh crowd" "infra/browser.sh long" "infra/browser.sh night" \
-	  "infra/openapi.sh page" "infra/openapi.sh clients" "infra/openapi.sh fuzz"
+test-one: ## Run one suite, and install and build only what it needs (SUITE=template; ARGS go to the test runner, such as ARGS="-E 'test(claim)'")
+	infra/test.sh --suite "$(SUITE)" $(ARGS)
 
-test-longest: ## Run what is left out of test-long: a million forged passes and tokens, and the two lives of a queue in chaos
-	infra/test.sh --profile longest
+test-slice: ## Run one of the four slices of the long suites (SLICE=1)
+	infra/test.sh --slice "$(SLICE)"
+
+test-long: ## Run all long suites: random faults, failovers under load, the attacks, large crowds, the night of a sale in a browser, the template deployed to an emulator of AWS, generated clients and requests, more servers
+	infra/steps.sh test-long "infra/test.sh --slice 1" "infra/test.sh --slice 2" "infra/test.sh --slice 3" \
+	  "infra/test.sh --slice 4"
+
+test-longest: ## Run what is in no slice: a million forged passes and tokens, and the two lives of a queue in chaos
+	infra/test.sh --longest
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
 	infra/test-stack.sh $(ARGS)

@@ -27,12 +27,16 @@ need_fonts
 install_packages "$folder"
 install_shops
 if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then
-  cargo build --locked --package vestibule-local
-  export VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local
+  need_cargo
+  run_until_end cargo build --workspace --locked --bin vestibule-local
+  VESTIBULE_LOCAL_BIN=$(cargo_target)/debug/vestibule-local
+  export VESTIBULE_LOCAL_BIN
 fi
 if [[ -z ${VESTIBULE_WIDGET_BIN:-} ]]; then
-  cargo build --locked --package functions --bin widget
-  export VESTIBULE_WIDGET_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/widget
+  need_cargo
+  run_until_end cargo build --workspace --locked --bin widget
+  VESTIBULE_WIDGET_BIN=$(cargo_target)/debug/widget
+  export VESTIBULE_WIDGET_BIN
 fi
 
 case ${1:-} in

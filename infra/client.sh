@@ -51,9 +51,13 @@ case ${1:-} in
     ;;
   theme) "$node" "$page/contrast.mjs" "${@:2}" ;;
   crowd)
-    cargo build --locked --package vestibule-local
-    VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local \
-      "$node" --test --test-reporter spec "$folder/tests/crowd.mjs"
+    if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then
+      need_cargo
+      run_until_end cargo build --workspace --locked --bin vestibule-local
+      VESTIBULE_LOCAL_BIN=$(cargo_target)/debug/vestibule-local
+      export VESTIBULE_LOCAL_BIN
+    fi
+    exec "$node" --test --test-reporter spec "$folder/tests/crowd.mjs"
     ;;
   *)
     echo "usage: infra/client.sh build|check|test|theme FOLDER...|crowd" >&2

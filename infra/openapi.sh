@@ -18,7 +18,7 @@ source infra/tools.sh
 
 document=docs/openapi.json
 sources=(infra/openapi.yaml infra/openapi-plain.yaml)
-output=${CARGO_TARGET_DIR:-$root/target}/api
+output=$(cargo_output)/api
 
 use_document_tools() { # COMMAND ARGUMENT...
   need_environment openapi || exit 1
@@ -62,8 +62,9 @@ page() {
 # Starts a runner on a free port, and sets VESTIBULE_API to its address.
 start_runner() {
   if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then
-    cargo build --locked --package vestibule-local
-    VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local
+    need_cargo
+    run_until_end cargo build --workspace --locked --bin vestibule-local
+    VESTIBULE_LOCAL_BIN=$(cargo_target)/debug/vestibule-local
   fi
   folder=$(mktemp -d)
   trap 'end_jobs 10; rm -rf "$folder"' EXIT

@@ -14,9 +14,11 @@ source infra/progress.sh
 (($# > 1)) || fail "usage: infra/steps.sh NAME 'COMMAND ARGUMENT...'..."
 name=$1
 shift
+# Names all that is missing before the first step.
+if [[ $name == check ]]; then require_for check; fi
 plan_steps "$name" $#
 for command in "$@"; do
   step "$command"
-  bash -c "$command"
+  run_until_end bash -c "$command"
 done
 end_steps

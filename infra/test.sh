@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 #
-# Runs every test against real servers, and installs what is missing. Arguments go to the test runner:
+# Runs tests against real servers, and installs what is missing:
 #
-#   infra/test.sh                     everything but the long tests (.config/nextest.toml says which are long), and the
-#                                     tests in a browser
-#   infra/test.sh --profile long      only the long tests
-#   infra/test.sh -E 'test(claim)'    the tests that match a nextest filter
+#   infra/test.sh                   what `make test` runs: everything but the long suites
+#   infra/test.sh --slice 3         a slice of the long suites, 1 to 4
+#   infra/test.sh --longest         what is in no slice
+#   infra/test.sh --suite template  one suite, a crate or the browser, with nothing that it does not need
+#   infra/test.sh -E 'test(claim)'  the tests that match a nextest filter
+#
+# Further arguments go to the test runner. .config/nextest.toml says which test is where, infra/suites.txt what a suite needs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,64 +17,166 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
-case "$*" in
-  '') plan_steps test 6 ;;
-  '--profile long') plan_steps 'the long suites' 5 ;;
-  *) plan_steps 'some suites' 5 ;;
+readonly SERVERS="redis valkey cluster dynamodb" TOOLS="nginx chromium packages generators"
+
+# All of Vestibule is built by this selection of packages, for all tests and for the programs that they start. Another
+# selection would have other features, and compile the AWS SDK once more.
+readonly SELECTION=(--workspace --locked)
+
+usage() { fail "usage: infra/test.sh [--slice 1|2|3|4 | --longest | --suite NAME] [ARGUMENT of cargo nextest run...]"; }
+
+# Prints what a suite needs, from infra/suites.txt. Fails if there is no such suite.
+needs_of() { # SUITE
+  local suite needs
+  while read -r suite needs; do
+    if [[ $suite == "$1" ]]; then
+      printf '%s\n' "${needs#-}"
+      return
+    fi
+  done <infra/suites.txt
+  return 1
+}
+
+# Installs tools before the long compilation, so that one that cannot be installed fails the run at once.
+install_tools() { # NEED...
+  local need
+  need_nextest
+  for need in "$@"; do
+    case $need in
+      redis) need_redis ;;
+      cluster)
+        need_redis
+        need_openssl
+        ;;
+      valkey) need_valkey >/dev/null ;;
+      dynamodb) need_ministack >/dev/null ;;
+      chromium)
+        VESTIBULE_CHROMIUM=$(need_chromium)
+        export VESTIBULE_CHROMIUM
+        need_fonts
+        ;;
+      nginx)
+        VESTIBULE_NGINX=$(need_nginx)
+        export VESTIBULE_NGINX
+        ;;
+      packages)
+        install_packages web/client
+        install_packages tests/browser
+        install_shops
+        ;;
+      generators)
+        need_environment openapi
+        need_environment api
+        install_packages infra/reference
+        install_packages tests/api
+        ;;
+    esac
+  done
+}
+
+# Some suites start programs of the workspace as processes.
+name_programs() {
+  local programs
+  programs=$(cargo_target)/debug
+  export VESTIBULE_FUNCTIONS_DIR=$programs
+  export VESTIBULE_LOCAL_BIN=$programs/vestibule-local
+  export VESTIBULE_STACK_CONSOLE_BIN=$programs/vestibule-stack-console
+  export VESTIBULE_REHEARSE_BIN=$programs/vestibule-rehearse
+  export VESTIBULE_PREFLIGHT_BIN=$programs/vestibule-preflight
+  export VESTIBULE_WIDGET_BIN=$programs/widget
+}
+
+# Runs the tests beside the servers. A run that executes no test fails.
+run_tests() { # NEED... -- ARGUMENT of the test runner...
+  local need servers=
+  while [[ $1 != -- ]]; do
+    need=$1
+    if [[ " $SERVERS " == *" $need "* ]]; then servers+=${servers:+,}$need; fi
+    shift
+  done
+  shift
+  # Most tests wait for a clock most of their time, so more of them run at once than there are cores.
+  export NEXTEST_TEST_THREADS=${NEXTEST_TEST_THREADS:-$(($(processors) * 4))}
+  local runner=(cargo nextest run "${SELECTION[@]}" --no-tests fail)
+  if [[ -n $servers ]]; then runner=(infra/servers.sh run --only "$servers" -- "${runner[@]}"); fi
+  run_until_end "${runner[@]}" "$@"
+}
+
+# Prints what took long and what was tried once more, also for the end of `.ci/run`.
+report_suites() {
+  local junit report
+  junit=$(cargo_output)/nextest/$profile/junit.xml
+  [[ -f $junit ]] || return 0
+  report=$("$(need_python)" infra/suite_times.py "$steps" "$junit" infra/durations.txt)
+  [[ -n $report ]] || return 0
+  printf '%s\n' "$report" >&2
+  printf '%s\n' "$report" >>"${VESTIBULE_REPORT:-/dev/null}"
+}
+
+# Runs one suite, with nothing that it does not need.
+run_suite() { # SUITE [ARGUMENT of the test runner]...
+  local suite=$1 needs
+  shift
+  case $suite in
+    client | browser) run_until_end "infra/$suite.sh" ${1+"$@"} ;;
+    stack) run_until_end infra/test-stack.sh "$@" ;;
+    *)
+      if needs=$(needs_of "$suite"); then
+        # shellcheck disable=SC2086 # Several words.
+        install_tools $needs
+        if [[ " $needs " == *" programs "* ]]; then
+          run_until_end cargo build "${SELECTION[@]}" --bins
+          name_programs
+        fi
+        # shellcheck disable=SC2086
+        run_tests $needs -- --test "$suite" --ignore-default-filter "$@"
+      elif cargo metadata --no-deps --format-version 1 | grep -qF "\"name\":\"vestibule-$suite\""; then
+        need_nextest
+        run_until_end cargo nextest run --package "vestibule-$suite" --locked --no-tests fail "$@"
+      else
+        fail "there is no suite or crate '$suite'. The suites are client, browser and those of infra/suites.txt."
+      fi
+      ;;
+  esac
+}
+
+need_cargo
+steps='some tests' profile=default
+case ${1:-} in
+  '') steps='test' ;;
+  --slice)
+    [[ ${2:-} == [1-4] ]] || usage
+    steps=slice-$2 profile=slice-$2
+    shift 2
+    ;;
+  --longest)
+    steps=longest profile=longest
+    shift
+    ;;
+  --suite)
+    [[ -n ${2:-} ]] || usage
+    run_suite "${@:2}"
+    exit
+    ;;
 esac
+
+require_for test
+if [[ $steps == slice-2 ]]; then plan_steps "$steps" 4; else plan_steps "$steps" 3; fi
 step "the tools and servers"
-# Installs the tools before the long compilation, so that a tool that cannot be installed fails the run at once.
-need_redis
-need_openssl
-need_valkey >/dev/null
-need_ministack >/dev/null
-VESTIBULE_CHROMIUM=$(need_chromium)
-export VESTIBULE_CHROMIUM
-VESTIBULE_NGINX=$(need_nginx)
-export VESTIBULE_NGINX
-install_packages tests/browser
-install_shops
+# shellcheck disable=SC2086
+install_tools $SERVERS $TOOLS
+step "the build of all tests and programs"
+run_until_end cargo build "${SELECTION[@]}" --all-targets
+name_programs
 
-# The tests of the client library and the documentation tests run first. They need no server, and the summary of the
-# suites is then the end of the output.
-step "the client library and the pages"
-infra/client.sh test
-step "the examples in the documentation of the code"
-cargo test --doc --workspace --locked
-
-if cargo nextest --version >/dev/null 2>&1; then
-  runner=(cargo nextest run --workspace --locked)
-else
-  if [[ ${1:-} == --profile ]]; then
-    say "cargo-nextest is not installed, so \`make test\` has run the long tests too"
-    exit 0
-  fi
-  say "cargo-nextest is not installed, so cargo test runs all tests, also the long ones, without a time limit for each"
-  runner=(cargo test --workspace --all-targets --locked --no-fail-fast)
+step "the tests"
+status=0
+# shellcheck disable=SC2086
+run_tests $SERVERS -- --profile "$profile" "$@" || status=$?
+report_suites
+if [[ $steps == slice-2 ]]; then
+  step "the deployed stack"
+  run_until_end infra/test-stack.sh || status=$?
 fi
-
-# Some suites start the local runner and the functions as processes. They use the normal binaries, without the features
-# that only tests enable.
-step "the build of the runner, the console, the preflight and the functions"
-cargo build --locked --package vestibule-local --package functions
-cargo build --locked --package vestibule-stack-console --package vestibule-preflight --package vestibule-rehearse
-export VESTIBULE_FUNCTIONS_DIR=${CARGO_TARGET_DIR:-$root/target}/debug
-export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local
-export VESTIBULE_STACK_CONSOLE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-stack-console
-export VESTIBULE_REHEARSE_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-rehearse
-export VESTIBULE_PREFLIGHT_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-preflight
-export VESTIBULE_WIDGET_BIN=$VESTIBULE_FUNCTIONS_DIR/widget
-
-# Arguments choose among the suites below. The browser tests are none of them.
-if (($# == 0)); then
-  step "the tests in a browser"
-  infra/browser.sh
-fi
-
-# Most tests wait for a clock most of their time, so more of them run at once than there are cores. Those that compute take
-# the place of several: see .config/nextest.toml.
-export NEXTEST_TEST_THREADS=${NEXTEST_TEST_THREADS:-$(($(nproc) * 4))}
-
-step "the suites, with real servers"
-infra/servers.sh run -- "${runner[@]}" "$@"
 end_steps
+exit "$status"

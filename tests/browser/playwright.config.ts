@@ -10,10 +10,11 @@ export default defineConfig({
   // Each worker has its own servers and each test its own queue, and a test waits most of its time.
   fullyParallel: true,
   workers: 7,
-  // A test that passes only the second time has found a fault.
-  retries: 0,
+  // A busy machine can keep a server or a browser from starting. Each test that passes only the second time has found a
+  // fault, and harness/retries.ts names it.
+  retries: 1,
   timeout: 3 * BOUND_MS,
   expect: { timeout: BOUND_MS },
-  reporter: [["list", { printSteps: false }]],
+  reporter: [["list", { printSteps: false }], ["./harness/retries.ts"]],
   use: { launchOptions: chromiumOptions(), actionTimeout: BOUND_MS, navigationTimeout: BOUND_MS },
 });

@@ -30,7 +30,7 @@ for (const [n, name] of names.entries()) {
   });
 }
 
-// The busiest state at each size, in each language and each colour. Most of it is part of `make test-long`.
+// The busiest state at each size, in each language and each colour. Most of it is in a slice.
 for (const viewport of screens.SIZES) {
   for (const language of LANGUAGES) {
     for (const colorScheme of screens.COLOUR_SCHEMES) {

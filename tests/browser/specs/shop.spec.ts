@@ -62,7 +62,7 @@ async function expectFreeSlot(queue: TestQueue): Promise<void> {
 }
 
 for (const [n, shop] of SHOPS.entries()) {
-  // The tests of the first shop are part of `make test`, those of the others of `make test-long`.
+  // The tests of the first shop are part of `make test`, those of the others of a slice.
   test.describe(`shop with ${shop.name}${n > 0 ? " @long" : ""}`, () => {
     test("has at most 80 lines without imports and comments", async () => {
       expect(await shop.countLines()).toBeLessThanOrEqual(LINES_MAX);

@@ -7,7 +7,6 @@ mod names;
 mod progress;
 mod python_locks;
 mod rust_tokens;
-mod test_profiles;
 mod walls;
 
 use std::{
