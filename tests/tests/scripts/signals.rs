@@ -60,8 +60,9 @@ impl Scene {
         text.trim().to_owned()
     }
 
-    /// Sends a signal to a process, and waits until the whole run has ended.
-    fn end_by(mut self, signal: &str, process: &str) {
+    /// Sends a signal to a process, waits until the whole run has ended, and returns the status of the first script. It
+    /// is none if the signal killed it.
+    fn end_by(mut self, signal: &str, process: &str) -> Option<i32> {
         let run = ["redis", "child", "servers", "command"].map(|name| self.process(name));
         assert!(run.iter().all(|process| is_running(process)), "{run:?}");
         let sent = Command::new("kill")
@@ -76,6 +77,7 @@ impl Scene {
         wait_until("the folder of the servers is removed", END_SECONDS, || {
             !has_servers(self.folder.path())
         });
+        self.first.wait().expect("a status").code()
     }
 }
 
@@ -109,26 +111,26 @@ fn wait_until(what: &str, seconds: u64, mut condition: impl FnMut() -> bool) {
 fn sigterm_to_the_first_script_ends_servers_and_command() {
     let scene = Scene::start();
     let first = scene.first.id().to_string();
-    scene.end_by("TERM", &first);
+    assert_eq!(scene.end_by("TERM", &first), Some(143));
 }
 
 #[test]
 fn sigint_to_the_first_script_ends_servers_and_command() {
     let scene = Scene::start();
     let first = scene.first.id().to_string();
-    scene.end_by("INT", &first);
+    assert_eq!(scene.end_by("INT", &first), Some(130));
 }
 
 #[test]
 fn a_killed_first_script_leaves_no_server() {
     let scene = Scene::start();
     let first = scene.first.id().to_string();
-    scene.end_by("KILL", &first);
+    assert_eq!(scene.end_by("KILL", &first), None);
 }
 
 #[test]
 fn a_killed_script_of_servers_leaves_no_server() {
     let scene = Scene::start();
     let servers = scene.process("servers");
-    scene.end_by("KILL", &servers);
+    assert_eq!(scene.end_by("KILL", &servers), Some(137));
 }
