@@ -27,7 +27,7 @@ impl Scene {
     fn start() -> Self {
         let folder = TempDir::new().expect("a folder");
         let command = r#"redis-cli -u "$TEST_REDIS_URL" info server | sed -n 's/^process_id:\([0-9]*\).*/\1/p' >"$0/redis"
-            sleep 600 & echo $! >"$0/child"; echo $PPID >"$0/servers"; echo $$ >"$0/command"; wait"#;
+            (trap - INT; exec sleep 600) & echo $! >"$0/child"; echo $PPID >"$0/servers"; echo $$ >"$0/command"; wait"#;
         let lines = format!(
             "set -euo pipefail\nsource infra/tools.sh\n\
              run_until_end infra/servers.sh run --only redis -- bash -c '{}' '{}'",
@@ -66,7 +66,7 @@ impl Scene {
         let run = ["redis", "child", "servers", "command"].map(|name| self.process(name));
         assert!(run.iter().all(|process| is_running(process)), "{run:?}");
         let sent = Command::new("kill")
-            .args(["-s", signal, process])
+            .args(["-s", signal, "--", process])
             .status()
             .expect("kill");
         assert!(sent.success(), "the signal");
@@ -119,6 +119,22 @@ fn sigint_to_the_first_script_ends_servers_and_command() {
     let scene = Scene::start();
     let first = scene.first.id().to_string();
     assert_eq!(scene.end_by("INT", &first), Some(130));
+}
+
+/// A terminal sends the signal to every process of the group.
+#[test]
+fn ctrl_c_ends_servers_and_command() {
+    for _ in 0..3 {
+        let scene = Scene::start();
+        let group = format!("-{}", scene.first.id());
+        let began_at = Instant::now();
+        assert_eq!(scene.end_by("INT", &group), Some(130));
+        assert!(
+            began_at.elapsed() < Duration::from_secs(9),
+            "{:?}",
+            began_at.elapsed()
+        );
+    }
 }
 
 #[test]
