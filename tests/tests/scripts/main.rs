@@ -4,6 +4,7 @@
 mod cargo_folders;
 mod checkout;
 mod doctor;
+mod portable;
 mod signals;
 mod stubs;
 mod systems;
