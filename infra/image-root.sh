@@ -15,7 +15,7 @@ if [ ! -x "$program" ]; then
   else
     set --
   fi
-  cargo build "$@" --profile local --locked --package vestibule-local
+  cargo build "$@" --target-dir target --profile local --locked --package vestibule-local
   program=target/local/vestibule-local
 fi
 

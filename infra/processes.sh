@@ -54,6 +54,7 @@ end_child() { # SIGNAL STATUS
   if [[ $1 == INT ]]; then await_end "$INTERRUPT_SECONDS" || true; fi
   kill -s TERM "$child_pid" 2>/dev/null || true
   await_end "$CHILD_END_SECONDS" || say "ending the command after $CHILD_END_SECONDS s"
+  disown "$child_pid" 2>/dev/null || true # A signal during `wait` can leave bash with a job that never ends.
   # shellcheck disable=SC2086 # Several process ids.
   rest=$(list_trees $all)
   # shellcheck disable=SC2086
@@ -121,10 +122,11 @@ bounded() { # SECONDS COMMAND...
 
 # SIGTERM first, SIGKILL after SECONDS. A job is a process group if `set -m` was on at its start.
 end_jobs() { # SECONDS
-  local deadline=$((SECONDS + $1)) signal=TERM job
-  while [[ -n $(jobs -pr) ]]; do
+  local deadline=$((SECONDS + $1)) signal=TERM job is_left=yes
+  while [[ -n $is_left ]]; do
+    is_left=
     for job in $(jobs -pr); do
-      kill -s "$signal" -- "-$job" 2>/dev/null || kill -s "$signal" "$job" 2>/dev/null || true
+      if kill -s "$signal" -- "-$job" 2>/dev/null || kill -s "$signal" "$job" 2>/dev/null; then is_left=yes; fi
     done
     sleep 0.1
     if ((SECONDS >= deadline)); then signal=KILL; fi

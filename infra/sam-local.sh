@@ -82,7 +82,10 @@ stop_all() {
     if [[ $(jobs -pr) == "$engine_pid" ]]; then break; fi
   done
   if [[ -n $network ]]; then
-    docker ps --all --quiet --filter "network=$network" | xargs -r docker rm --force >/dev/null 2>&1 || true
+    local containers
+    containers=$(docker ps --all --quiet --filter "network=$network" 2>/dev/null) || true
+    # shellcheck disable=SC2086 # Several containers.
+    if [[ -n $containers ]]; then docker rm --force $containers >/dev/null 2>&1 || true; fi
     docker network rm "$network" >/dev/null 2>&1 || say "could not remove the network $network of the container engine"
   fi
   stop_docker

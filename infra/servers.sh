@@ -214,15 +214,17 @@ watch_scripts() {
     if [[ -n $leader_pid ]] && ! kill -0 "$leader_pid" 2>/dev/null; then kill -s TERM $$ 2>/dev/null; fi
     sleep 1
   done
-  local pids name all
+  local pids all deadline=$((SECONDS + STOP_SECONDS))
   pids=$(cat "$work"/*/pid "$work/command_pid" 2>/dev/null)
   # shellcheck disable=SC2086 # Several process ids.
   all=$(list_trees $pids)
   # shellcheck disable=SC2086
   kill -s TERM $all 2>/dev/null
-  sleep "$STOP_SECONDS"
-  # shellcheck disable=SC2046,SC2086
-  kill -s KILL $(list_trees $all) 2>/dev/null
+  # shellcheck disable=SC2086
+  while all=$(list_trees $all) && [[ -n $all ]]; do
+    if ((SECONDS >= deadline)); then kill -s KILL $all 2>/dev/null; fi
+    sleep 0.1
+  done
   rm -rf "$work"
 }
 
