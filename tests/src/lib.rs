@@ -13,6 +13,7 @@ pub mod functions;
 pub mod in_process;
 pub mod lambda;
 pub mod lines;
+pub mod markdown;
 pub mod network;
 mod nginx;
 pub mod own_redis;

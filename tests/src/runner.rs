@@ -27,6 +27,11 @@ pub struct Runner {
     log: Option<JoinHandle<String>>,
 }
 
+/// The program of the runner.
+pub fn program() -> &'static Path {
+    binary_path()
+}
+
 /// Runs `vestibule-local ticket` in a folder, with further arguments.
 ///
 /// # Panics

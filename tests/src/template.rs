@@ -7,6 +7,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Number, Value, json};
+use vestibule_api::page::FILES;
 
 /// Reads `template.yaml`.
 pub fn read_template() -> Value {
@@ -26,6 +27,17 @@ pub fn read_dashboard(template: &Value) -> Value {
 /// Reads `infra/openapi.yaml`.
 pub fn read_api_document() -> Value {
     read_yaml("infra/openapi.yaml")
+}
+
+/// A path of the API document with values for its parameters: an existing file, and a queue and an entry that do not
+/// exist.
+pub fn example_path(path: &str) -> String {
+    let is_asset = |(name, ..): &&(&'static str, &str, &str)| name.starts_with("assets/");
+    let (asset, ..) = FILES.iter().find(is_asset).expect("an asset");
+    path.replace("/assets/{file}", &format!("/{asset}"))
+        .replace("/{file}", "/theme.css")
+        .replace("{queue}", "a")
+        .replace("{token}", "1777853d-5d52-8cab-a8ce-928d525f6d31")
 }
 
 /// Reads the template of the sample API behind the authorizer.

@@ -17,9 +17,11 @@ use tokio::{sync::watch, time::timeout};
 use vestibule_api::{
     ApiState,
     authorizer::Authorizer,
+    claim_routes,
     config::{ApiConfig, AuthorizerConfig, Keys},
-    router,
+    document_routes, enter_routes, router,
     serve::{handle, keep_repeated_headers},
+    status_routes, validate_routes,
 };
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
@@ -66,6 +68,20 @@ impl InProcessApi {
     /// Returns the routes of another process of the same deployment.
     pub fn start_second_process(&self, config: ApiConfig) -> Router {
         router(self.second_state(config))
+    }
+
+    /// Returns the routes of one function of the same deployment, by the name of its binary. `None` if it serves no
+    /// routes.
+    pub fn start_function(&self, name: &str) -> Option<Router> {
+        let state = self.second_state(local_config());
+        match name {
+            "document" => Some(document_routes(state)),
+            "enter" => Some(enter_routes(state)),
+            "claim" => Some(claim_routes(state)),
+            "status" => Some(status_routes(state)),
+            "validate" => Some(validate_routes(state)),
+            _ => None,
+        }
     }
 
     /// Returns the authorizer of the same deployment.
@@ -202,14 +218,19 @@ impl InProcessApi {
 
     /// Hands an event to a function that may run for `limit`.
     pub async fn send_event_with_time_limit(&self, event: &Value, limit: Duration) -> ApiResponse {
-        let mut context = Context::default();
-        context.deadline = unix_ms(SystemTime::now() + limit);
-        let event: LambdaRequest = serde_json::from_str(&event.to_string()).expect("an event");
-        let event = Request::from(keep_repeated_headers(event)).with_lambda_context(context);
-        let response = timeout(BOUND, handle(self.router.clone(), event));
-        let (parts, body) = response.await.expect("a response in time").into_parts();
-        ApiResponse::new(parts.status, parts.headers, &body)
+        send_event_to(&self.router, event, limit).await
     }
+}
+
+/// Hands an event of API Gateway to the routes of a function, which may run for `limit`.
+pub async fn send_event_to(router: &Router, event: &Value, limit: Duration) -> ApiResponse {
+    let mut context = Context::default();
+    context.deadline = unix_ms(SystemTime::now() + limit);
+    let event: LambdaRequest = serde_json::from_str(&event.to_string()).expect("an event");
+    let event = Request::from(keep_repeated_headers(event)).with_lambda_context(context);
+    let response = timeout(BOUND, handle(router.clone(), event));
+    let (parts, body) = response.await.expect("a response in time").into_parts();
+    ApiResponse::new(parts.status, parts.headers, &body)
 }
 
 pub(super) fn unix_ms(time: SystemTime) -> u64 {

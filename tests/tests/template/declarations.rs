@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use vestibule_domain::settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_MAX};
 use vestibule_operate::admin::{OPERATIONS, Operation};
-use vestibule_tests::template::read_text;
-
-use crate::markdown::{code_spans, numbers, tables};
+use vestibule_tests::{
+    markdown::{code_spans, numbers, tables},
+    template::read_text,
+};
 
 const OPERATORS_GUIDE: &str = "docs/commands.md";
 const SETTINGS_PAGE: &str = "docs/settings.md";

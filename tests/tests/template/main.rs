@@ -9,7 +9,6 @@ mod declarations;
 mod documented_answers;
 mod events;
 mod isolation;
-mod markdown;
 mod night;
 mod permissions;
 mod problem_codes;

@@ -11,9 +11,10 @@ use vestibule_domain::{
     poll_pacing::RETRY_AFTER_MIN_SECONDS,
     problem_code::{Audience, Code},
 };
-use vestibule_tests::template::{read_api_document, read_rust_sources, read_text, read_web_scripts};
-
-use crate::markdown::code_spans;
+use vestibule_tests::{
+    markdown::code_spans,
+    template::{read_api_document, read_rust_sources, read_text, read_web_scripts},
+};
 
 #[test]
 fn the_api_document_lists_every_code_of_the_api() {

@@ -14,15 +14,13 @@ use tower::ServiceExt;
 use vestibule_api::{
     ApiState, claim_routes,
     config::{ApiConfig, Origins},
-    document_routes, enter_routes,
-    page::FILES,
-    status_routes, validate_routes,
+    document_routes, enter_routes, status_routes, validate_routes,
 };
 use vestibule_backup_file::FileBackup;
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     in_process::keys,
-    template::{read_api_document, read_template, read_text},
+    template::{example_path, read_api_document, read_template, read_text},
 };
 
 /// A method, a path, and the logical id of the function that serves it.
@@ -92,7 +90,7 @@ async fn preflights_are_answered_by_the_documented_function() {
             .1;
         let request = Request::builder()
             .method(Method::OPTIONS)
-            .uri(fill_path(path))
+            .uri(example_path(path))
             .header(header::ORIGIN, ORIGIN)
             .header(header::ACCESS_CONTROL_REQUEST_METHOD, "POST")
             .body(Body::empty())
@@ -187,21 +185,12 @@ fn functions() -> ([(&'static str, Router); 5], TempDir) {
     (routers, dir)
 }
 
-fn fill_path(path: &str) -> String {
-    let is_asset = |(name, ..): &&(&'static str, &str, &str)| name.starts_with("assets/");
-    let (asset, ..) = FILES.iter().find(is_asset).expect("an asset");
-    path.replace("/assets/{file}", &format!("/{asset}"))
-        .replace("/{file}", "/theme.css")
-        .replace("{queue}", "a")
-        .replace("{token}", "1777853d-5d52-8cab-a8ce-928d525f6d31")
-}
-
 /// Whether a router serves a route. No queue exists, so a request for one fails, and the code of the problem tells a
 /// missing route from an existing one.
 async fn serves_route(router: &Router, method: &str, path: &str) -> bool {
     let request = Request::builder()
         .method(method)
-        .uri(fill_path(path))
+        .uri(example_path(path))
         .body(Body::empty())
         .expect("a request");
     let Ok(response) = router.clone().oneshot(request).await;
