@@ -7,7 +7,6 @@
 #   need_nginx       prints the path of nginx; installs it with the system's package manager if needed
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
-#   need_fonts       fonts for Korean, Japanese and Arabic, from the system's package manager
 #   need_rust_target   installs the standard library for another processor, with rustup
 #
 # If a tool cannot be installed, the script ends with a message that says what to do. Messages go to stderr. These
@@ -150,17 +149,6 @@ need_chromium() {
   fi
   hash -r
   find_chromium || fail "Chromium is missing. Install it so that the command chromium starts it, and run this again."
-}
-
-# Without them a browser draws boxes of another width, and a test of the layout says nothing. macOS has its own.
-need_fonts() {
-  have apt-get && have fc-list || return 0
-  local language
-  for language in ko ja ar; do
-    [[ -n $(fc-list ":lang=$language" family) ]] && continue
-    apt_install fonts-noto-cjk fonts-noto-core
-    return
-  done
 }
 
 need_rust_target() { # TRIPLE
