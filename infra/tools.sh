@@ -14,8 +14,10 @@
 
 REDIS_MINIMUM=7 # Redis 7.0 introduced scripts that declare their flags (`#!lua flags=...`).
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools_dir=$root/.tools
+# shellcheck source=infra/environment.sh
+source "$root/infra/environment.sh"
 
 say() { printf '%s\n' "vestibule: $*" >&2; }
 

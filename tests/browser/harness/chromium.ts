@@ -16,8 +16,9 @@ export function chromiumOptions(args: readonly string[] = [], fonts: FontList = 
     executablePath: process.env["VESTIBULE_CHROMIUM"] ?? "/usr/bin/chromium",
     // A container often has only the root user and no namespaces, and the pages are our own.
     chromiumSandbox: false,
-    // The browser loads only pages of this machine.
-    args: ["--disable-gpu", "--no-proxy-server", ...args],
+    // The browser loads only pages of this machine, from servers that listen on 127.0.0.1. Another process may have the same
+    // port of ::1.
+    args: ["--disable-gpu", "--no-proxy-server", "--host-resolver-rules=MAP localhost 127.0.0.1", ...args],
     env: chromiumEnvironment(fonts),
   };
 }
