@@ -1,4 +1,6 @@
 SHELL := bash
+# The scripts change to their folder, and each shell would begin with a file.
+unexport CDPATH BASH_ENV
 .DEFAULT_GOAL := help
 .PHONY: help doctor run operate check test test-one test-slice test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
 

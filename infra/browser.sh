@@ -23,7 +23,6 @@ node=$(need_node)
 VESTIBULE_CHROMIUM=${VESTIBULE_CHROMIUM:-$(need_chromium)}
 VESTIBULE_NGINX=${VESTIBULE_NGINX:-$(need_nginx)}
 export VESTIBULE_CHROMIUM VESTIBULE_NGINX
-need_fonts
 install_packages "$folder"
 install_shops
 if [[ -z ${VESTIBULE_LOCAL_BIN:-} ]]; then

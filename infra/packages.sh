@@ -145,8 +145,9 @@ install_packages() { # FOLDER
   node=$(need_node) || exit 1
   npm=$(find_npm "$node") || exit 1
   say "installing the packages of $1"
-  # No package may run a script of its own. The command runs in the folder, because npm reads its settings there.
-  (cd "$1" && with_retries "$node" "$npm" ci --ignore-scripts --no-audit --no-fund >&2) ||
+  # No package may run a script of its own. The command runs in the folder, because npm reads its settings there. A user's
+  # settings may omit the packages for development, which tests are.
+  (cd "$1" && with_retries "$node" "$npm" ci --include=dev --ignore-scripts --no-audit --no-fund >&2) ||
     fail "npm could not install the packages of $1. See its message above."
   cp "$1/package-lock.json" "$installed"
 }

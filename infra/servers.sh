@@ -300,7 +300,8 @@ say "servers ready after $((SECONDS - started_at)) s:$ready"
 # The emulator accepts any credentials. Tests must not find those of the developer's own account.
 export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1
 export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null AWS_EC2_METADATA_DISABLED=true
-unset AWS_PROFILE AWS_SESSION_TOKEN
+forget_aws_account AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE \
+  AWS_EC2_METADATA_DISABLED AWS_ENDPOINT_URL
 
 status=0
 # shellcheck disable=SC2034 # run_until_end reads it.

@@ -53,7 +53,6 @@ install_tools() { # NEED...
       chromium)
         VESTIBULE_CHROMIUM=$(need_chromium)
         export VESTIBULE_CHROMIUM
-        need_fonts
         ;;
       nginx)
         VESTIBULE_NGINX=$(need_nginx)

@@ -8,7 +8,6 @@
 #   need_nginx       prints the path of nginx; installs it with the system's package manager if needed
 #   need_openssl     openssl, which creates certificates, from the system's package manager
 #   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
-#   need_fonts       fonts for Korean, Japanese and Arabic, from the system's package manager
 #   processors       prints the number of processors
 #   raise_open_files   raises the limit of open files
 #
@@ -17,8 +16,10 @@
 
 REDIS_MINIMUM=7 # Redis 7.0 introduced scripts that declare their flags (`#!lua flags=...`).
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools_dir=$root/.tools
+# shellcheck source=infra/environment.sh
+source "$root/infra/environment.sh"
 
 say() { printf '%s\n' "vestibule: $*" >&2; }
 
@@ -140,17 +141,6 @@ need_chromium() {
   fi
   hash -r
   find_chromium || fail "Chromium is missing: $(remedy chromium)"
-}
-
-# Without them a browser draws boxes of another width, and a test of the layout says nothing. macOS has its own.
-need_fonts() {
-  have apt-get && have fc-list || return 0
-  local language
-  for language in ko ja ar; do
-    [[ -n $(fc-list ":lang=$language" family) ]] && continue
-    apt_install fonts-noto-cjk fonts-noto-core
-    return
-  done
 }
 
 # macOS has no `nproc`.

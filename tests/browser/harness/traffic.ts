@@ -44,12 +44,18 @@ export function bodyOf({ body }: Call): Json {
 /** Changes an answer before the browser gets it. */
 export type ChangeAnswer = (call: Call) => void;
 
-/** The answered requests of all pages of a context to one queue, in the order of the answers. */
+/**
+ * The answered requests of all pages of a context to one queue, in the order of the answers.
+ *
+ * The browser tells of an answer after the page has got it, so a test that looks at once may look too early. `record` and
+ * `change` let the answers pass through this process, which records each before the page can see it. Tests of what
+ * Playwright does not pass on, such as requests of a page that closes, wait for a call with `until` or `untilMore`.
+ */
 export class Traffic {
-  readonly calls: Call[] = [];
+  readonly #calls: Call[] = [];
   readonly #context: BrowserContext;
   readonly #path: string;
-  #isAltered = false;
+  #isRouted = false;
   #changes: ChangeAnswer[] = [];
 
   constructor(context: BrowserContext, queue: string) {
@@ -63,6 +69,12 @@ export class Traffic {
     this.#context.off("requestfinished", this.#record);
   }
 
+  /** The calls whose answers a page may have seen. */
+  get calls(): readonly Call[] {
+    if (!this.#isRouted) throw new Error("a page may have seen more answers: record the traffic first, or wait for a call");
+    return this.#calls;
+  }
+
   /** The calls of one kind. */
   ofKind(kind: CallKind): Call[] {
     return this.calls.filter((call) => kindOf(call) === kind);
@@ -73,27 +85,39 @@ export class Traffic {
     return bodyOf(this.ofKind("enter")[0]!)["token"];
   }
 
+  /** Waits until a call matches. Returns all calls up to then, in the order of their answers. */
+  async until(matches: (call: Call) => boolean): Promise<readonly Call[]> {
+    await expect.poll(() => this.#calls.some(matches)).toBe(true);
+    return this.#calls;
+  }
+
   /** Waits until so many more calls of a kind were answered. Returns them. */
   async untilMore(count: number, kind: CallKind): Promise<Call[]> {
-    const skipped = this.ofKind(kind).length;
-    await expect.poll(() => this.ofKind(kind).length).toBeGreaterThanOrEqual(skipped + count);
-    return this.ofKind(kind).slice(skipped);
+    const ofKind = () => this.#calls.filter((call) => kindOf(call) === kind);
+    const skipped = ofKind().length;
+    await expect.poll(() => ofKind().length).toBeGreaterThanOrEqual(skipped + count);
+    return ofKind().slice(skipped);
   }
 
   /** Waits until so many more calls of a kind were answered with a field of this value. */
   async untilAnswered(count: number, kind: CallKind, field: string, value: unknown): Promise<void> {
-    const skipped = this.calls.length;
+    const skipped = this.#calls.length;
     const matching = (): number =>
-      this.calls.slice(skipped).filter((call) => kindOf(call) === kind && bodyOf(call)[field] === value).length;
+      this.#calls.slice(skipped).filter((call) => kindOf(call) === kind && bodyOf(call)[field] === value).length;
     const text = `${kind} answered with ${field} ${String(value)}`;
     await expect.poll(matching, { message: text, timeout: BOUND_MS }).toBeGreaterThanOrEqual(count);
   }
 
-  /** Changes every answer from now on. Preflights are then answered by Playwright. */
+  /** Changes every answer from now on, and records it. */
   async change(change: ChangeAnswer): Promise<void> {
     this.#changes.push(change);
-    if (this.#isAltered) return;
-    this.#isAltered = true;
+    await this.record();
+  }
+
+  /** Records every call from now on before a page sees its answer. Preflights are then answered by Playwright. */
+  async record(): Promise<void> {
+    if (this.#isRouted) return;
+    this.#isRouted = true;
     await this.#context.route(
       (url) => this.#isOfQueue(url),
       // The server may be down, and the page may be closed by now.
@@ -130,13 +154,13 @@ export class Traffic {
     call.headers = response.headers();
     for (const change of this.#changes) change(call);
     call.answeredAtMs = performance.now();
-    this.calls.push(call);
+    this.#calls.push(call);
     const body = typeof call.body === "string" ? call.body : JSON.stringify(call.body);
     await route.fulfill({ status: call.status, headers: call.headers, body });
   }
 
   readonly #record = async (request: Request): Promise<void> => {
-    if (this.#isAltered || !this.#isOfQueue(new URL(request.url()))) return;
+    if (this.#isRouted || !this.#isOfQueue(new URL(request.url()))) return;
     const call = startCall(request);
     const response = await request.response();
     if (!response) return;
@@ -144,7 +168,7 @@ export class Traffic {
     // A page that was closed has no bodies.
     call.body = parse(await response.text().catch(() => ""));
     call.headers = response.headers();
-    this.calls.push(call);
+    this.#calls.push(call);
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { FULL } from "../harness/queue.js";
 import { expect, test } from "../harness/test.js";
+import { kindOf } from "../harness/traffic.js";
 import { WaitingPage } from "../harness/waiting_page.js";
 
 const LEAVING = { ...FULL, leave_on_close: true };
@@ -30,9 +31,11 @@ test("closed tab leaves after 15 s, and a reload keeps the place", async ({
   // The mark of the reload would have ended this wait by now.
   await staying.page.waitForTimeout(LEFT_AFTER_MS / 4);
   expect(await readWaiting()).toBe(1);
+  const reloadedAtMs = performance.now();
   await staying.page.reload();
   await staying.expectPosition(1);
-  expect(traffic.ofKind("enter")).toHaveLength(1);
+  const calls = await traffic.until((call) => kindOf(call) === "status" && call.receivedAtMs > reloadedAtMs);
+  expect(calls.filter((call) => kindOf(call) === "enter")).toHaveLength(1);
 });
 
 test("closing one of two tabs keeps the place", async ({ tabs, servers, queue, tabsTraffic }) => {

@@ -4,7 +4,7 @@ import { performance } from "node:perf_hooks";
 
 import { Crowd } from "../harness/crowd.js";
 import { expect, test } from "../harness/test.js";
-import { bodyOf } from "../harness/traffic.js";
+import { bodyOf, kindOf, type Call } from "../harness/traffic.js";
 import { WaitingPage } from "../harness/waiting_page.js";
 
 const AHEAD = 400;
@@ -35,18 +35,21 @@ test("position among 500 visitors never rises, and the turn is taken at once @ni
     const positions = await waiting.shownPositions();
     expect(positions.length, "the position has moved on").toBeGreaterThan(3);
     expect(positions).toEqual([...positions].sort((a, b) => b - a));
-    expectFirstPollAfterPromotion(traffic.ofKind("status").concat(traffic.ofKind("claim")));
+    const calls = await traffic.until(isTurn);
+    expectFirstPollAfterPromotion(calls.filter((call) => ["status", "claim"].includes(kindOf(call))));
     await expect.poll(() => crowd.count("active"), { timeout: 60_000 }).toBe(AHEAD + BEHIND - crowd.count("left"));
   } finally {
     crowd.close();
   }
 });
 
+const isTurn = (call: Call): boolean => bodyOf(call)["promoted_at_ms"] > 0;
+
 // The first request after the promotion was answered with the turn: no earlier one was sent after it.
-function expectFirstPollAfterPromotion(calls: readonly { receivedAtMs: number; body: unknown }[]): void {
-  const turn = calls.findIndex((call) => bodyOf(call as never)["promoted_at_ms"] > 0);
+function expectFirstPollAfterPromotion(calls: readonly Call[]): void {
+  const turn = calls.findIndex(isTurn);
   expect(turn, "the turn was told").toBeGreaterThanOrEqual(0);
-  const promotedAtMs = bodyOf(calls[turn] as never)["promoted_at_ms"] as number;
+  const promotedAtMs = bodyOf(calls[turn]!)["promoted_at_ms"] as number;
   const sentAt = calls.slice(0, turn).map(({ receivedAtMs }) => performance.timeOrigin + receivedAtMs);
   expect(sentAt.filter((ms) => ms > promotedAtMs + ANSWER_MS_MAX), "polls that were answered without the turn").toEqual([]);
 }

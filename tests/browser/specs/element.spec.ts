@@ -31,7 +31,7 @@ test("element lets the visitor in and goes to the target", async ({ page, server
   await queue.completeActive();
   await expect(part(page, "headline")).toHaveText("It is your turn");
   await expect(part(page, "number"), "the time that is left").toHaveText(/^(1:00|0:\d\d)$/);
-  expect(await page.evaluate(() => (globalThis as any).statuses.at(-1))).toBe("ready");
+  await expect.poll(() => page.evaluate(() => (globalThis as any).statuses.at(-1))).toBe("ready");
   await page.getByRole("button", { name: "Enter now" }).click();
   await expect(page).toHaveTitle("Shop");
   const [address, pass = ""] = page.url().split("#pass=");

@@ -24,6 +24,7 @@ test("closed queue is joined when it opens again", async ({ page, servers, queue
   const document = async () => (await page.request.get(`${servers.base}/queues/${queue.id}`)).json();
   const entrance = async () => ((await document()) as { entrance: string }).entrance;
   await expect.poll(entrance).toBe("closed");
+  await traffic.record();
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectHeadline("The line is closed");
   const entered = traffic.ofKind("enter").length;

@@ -31,14 +31,13 @@ test("document of another origin needs no preflight", async ({ page, servers, qu
 
   const library = await LibraryPage.open(page, servers.site, { queue: queue.id, base: servers.base });
   await library.untilPosition(CALLED + 51);
-  await expect.poll(() => documentHeaders.length).toBeGreaterThan(0);
+  await expect.poll(() => Math.min(documentHeaders.length, entryHeaders.length)).toBeGreaterThan(0);
   for (const headers of documentHeaders) {
     const names = Object.keys(headers).filter((name) => !isOfBrowser(name));
     expect(names, "headers that the library has set").toEqual([]);
     expect(headers["accept"]).toBe("*/*");
   }
   // The requests about the entry have preflights, so the test would notice another.
-  expect(entryHeaders.length).toBeGreaterThan(0);
   expect(entryHeaders.every((headers) => "x-visitor-id" in headers)).toBe(true);
   expect(preflights.length).toBeGreaterThan(0);
   expect(preflights.filter((path) => path === document)).toEqual([]);

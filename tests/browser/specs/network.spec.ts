@@ -93,6 +93,7 @@ test("a foreign 403 while joining is retried", async ({ page, servers, queue, tr
 });
 
 test("a queue that does not exist ends joining", async ({ page, servers, queue, traffic }) => {
+  await traffic.record();
   const library = await LibraryPage.open(page, servers.site, { queue: queue.id, base: servers.base });
   const { problem } = await library.untilStatus("failed");
   expect([problem.code, problem.status]).toEqual(["unknown-queue", 404]);

@@ -10,12 +10,13 @@ test("visitor who joins sees position and wait", async ({ page, servers, queue, 
   await queue.open({ capacity: 100, batch: 1, interval_seconds: 60 });
   const before = await queue.enter();
   expect(before.entry["position"]).toBe(1);
+  await traffic.record();
 
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectPosition(2);
   await expect(page).toHaveTitle("(1) You’re in line");
   await expect(waiting.part("range")).toBeVisible();
-  // The recorder reads an answer after the page, and the wait grows shorter.
+  // The wait grows shorter.
   const isToldWait = async () => {
     const shown = await waiting.part("range").innerText();
     return traffic.calls.some((call) => isMinutes(shown, bodyOf(call)["estimated_wait_seconds"]));
@@ -71,6 +72,7 @@ test("position never rises after an answer without one", async ({ page, servers,
 
 test("reload keeps the place", async ({ page, servers, queue, traffic }) => {
   await queue.open(FULL);
+  await traffic.record();
   await queue.enter();
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectPosition(2);
@@ -103,6 +105,7 @@ test("pause and message are shown", async ({ page, servers, queue, traffic }) =>
 
 test("visitor who leaves may join again at the back", async ({ page, servers, queue, traffic }) => {
   await queue.open(FULL);
+  await traffic.record();
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectPosition(1);
   const next = await queue.enter();

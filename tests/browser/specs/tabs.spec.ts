@@ -71,6 +71,7 @@ test("the tab with the visitor claims the turn for both", async ({ tabs, servers
 
 test("second tab of the page keeps the place", async ({ tabs, servers, queue, tabsTraffic }) => {
   await queue.open(FULL);
+  await tabsTraffic.record();
   await queue.enter();
   const first = await WaitingPage.open(await tabs.newPage(), servers.base, queue.id);
   await first.expectPosition(2);
