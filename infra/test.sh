@@ -139,7 +139,6 @@ run_suite() { # SUITE [ARGUMENT of the test runner]...
   esac
 }
 
-need_cargo
 steps='some tests' profile=default
 case ${1:-} in
   '') steps='test' ;;
@@ -154,12 +153,14 @@ case ${1:-} in
     ;;
   --suite)
     [[ -n ${2:-} ]] || usage
+    need_cargo
     run_suite "${@:2}"
     exit
     ;;
 esac
 
 require_for test
+need_cargo
 if [[ $steps == slice-2 ]]; then plan_steps "$steps" 4; else plan_steps "$steps" 3; fi
 step "the tools and servers"
 # shellcheck disable=SC2086

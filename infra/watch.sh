@@ -130,7 +130,7 @@ stop_all() {
 }
 
 # cargo names the files of which it built a program in a file beside it. A change of another file changes no function.
-functions_dir=${CARGO_TARGET_DIR:-$root/target}/debug
+functions_dir=$(cargo_target)/debug
 functions=$(sed -n '/^\[\[bin/,/^name/s/^name = "\(.*\)"/\1/p' functions/Cargo.toml)
 find_sources() {
   local file name
@@ -157,8 +157,8 @@ print_router >"$work/lambda.toml"
 # ignored. In a clone that has run tests, these are more than the kernel allows, and the last instances would keep their
 # old code without a word. So cargo lambda runs in a folder with one file, and restarts the functions when that changes.
 # The folder is in the repository, because rustup and cargo look there for their settings.
-mkdir -p target
-restart_dir=$(mktemp -d "$root/target/watch.XXXXXX")
+mkdir -p "$tools_dir"
+restart_dir=$(mktemp -d "$tools_dir/watch.XXXXXX")
 set -m # Its own process group, which includes the functions that it starts.
 (cd "$restart_dir" && exec cargo lambda watch --manifest-path "$root/Cargo.toml" --global "$work/lambda.toml" \
   --package functions --invoke-address 127.0.0.1 --invoke-port "$port") >"$work/log" 2>&1 </dev/null &

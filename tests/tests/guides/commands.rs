@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vestibule_tests::{markdown::code_spans, runner::Runner, template::read_text, waiting::poll_until};
+use vestibule_tests::{
+    markdown::code_spans, preflight::PreflightRun, runner::Runner, template::read_text, waiting::poll_until,
+};
 
 use crate::{
     answers::assert_no_problem,
@@ -71,6 +73,22 @@ async fn commands_of_the_operators_guide_can_be_typed() {
     }
     let csv = std::fs::read_to_string(clone.path().join("report.csv")).expect("a report");
     assert!(csv.starts_with("section,name,value"), "{csv}");
+}
+
+#[test]
+fn the_preflight_has_every_option_of_the_guide() {
+    let help = PreflightRun::of_stack("--help", &[], &[]).printed;
+    let mut options = Vec::new();
+    for (typed, (beginning, ..)) in known_commands(PAGE, COMMANDS) {
+        if beginning == "make preflight" {
+            let words = typed.command.split([' ', '"', '=']).map(str::to_owned);
+            options.extend(words.filter(|word| word.starts_with("--")));
+        }
+    }
+    assert!(options.len() > 3, "{options:?}");
+    for option in options {
+        assert!(help.contains(&format!("{option} ")), "no {option} in {help}");
+    }
 }
 
 #[tokio::test]
