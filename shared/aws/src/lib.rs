@@ -15,6 +15,7 @@ use aws_smithy_http_client::{
     Builder,
     tls::{Provider, rustls_provider::CryptoMode},
 };
+use aws_types::origin::Origin;
 
 /// The variable with the address of an emulator for all services, as the AWS CLI reads it.
 const ENDPOINT: &str = "AWS_ENDPOINT_URL";
@@ -49,6 +50,8 @@ pub fn config_for_endpoint(aws: &SdkConfig, endpoint: Option<&str>) -> SdkConfig
         return aws.clone();
     };
     let mut builder = aws.to_builder().endpoint_url(url);
+    // Otherwise the clients prefer AWS_ENDPOINT_URL and a profile's address to the one that was asked for.
+    builder.insert_origin("endpoint_url", Origin::service_config());
     if is_emulator(endpoint) {
         let region = aws.region().cloned();
         builder = builder
@@ -90,4 +93,21 @@ pub fn error_chain(error: &dyn Error) -> String {
         next = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_config::SdkConfig;
+    use aws_types::origin::Origin;
+
+    use super::config_for_endpoint;
+
+    #[test]
+    fn an_address_counts_more_than_that_of_the_environment() {
+        let mut aws = SdkConfig::builder().endpoint_url("http://127.0.0.1:1");
+        aws.insert_origin("endpoint_url", Origin::shared_environment_variable());
+        let config = config_for_endpoint(&aws.build(), Some("http://127.0.0.1:2"));
+        assert_eq!(config.endpoint_url(), Some("http://127.0.0.1:2"));
+        assert!(config.get_origin("endpoint_url").is_client_config(), "{config:?}");
+    }
 }
