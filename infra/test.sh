@@ -120,6 +120,8 @@ run_suite() { # SUITE [ARGUMENT of the test runner]...
     client | browser) run_until_end "infra/$suite.sh" ${1+"$@"} ;;
     stack) run_until_end infra/test-stack.sh "$@" ;;
     *)
+      # shellcheck disable=SC2119 # It keeps none.
+      forget_aws_account
       if needs=$(needs_of "$suite"); then
         # shellcheck disable=SC2086 # Several words.
         install_tools $needs
@@ -159,6 +161,8 @@ case ${1:-} in
     ;;
 esac
 
+# shellcheck disable=SC2119 # It keeps none.
+forget_aws_account
 require_for test
 need_cargo
 if [[ $steps == slice-2 ]]; then plan_steps "$steps" 4; else plan_steps "$steps" 3; fi
