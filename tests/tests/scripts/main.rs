@@ -3,6 +3,7 @@
 
 mod cargo_folders;
 mod checkout;
+mod ci_slices;
 mod doctor;
 mod portable;
 mod signals;
