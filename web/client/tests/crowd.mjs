@@ -19,8 +19,9 @@ const VISITORS = 1_000;
 const QUEUE = "crowd";
 // All visitors have joined after this time.
 const JOINING_MS = 10_000;
-// 4 per second, so that the last visitor has the turn after some 250 s and the outage.
-const SETTINGS = { capacity: 10_000, batch: 4, interval_seconds: 1, session_seconds: 3_600 };
+// 4 per second, so that the last visitor has the turn after some 250 s and the outage. A turn that comes as the outage begins
+// can still be claimed after it, when the client asks again within some 14 s.
+const SETTINGS = { capacity: 10_000, batch: 4, interval_seconds: 1, session_seconds: 3_600, claim_seconds: 90 };
 const OUTAGE_MS = 60_000;
 // The crowd has settled when the minute before the outage begins.
 const OUTAGE_AT_MS = 100_000;
