@@ -26,8 +26,9 @@ impl Checkout {
             "rust-toolchain.toml".into(),
         ];
         for script in fs::read_dir(root.join("infra")).expect("the scripts") {
-            let name = script.expect("an entry").file_name().into_string().expect("text");
-            if name.ends_with(".sh") {
+            let path = script.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "sh") {
+                let name = path.file_name().expect("a name").to_string_lossy().into_owned();
                 names.push(format!("infra/{name}"));
             }
         }
