@@ -15,11 +15,10 @@ source infra/progress.sh
 name=$1
 shift
 # Names all that is missing before the first step.
-case $name in
-  check) require_for check ;;
-  test-long) require_for test ;;
-esac
-if [[ $name == check || $name == test-long ]]; then need_cargo; fi
+if [[ $name == check ]]; then
+  require_for check
+  need_cargo
+fi
 plan_steps "$name" $#
 for command in "$@"; do
   step "$command"

@@ -117,7 +117,8 @@ run_suite() { # SUITE [ARGUMENT of the test runner]...
   local suite=$1 needs
   shift
   case $suite in
-    client | browser) run_until_end "infra/$suite.sh" ${1+"$@"} ;;
+    client) run_until_end infra/client.sh test ;;
+    browser) run_until_end infra/browser.sh "$@" ;;
     stack) run_until_end infra/test-stack.sh "$@" ;;
     *)
       # shellcheck disable=SC2119 # It keeps none.

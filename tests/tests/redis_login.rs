@@ -173,8 +173,9 @@ async fn a_new_connection_logs_in_with_the_current_token(backend: Backend) {
     let mut kill = redis::cmd("CLIENT");
     kill.arg(&["KILL", "USER", &user.name]);
     let killed: Vec<u64> = user.run_on_each(&kill).await;
-    // A client that met the cluster in its first second has no connection to the replicas.
-    assert!(killed.iter().any(|killed| *killed > 0), "{killed:?}");
+    // At least the primaries, which are half of a cluster: a client that met it in its first second knows no replicas.
+    let nodes_used = killed.iter().filter(|killed| **killed > 0).count();
+    assert!(nodes_used * 2 >= killed.len(), "{killed:?}");
     let ping = async || line.ping().await.is_ok();
     wait_until(BOUND, "the line logs in with the current token", ping).await;
 }
