@@ -22,7 +22,7 @@ readonly STACK=vestibule-test SAMPLE_STACK=vestibule-test-sample REGION=us-east-
 
 # The deployed template is the same as for an AWS account. Its condition OnAws leaves out what emulators lack.
 emulator_parameters() {
-  printf '%s\n' "Emulator=yes" "RedisUrl=$redis_url" "Architecture=$architecture" "CorsOrigins=$TEST_CORS_ORIGIN" \
+  printf '%s\n' "Emulator=yes" "Size=sale" "RedisUrl=$redis_url" "Architecture=$architecture" "CorsOrigins=$TEST_CORS_ORIGIN" \
     "EventBusName=$TEST_EVENT_BUS" \
     "AuthorizerQueues=protected-*" "AuthorizerSeconds=600" # So slow that no call comes back during a test.
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use vestibule_domain::crowd_sizing::sizes::{BY_SIZE, number_by_size};
+
 /// An answer, or the reason why there is none.
 pub(crate) type Answer<T> = Result<T, String>;
 
@@ -36,9 +38,17 @@ impl StackAnswer {
         self.parameters.get(name).map_or("", String::as_str)
     }
 
-    /// The value of a parameter that is a number.
+    /// The value of a parameter that is a number, its own or that of the size.
     pub(crate) fn number(&self, name: &str) -> u32 {
-        self.text(name).parse().unwrap_or(0)
+        match self.text(name) {
+            BY_SIZE => number_by_size(self.text("Size"), name).unwrap_or(0),
+            own => own.parse().unwrap_or(0),
+        }
+    }
+
+    /// Whether the stack has the size of a trial.
+    pub(crate) fn is_trial(&self) -> bool {
+        self.text("Size") == "trial"
     }
 
     /// Whether the stack is on an emulator, whose quotas say nothing about an account.
@@ -127,6 +137,7 @@ pub(crate) struct TableAnswer {
     pub has_recovery: bool,
     /// Whether items are deleted at their time.
     pub has_time_to_live: bool,
+    pub has_deletion_protection: bool,
     /// Reads and writes per second that it takes at once; `None` if it does not say.
     pub warm_reads: Option<u32>,
     /// See [`TableAnswer::warm_reads`].

@@ -17,4 +17,5 @@ pub mod earlier_polls;
 pub mod facts;
 pub mod load;
 pub mod part_load;
+pub mod sizes;
 pub mod sizing;

@@ -3,6 +3,7 @@
 use std::{fmt::Write, net::SocketAddr};
 
 use serde_json::Value;
+use vestibule_domain::crowd_sizing::sizes::number_by_size;
 
 use crate::{
     nginx::Nginx,
@@ -29,7 +30,7 @@ struct RouteLimit {
 }
 
 impl Gateway {
-    /// Starts it in front of `origin`, with the limits that a stack has by default.
+    /// Starts it in front of `origin`, with the limits of a sale.
     ///
     /// # Panics
     /// Panics if nginx does not start, or the template has limits of another form.
@@ -73,14 +74,13 @@ impl Gateway {
     }
 }
 
-/// The limits of all routes that `MethodSettings` names, with the defaults of the parameters.
+/// The limits of all routes that `MethodSettings` names, for a sale.
 fn read_route_limits(template: &Value) -> Vec<RouteLimit> {
     let settings = &template["Resources"]["Api"]["Properties"]["MethodSettings"];
+    // `!If [GivesX, !Ref X, !FindInMap [Sizes, !Ref Size, X]]`.
     let number = |value: &Value| {
-        let parameter = value["Ref"].as_str().expect("a parameter");
-        template["Parameters"][parameter]["Default"]
-            .as_u64()
-            .expect("a number")
+        let parameter = value["Fn::If"][1]["Ref"].as_str().expect("a parameter");
+        number_by_size("sale", parameter).expect("a number").into()
     };
     let routes = settings.as_array().expect("a list").iter();
     let routes = routes.filter(|route| route["HttpMethod"] != "*");

@@ -27,6 +27,11 @@ const COMMANDS: &[CommandRule] = &[
     ("output() {", Handling::Type, ""),
     ("aws lambda invoke", Handling::Type, ""),
     ("curl -sSf -o /dev/null", Handling::Type, ""),
+    (
+        "curl -sS \"$(output ApiUrl)/queues/demo/entries\"",
+        Handling::Type,
+        "",
+    ),
     ("API=$(output ApiUrl)", Handling::Type, ""),
     ("curl -s \"$API/queues/demo/entries\"", Handling::Type, ""),
     ("curl -s \"$API/queues/demo\"", Handling::Type, ""),
@@ -67,6 +72,8 @@ fn commands_of_the_deployment_serve_a_visitor() {
         "{outputs:?}"
     );
     assert!(output_of("curl -sSf").starts_with("200 "), "{outputs:?}");
+    let entered = output_of("curl -sS \"$(output ApiUrl)/queues/demo/entries\"");
+    assert!(entered.contains("\"token\":"), "{entered}");
     let validated = output_of("curl -s \"$API/queues/demo/entries/$TOKEN/validate\"");
     assert!(validated.contains("\"valid\":true"), "{validated}");
 }

@@ -52,6 +52,7 @@ impl Account {
                 "CognitoUserPoolArn",
                 "arn:aws:cognito-idp:eu-central-1:1:userpool/eu-central-1_a",
             ),
+            ("Size", "sale"),
             ("HeldBudget", "200"),
             ("DocumentConcurrency", "100"),
             ("EnterConcurrency", "53"),
@@ -154,7 +155,7 @@ fn answer_target(account: &Account, target: &str) -> Option<Value> {
     let (_, operation) = target.split_once('.')?;
     Some(match operation {
         "DescribeTable" => {
-            json!({ "Table": { "ItemCount": 1_000, "WarmThroughput": { "ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000 } } })
+            json!({ "Table": { "DeletionProtectionEnabled": true, "ItemCount": 1_000, "WarmThroughput": { "ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000 } } })
         }
         "DescribeTimeToLive" => json!({ "TimeToLiveDescription": { "TimeToLiveStatus": "ENABLED" } }),
         "DescribeContinuousBackups" => json!({ "ContinuousBackupsDescription": {

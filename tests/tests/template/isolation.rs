@@ -29,64 +29,60 @@ fn crowded_routes_have_their_own_limit_at_the_gateway() {
         let [own] = own.as_slice() else {
             panic!("{method} {resource} has {} settings", own.len());
         };
-        let parameter = format!("{prefix}ThrottleRate");
-        assert_eq!(own["ThrottlingRateLimit"]["Ref"], *parameter, "{resource}");
-        assert_eq!(own["ThrottlingBurstLimit"]["Ref"], *parameter, "{resource}");
+        let limit = given_or_by_size(&format!("{prefix}ThrottleRate"));
+        assert_eq!(own["ThrottlingRateLimit"], limit, "{resource}");
+        assert_eq!(own["ThrottlingBurstLimit"], limit, "{resource}");
     }
 }
 
 #[test]
 fn functions_of_crowded_routes_have_reserved_executions() {
     let template = read_template();
-    for function in [
-        "Document",
-        "Enter",
-        "Claim",
-        "Status",
-        "Validate",
-        "Authorizer",
-        "Promoter",
+    for (function, condition, parameter) in [
+        ("Document", "DocumentIsReserved", "DocumentConcurrency"),
+        ("Enter", "EnterIsReserved", "EnterConcurrency"),
+        ("Claim", "ClaimIsReserved", "ClaimConcurrency"),
+        ("Status", "StatusIsReserved", "StatusConcurrency"),
+        ("Validate", "ValidateIsReserved", "ValidateConcurrency"),
+        ("Authorizer", "AuthorizerIsReserved", "AuthorizerConcurrency"),
+        ("Promoter", "PromoterIsReserved", "PromoterConcurrency"),
+        ("Admin", "OperatorsAreReserved", "OperatorConcurrency"),
+        ("Widget", "OperatorsAreReserved", "OperatorConcurrency"),
     ] {
         let properties = &template["Resources"][format!("{function}Function")]["Properties"];
         assert_eq!(
             properties["ReservedConcurrentExecutions"],
-            json!({ "Fn::If": [
-                format!("{function}IsReserved"),
-                { "Ref": format!("{function}Concurrency") },
-                { "Ref": "AWS::NoValue" },
-            ] }),
+            json!({ "Fn::If": [condition, given_or_by_size(parameter), { "Ref": "AWS::NoValue" }] }),
             "{function}"
         );
     }
 }
 
-/// Lambda serves ten requests per second for each concurrent execution, and answers the rest with an error that
-/// carries no `Retry-After`. The gateway's answer carries one.
 #[test]
-fn gateway_refuses_before_lambda_does() {
+fn guide_names_the_executions_that_a_sale_needs() {
     let template = read_template();
-    for (_, _, prefix) in ROUTES {
-        let rate = default_number(&template, &format!("{prefix}ThrottleRate"));
-        let executions = default_number(&template, &format!("{prefix}Concurrency"));
-        assert_eq!(rate, 10 * executions, "{prefix}");
-    }
-}
-
-#[test]
-fn guide_names_the_executions_that_the_defaults_need() {
-    let template = read_template();
-    let parameters = template["Parameters"].as_object().expect("parameters");
-    let reserved: u64 = parameters
-        .keys()
-        .filter(|name| name.ends_with("Concurrency"))
-        .map(|name| default_number(&template, name))
+    let sale = template["Mappings"]["Sizes"]["sale"]
+        .as_object()
+        .expect("numbers");
+    let reserved: u64 = sale
+        .iter()
+        .filter(|(name, _)| name.ends_with("Concurrency"))
+        .map(|(name, number)| {
+            let number: u64 = number.as_str().expect("a text").parse().expect("a number");
+            // One parameter is for two functions.
+            if name == "OperatorConcurrency" {
+                2 * number
+            } else {
+                number
+            }
+        })
         .sum();
     let guide = read_text("docs/deploying.md");
     assert!(
-        guide.contains(&format!("The template reserves {reserved} of them")),
+        guide.contains(&format!("A sale reserves {reserved} of them")),
         "{reserved}"
     );
-    assert!(guide.contains(&format!("With fewer than {}", reserved + UNRESERVED_MIN)));
+    assert!(guide.contains(&format!("a quota of {}", reserved + UNRESERVED_MIN)));
 }
 
 #[test]
@@ -132,8 +128,11 @@ fn functions(template: &Value) -> impl Iterator<Item = (&String, &Value)> {
         .filter(|(_, resource)| resource["Type"] == "AWS::Serverless::Function")
 }
 
-fn default_number(template: &Value, parameter: &str) -> u64 {
-    template["Parameters"][parameter]["Default"]
-        .as_u64()
-        .unwrap_or_else(|| panic!("{parameter} has no number as its default"))
+/// The value of a parameter, or what the size says for it.
+fn given_or_by_size(parameter: &str) -> Value {
+    json!({ "Fn::If": [
+        format!("Gives{parameter}"),
+        { "Ref": parameter },
+        { "Fn::FindInMap": ["Sizes", { "Ref": "Size" }, parameter] },
+    ] })
 }

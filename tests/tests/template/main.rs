@@ -10,7 +10,6 @@ mod documented_answers;
 mod events;
 mod isolation;
 mod night;
-mod permissions;
 mod problem_codes;
 mod releases;
 mod resources;

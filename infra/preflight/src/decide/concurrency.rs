@@ -21,22 +21,32 @@ pub(super) fn quota_finding(stack: &StackAnswer, executions: &Answer<ExecutionQu
             );
         }
     };
-    let reserved = reserved_by(stack);
-    // Without reservations, held polls alone take as many executions as their budget.
-    let needed = reserved.max(stack.number("HeldBudget")) + UNRESERVED_EXECUTIONS.whole();
+    let needed = match reserved_by(stack) {
+        0 => executions_at_least(stack),
+        // Lambda refuses a reservation that leaves fewer for the other functions of the account.
+        reserved => reserved.max(stack.number("HeldBudget")) + UNRESERVED_EXECUTIONS.whole(),
+    };
     let found = format!("the account may run {limit} functions at once, and the stack needs {needed}");
     if limit < needed {
         Finding::fault(
             CHECK,
             found,
             format!(
-                "raise the quota of concurrent executions of Lambda to at least {needed}, or lower the parameters \
-                 …Concurrency and HeldBudget"
+                "raise the quota of concurrent executions of Lambda to at least {needed}, or deploy Size=trial with the \
+                 parameters …Concurrency and HeldBudget by size"
             ),
         )
     } else {
         Finding::ok(CHECK, found)
     }
+}
+
+/// What a stack needs that reserves no execution: one for each held poll and each function that answers visitors, and two
+/// for the promoter, whose runs overlap.
+fn executions_at_least(stack: &StackAnswer) -> u32 {
+    let is_given = |name: &str| u32::from(!stack.text(name).is_empty());
+    let of_api = u32::try_from(FUNCTION_NAMES.len()).unwrap_or(u32::MAX);
+    stack.number("HeldBudget") + 2 + of_api + is_given("VisitorAuthorizerArn") + is_given("AuthorizerQueues")
 }
 
 /// The executions that the parameters of the stack reserve.
@@ -51,7 +61,9 @@ fn reserved_by(stack: &StackAnswer) -> u32 {
     } else {
         0
     };
-    of_api + of_authorizer + stack.number("PromoterConcurrency")
+    // One parameter is for two functions.
+    let of_operators = 2 * stack.number("OperatorConcurrency");
+    of_api + of_authorizer + stack.number("PromoterConcurrency") + of_operators
 }
 
 /// Whether the functions have the concurrency that the stack was given.

@@ -5,6 +5,7 @@ mod claims;
 mod concurrency;
 mod crowd_limits;
 mod openapi_routes;
+mod size;
 mod start;
 mod tables;
 #[cfg(test)]
@@ -39,7 +40,8 @@ pub(crate) fn decide_findings(
 ) -> Vec<Finding> {
     let mut findings = vec![
         stack_finding(&answers.stack),
-        tables::protection_finding(&answers.queues_table, &answers.entries_table),
+        size::size_finding(&answers.stack),
+        tables::protection_finding(&answers.stack, &answers.queues_table, &answers.entries_table),
         tables::restore_finding(&answers.entries_table),
         concurrency::quota_finding(&answers.stack, &answers.executions),
         concurrency::functions_finding(&answers.stack, &answers.functions),

@@ -6,15 +6,20 @@ use vestibule_domain::{
 };
 
 use super::unanswered::unanswered;
-use crate::account_answers::{Answer, TableAnswer};
+use crate::account_answers::{Answer, StackAnswer, TableAnswer};
 
 /// The length of a run of the promoter, in seconds. A restore that takes longer begins anew in the next run.
 const RUN_SECONDS: f64 = 60.0;
 const RIGHTS: &str = "give yourself the rights dynamodb:DescribeTable, dynamodb:DescribeTimeToLive and \
                       dynamodb:DescribeContinuousBackups on the tables of the stack";
 
-/// Whether both tables can be recovered, and delete what is old.
-pub(super) fn protection_finding(queues: &Answer<TableAnswer>, entries: &Answer<TableAnswer>) -> Finding {
+/// Whether both tables can be recovered, delete what is old, and cannot be deleted by mistake. A trial is not protected from
+/// deletion, and has a finding of its own.
+pub(super) fn protection_finding(
+    stack: &StackAnswer,
+    queues: &Answer<TableAnswer>,
+    entries: &Answer<TableAnswer>,
+) -> Finding {
     const CHECK: &str = "table-protection";
     let (queues, entries) = match (queues, entries) {
         (Ok(queues), Ok(entries)) => (queues, entries),
@@ -28,17 +33,20 @@ pub(super) fn protection_finding(queues: &Answer<TableAnswer>, entries: &Answer<
         if !table.has_time_to_live {
             wrong.push(format!("the table of the {name} has no time to live"));
         }
+        if !table.has_deletion_protection && !stack.is_trial() {
+            wrong.push(format!("a command can delete the table of the {name}"));
+        }
     }
     if wrong.is_empty() {
         return Finding::ok(
             CHECK,
-            "both tables have point-in-time recovery and a time to live",
+            "both tables have point-in-time recovery and a time to live, and are protected as the size asks",
         );
     }
     Finding::fault(
         CHECK,
         wrong.join(", "),
-        "deploy the template as it is: it turns both on, and nothing else keeps the places of visitors",
+        "deploy the template as it is, with DeletionProtection by size: nothing else keeps the places of visitors",
     )
 }
 

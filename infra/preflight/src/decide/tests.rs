@@ -13,23 +13,24 @@ use crate::account_answers::{
     FunctionConfiguration, RequestQuota, StackAnswer, TableAnswer,
 };
 
-const PARAMETERS: [(&str, &str); 16] = [
+const PARAMETERS: [(&str, &str); 17] = [
     ("Emulator", "no"),
+    ("Size", "sale"),
     ("VisitorAuth", "cognito"),
     ("VisitorClaim", "sub"),
-    ("HeldBudget", "200"),
-    ("DocumentConcurrency", "100"),
-    ("EnterConcurrency", "53"),
-    ("ClaimConcurrency", "50"),
-    ("StatusConcurrency", "300"),
-    ("ValidateConcurrency", "100"),
-    ("PromoterConcurrency", "3"),
-    ("ThrottleRate", "5000"),
-    ("ThrottleBurst", "2500"),
-    ("EnterThrottleRate", "530"),
-    ("ClaimThrottleRate", "500"),
-    ("ValidateThrottleRate", "1000"),
-    ("DocumentThrottleRate", "1000"),
+    ("HeldBudget", "by size"),
+    ("StatusConcurrency", "by size"),
+    ("ThrottleRate", "by size"),
+    ("DocumentConcurrency", "by size"),
+    ("EnterConcurrency", "by size"),
+    ("ClaimConcurrency", "by size"),
+    ("ValidateConcurrency", "by size"),
+    ("PromoterConcurrency", "by size"),
+    ("OperatorConcurrency", "by size"),
+    ("ThrottleBurst", "by size"),
+    ("EnterThrottleRate", "by size"),
+    ("ClaimThrottleRate", "by size"),
+    ("ValidateThrottleRate", "by size"),
 ];
 
 fn table() -> TableAnswer {
@@ -37,6 +38,7 @@ fn table() -> TableAnswer {
         items: 1_000_000,
         has_recovery: true,
         has_time_to_live: true,
+        has_deletion_protection: true,
         warm_reads: Some(12_000),
         warm_writes: Some(4_000),
     }
@@ -171,12 +173,34 @@ fn held_polls_need_executions_of_the_account() {
         set_parameter(&mut answers, &format!("{name}Concurrency"), "0");
     }
     answers.functions = vec![function(None); FUNCTION_NAMES.len()];
-    answers.executions = Ok(ExecutionQuota { limit: 250 });
+    for name in ["PromoterConcurrency", "OperatorConcurrency"] {
+        set_parameter(&mut answers, name, "0");
+    }
+    // 200 held polls, two promoters and one of each function.
+    answers.executions = Ok(ExecutionQuota { limit: 206 });
     let findings = decide_findings(&answers, |_, _| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), ["concurrency"]);
-    answers.executions = Ok(ExecutionQuota { limit: 300 });
+    answers.executions = Ok(ExecutionQuota { limit: 207 });
     let findings = decide_findings(&answers, |_, _| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
+}
+
+/// A trial fits a new account. Before a sale it is the one fault.
+#[test]
+fn a_trial_is_found_before_a_sale() {
+    let mut answers = with_parameter("Size", "trial");
+    answers.functions = vec![function(None); FUNCTION_NAMES.len()];
+    answers
+        .entries_table
+        .as_mut()
+        .expect("a table")
+        .has_deletion_protection = false;
+    answers.executions = Ok(ExecutionQuota { limit: 10 });
+    let findings = decide_findings(&answers, |_, _| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), ["size"], "{findings:?}");
+    answers.executions = Ok(ExecutionQuota { limit: 8 });
+    let findings = decide_findings(&answers, |_, _| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), ["size", "concurrency"]);
 }
 
 #[test]
@@ -212,6 +236,13 @@ fn each_wrong_deployment_is_found_alone() {
         ("table-protection", |answers| {
             answers.entries_table.as_mut().expect("a table").has_time_to_live = false;
         }),
+        ("table-protection", |answers| {
+            answers
+                .queues_table
+                .as_mut()
+                .expect("a table")
+                .has_deletion_protection = false;
+        }),
     ]);
 }
 
@@ -238,7 +269,10 @@ fn a_question_without_an_answer_is_unknown() {
     };
     let findings = decide_findings(&answers, |_, _| None);
     assert_eq!(checks_with(Outcome::Fault, &findings), Vec::<&str>::new());
-    assert_eq!(checks_with(Outcome::Ok, &findings), ["stack", "held-polls"]);
+    assert_eq!(
+        checks_with(Outcome::Ok, &findings),
+        ["stack", "size", "held-polls"]
+    );
 }
 
 #[test]

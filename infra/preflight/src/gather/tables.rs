@@ -39,6 +39,7 @@ pub(super) async fn ask_table(
         items: table["ItemCount"].as_u64().unwrap_or(0),
         has_recovery: is_enabled(&recovery["PointInTimeRecoveryStatus"]),
         has_time_to_live: is_enabled(&time_to_live["TimeToLiveDescription"]["TimeToLiveStatus"]),
+        has_deletion_protection: table["DeletionProtectionEnabled"] == true,
         warm_reads: warm("ReadUnitsPerSecond"),
         warm_writes: warm("WriteUnitsPerSecond"),
     })

@@ -73,7 +73,7 @@ pub struct Ceilings {
 }
 
 impl Ceilings {
-    /// The defaults of `template.yaml`, with a cache whose hash slot answers this many entry polls per second.
+    /// Those of the size `sale` of `template.yaml`, with a cache whose hash slot answers this many entry polls per second.
     pub fn with_slot(slot_polls_per_second: u32) -> Self {
         Self {
             gateway_per_second: GATEWAY_PER_SECOND.whole(),
@@ -152,17 +152,14 @@ pub fn executions(per_second: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crowd_sizing::facts::{HELD_BUDGET, SERVERLESS_SLOT_POLLS};
+    use crate::crowd_sizing::{
+        facts::{HELD_BUDGET, SERVERLESS_SLOT_POLLS},
+        sizes::number_by_size,
+    };
 
     #[test]
-    fn the_ceilings_are_the_defaults_of_the_template() {
-        let template = include_str!("../../../../template.yaml");
-        let default_of = |parameter: &str| -> u64 {
-            let declared = template.split(&format!("\n  {parameter}:\n")).nth(1);
-            let default = declared.and_then(|text| text.split("Default: ").nth(1));
-            let number = default.and_then(|text| text.lines().next()?.parse().ok());
-            number.expect("the template declares the parameter")
-        };
+    fn ceilings_are_those_of_a_sale() {
+        let of_sale = |parameter: &str| number_by_size("sale", parameter).expect("a number");
         let ceilings = Ceilings::with_slot(SERVERLESS_SLOT_POLLS.whole());
         for (function, name) in [
             (Function::Document, "Document"),
@@ -171,21 +168,13 @@ mod tests {
             (Function::Claim, "Claim"),
             (Function::Validate, "Validate"),
         ] {
-            let concurrency = default_of(&format!("{name}Concurrency"));
-            assert_eq!(
-                u64::from(ceilings.concurrency[function as usize]),
-                concurrency,
-                "{name}"
-            );
+            let concurrency = of_sale(&format!("{name}Concurrency"));
+            assert_eq!(ceilings.concurrency[function as usize], concurrency, "{name}");
             if function != Function::Status {
-                let throttle = default_of(&format!("{name}ThrottleRate"));
-                assert_eq!(
-                    u64::from(ceilings.function_per_second(function)),
-                    throttle,
-                    "{name}"
-                );
+                let throttle = of_sale(&format!("{name}ThrottleRate"));
+                assert_eq!(ceilings.function_per_second(function), throttle, "{name}");
             }
         }
-        assert_eq!(u64::from(HELD_BUDGET.whole()), default_of("HeldBudget"));
+        assert_eq!(HELD_BUDGET.whole(), of_sale("HeldBudget"));
     }
 }

@@ -105,7 +105,7 @@ facts! {
     CDN_PER_SECOND = Fact::new("CloudFront, one distribution", 250_000.0, "requests per second",
         "https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html");
     /// The default of the parameter `HeldBudget`.
-    HELD_BUDGET = Fact::new("polls that are held at once", 200.0, "polls", "template.yaml, HeldBudget");
+    HELD_BUDGET = Fact::new("polls that are held at once", 200.0, "polls", "template.yaml, HeldBudget of a sale");
     /// Writes that a visitor needs: entering, the turn, the claim and the end.
     WRITES_PER_VISITOR = Fact::new("table writes of a visitor", 4.0, "writes", "shared/domain/src/change.rs");
     /// Consistent reads for a visitor: of the own record when entering, and in the check.
