@@ -17,7 +17,7 @@ source infra/tools.sh
 # shellcheck source=infra/progress.sh
 source infra/progress.sh
 
-readonly SERVERS="redis valkey cluster dynamodb" TOOLS="nginx chromium packages generators"
+readonly SERVERS="redis valkey cluster dynamodb" TOOLS="sam nginx chromium packages generators"
 
 # All of Vestibule is built by this selection of packages, for all tests and for the programs that they start. Another
 # selection would have other features, and compile the AWS SDK once more.
@@ -50,6 +50,7 @@ install_tools() { # NEED...
         ;;
       valkey) need_valkey >/dev/null ;;
       dynamodb) need_ministack >/dev/null ;;
+      sam) need_sam >/dev/null ;;
       chromium)
         VESTIBULE_CHROMIUM=$(need_chromium)
         export VESTIBULE_CHROMIUM
