@@ -24,9 +24,14 @@ pub fn read_dashboard(template: &Value) -> Value {
     serde_json::from_str(&body).unwrap_or_else(|error| panic!("the dashboard is no JSON: {error}"))
 }
 
-/// Reads `infra/openapi.yaml`.
+/// Reads `infra/openapi.yaml`, the API as it is deployed.
 pub fn read_api_document() -> Value {
     read_yaml("infra/openapi.yaml")
+}
+
+/// Reads `docs/openapi.json`, the API as clients see it, with its answers.
+pub fn read_api_documentation() -> Value {
+    serde_json::from_str(&read_text("docs/openapi.json")).expect("docs/openapi.json is JSON")
 }
 
 /// A path of the API document with values for its parameters: an existing file, and a queue and an entry that do not
