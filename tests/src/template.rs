@@ -45,6 +45,15 @@ pub fn example_path(path: &str) -> String {
         .replace("{token}", "1777853d-5d52-8cab-a8ce-928d525f6d31")
 }
 
+/// How `MethodSettings` write a path of the API document.
+/// <https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-apigateway-stage-methodsetting.html>
+pub fn method_settings_path(path: &str) -> String {
+    match path {
+        "/" => "/".to_owned(),
+        path => format!("/{}", path.replace('/', "~1")),
+    }
+}
+
 /// Reads the template of the sample API behind the authorizer.
 pub fn read_sample_api() -> Value {
     read_yaml("examples/protected-api/template.yaml")
