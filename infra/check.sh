@@ -63,12 +63,25 @@ without_advisories() { # REASON
 
 # The tools need no AWS account, but require a region.
 check_template() {
-  local bin template
+  local bin checkov template
   bin=$(need_sam)
+  checkov=$(need_checkov)
+  export AWS_DEFAULT_REGION=us-east-1
   for template in template.yaml examples/protected-api/template.yaml; do
-    AWS_DEFAULT_REGION=us-east-1 "$bin/cfn-lint" "$template"
-    AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$template" >&2
+    "$bin/cfn-lint" "$template"
+    SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$template" >&2
   done
+  check_processed_template "$bin"
+  CKV_SKIP_PACKAGE_UPDATE_CHECK=true "$checkov" --config-file infra/checkov.yaml --file template.yaml
+}
+
+# CloudFormation includes the API document and runs the Serverless transform before it reads the template.
+check_processed_template() { # FOLDER_OF_SAM
+  local processed
+  processed=$(cargo_output)/processed-template.json
+  mkdir -p "${processed%/*}"
+  "$1/python" infra/process_template.py template.yaml >"$processed"
+  "$1/cfn-lint" "$processed"
 }
 
 check_scripts() { # SCRIPT...

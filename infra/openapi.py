@@ -4,8 +4,9 @@
     openapi.py check infra/openapi.yaml infra/openapi-plain.yaml docs/openapi.json
 
 infra/openapi.yaml is what is deployed, and CloudFormation resolves its intrinsics. `check` validates it twice, once with
-every condition true, once with every condition false. The plain document is the same API for other tools, without
-intrinsics and without what only API Gateway reads. `check` validates it, and compares the committed file with it.
+every condition true, once with every condition false. The plain document is the same API for other tools, with what
+infra/openapi-plain.yaml adds, without intrinsics and without what only API Gateway reads. `check` validates it, and
+compares the committed file with it.
 """
 
 import json
@@ -59,10 +60,7 @@ def render(deployed, additions):
         for operation in path.values():
             if isinstance(operation, dict):
                 operation["security"] = CREDENTIALS if operation["security"] else []
-    # The servers come before the paths, where readers look for them.
-    document = merge({name: document.pop(name) for name in ("openapi", "info")} | {"servers": []} | document, additions)
-    remove_unused(document)
-    return document
+    return merge(document, additions)
 
 
 def remove_extensions(node):
@@ -75,19 +73,18 @@ def remove_extensions(node):
 
 
 def merge(base, additions):
-    """Returns `base` with the fields of `additions`, which win."""
+    """Returns `base` with the fields of `additions`, which win. A name that only `additions` has comes before the next
+    name that both have, or at the end."""
     if not (isinstance(base, dict) and isinstance(additions, dict)):
         return additions
-    merged = {name: merge(value, additions[name]) if name in additions else value for name, value in base.items()}
-    return merged | {name: value for name, value in additions.items() if name not in base}
-
-
-def remove_unused(document):
-    """Removes the responses that no operation has any more."""
-    text = json.dumps(document["paths"])
-    responses = document["components"]["responses"]
-    for name in [name for name in responses if f'"#/components/responses/{name}"' not in text]:
-        del responses[name]
+    names = list(base)
+    place = len(names)
+    for name in reversed(additions):
+        if name in base:
+            place = names.index(name)
+        else:
+            names.insert(place, name)
+    return {name: merge(base.get(name), additions[name]) if name in additions else base[name] for name in names}
 
 
 def to_text(document):
@@ -105,13 +102,22 @@ def validate(name, document):
     return None
 
 
+def add_responses(document):
+    """Returns the deployed document with a response for each operation. OpenAPI requires one, API Gateway none."""
+    for path in document["paths"].values():
+        for operation in path.values():
+            if isinstance(operation, dict):
+                operation["responses"] = {"default": {"description": "See infra/openapi-plain.yaml"}}
+    return document
+
+
 def check(deployed_path, deployed, plain, committed_path):
     """Returns what is wrong with the deployed document or the committed one."""
     with open(committed_path, encoding="utf-8") as file:
         committed = file.read()
     return (
-        validate(deployed_path, resolve(deployed, True))
-        or validate(deployed_path, resolve(deployed, False))
+        validate(deployed_path, add_responses(resolve(deployed, True)))
+        or validate(deployed_path, add_responses(resolve(deployed, False)))
         or validate(committed_path, plain)
         or (committed != to_text(plain) and f"{committed_path} is out of date: run infra/openapi.sh render")
         or None

@@ -7,6 +7,7 @@
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
 #   need_sam         prints the folder with sam and cfn-lint
+#   need_checkov     prints the path of checkov
 #   need_cargo_lambda  puts cargo-lambda and its cross linker on the PATH
 #   need_cargo_deny  prints the path of cargo-deny
 #   need_nextest     puts cargo-nextest on the PATH, so that `cargo nextest` works
@@ -108,6 +109,11 @@ need_ministack() {
 need_sam() {
   need_environment sam || exit 1
   printf '%s\n' "$tools_dir/sam/bin"
+}
+
+need_checkov() {
+  need_environment checkov || exit 1
+  printf '%s\n' "$tools_dir/checkov/bin/checkov"
 }
 
 need_cargo_lambda() {

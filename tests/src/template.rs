@@ -24,9 +24,14 @@ pub fn read_dashboard(template: &Value) -> Value {
     serde_json::from_str(&body).unwrap_or_else(|error| panic!("the dashboard is no JSON: {error}"))
 }
 
-/// Reads `infra/openapi.yaml`.
+/// Reads `infra/openapi.yaml`, the API as it is deployed.
 pub fn read_api_document() -> Value {
     read_yaml("infra/openapi.yaml")
+}
+
+/// Reads `docs/openapi.json`, the API as clients see it, with its answers.
+pub fn read_api_documentation() -> Value {
+    serde_json::from_str(&read_text("docs/openapi.json")).expect("docs/openapi.json is JSON")
 }
 
 /// A path of the API document with values for its parameters: an existing file, and a queue and an entry that do not
@@ -38,6 +43,15 @@ pub fn example_path(path: &str) -> String {
         .replace("/{file}", "/theme.css")
         .replace("{queue}", "a")
         .replace("{token}", "1777853d-5d52-8cab-a8ce-928d525f6d31")
+}
+
+/// How `MethodSettings` write a path of the API document.
+/// <https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-apigateway-stage-methodsetting.html>
+pub fn method_settings_path(path: &str) -> String {
+    match path {
+        "/" => "/".to_owned(),
+        path => format!("/{}", path.replace('/', "~1")),
+    }
 }
 
 /// Reads the template of the sample API behind the authorizer.
@@ -134,6 +148,30 @@ fn key_text(node: &Yaml<'_>) -> String {
     }
 }
 
+/// The value with each `Fn::If` replaced by the branch that applies. `None` if the branch is `AWS::NoValue`.
+pub fn resolve_conditions(value: &Value, is_true: &dyn Fn(&str) -> bool) -> Option<Value> {
+    match value {
+        Value::Object(map) if map.len() == 1 && map.contains_key("Fn::If") => {
+            let choice = map["Fn::If"].as_array().expect("condition, then, else");
+            let name = choice[0].as_str().expect("a condition");
+            resolve_conditions(&choice[if is_true(name) { 1 } else { 2 }], is_true)
+        }
+        Value::Object(map) if map.get("Ref").is_some_and(|name| name == "AWS::NoValue") => None,
+        Value::Object(map) => {
+            let kept = map
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), resolve_conditions(value, is_true)?)));
+            Some(Value::Object(kept.collect()))
+        }
+        Value::Array(list) => Some(
+            list.iter()
+                .filter_map(|value| resolve_conditions(value, is_true))
+                .collect(),
+        ),
+        other => Some(other.clone()),
+    }
+}
+
 /// Calls `found` with every value of the key `name`, at any depth.
 pub fn for_each_named<'a>(value: &'a Value, name: &str, found: &mut dyn FnMut(&'a Value)) {
     match value {
@@ -160,4 +198,19 @@ pub fn words_with_prefix(text: &str, prefix: &str) -> BTreeSet<String> {
             rest[..end.unwrap_or(rest.len())].to_owned()
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_choose_a_branch_and_no_value_is_dropped() {
+        let value = json!({ "a": [{ "Fn::If": ["Yes", 1, 2] }, { "Fn::If": ["No", 3, { "Ref": "AWS::NoValue" }] }],
+            "b": { "Fn::If": ["No", 1, { "Fn::If": ["Yes", { "c": 4 }, 5] }] } });
+        assert_eq!(
+            resolve_conditions(&value, &|name| name == "Yes"),
+            Some(json!({ "a": [1], "b": { "c": 4 } }))
+        );
+    }
 }

@@ -2,7 +2,7 @@
 //! problems from it.
 //!
 //! To add a code, add it here. If the API answers with it, also add it to the schema `Problem` in
-//! `infra/openapi.yaml`; a test compares the two.
+//! `infra/openapi-plain.yaml`; a test compares the two.
 
 /// Declares the enum [`Code`] from one list. An entry of the list is the doc comment, then
 /// `Variant = name, status, title, audience;`.

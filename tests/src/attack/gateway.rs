@@ -96,8 +96,11 @@ fn read_route_limits(template: &Value) -> Vec<RouteLimit> {
     limits
 }
 
-/// `MethodSettings` writes a slash as `~1`, after the first one.
+/// `MethodSettings` write a slash as `~1`, after the first one. The root path is a slash alone.
 fn path_pattern(resource_path: &str) -> String {
+    if resource_path == "/" {
+        return resource_path.to_owned();
+    }
     let path = resource_path.trim_start_matches('/').replace("~1", "/");
     let segments = path.split('/').map(|segment| match segment {
         parameter if parameter.starts_with('{') => "[^/]+".to_owned(),

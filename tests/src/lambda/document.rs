@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::Method;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::gateway::{Guard, Route};
 use crate::template;
@@ -27,9 +27,12 @@ pub(super) struct GatewayResponse {
 impl Document {
     /// Reads the document of this repository.
     pub fn read(conditions: &Conditions) -> Self {
-        Self(
-            resolve_conditions(template::read_api_document(), conditions).expect("the document is not empty"),
-        )
+        let is_true = |name: &str| {
+            let holds = conditions.get(name);
+            *holds.unwrap_or_else(|| panic!("the deployment has no value for the condition {name}"))
+        };
+        let document = template::resolve_conditions(&template::read_api_document(), &is_true);
+        Self(document.expect("the document is not empty"))
     }
 
     /// All routes of the document.
@@ -116,49 +119,4 @@ fn function_name(operation: &Value) -> String {
     name.unwrap_or_else(|| panic!("{uri} names no function of the template"))
         .0
         .to_lowercase()
-}
-
-/// The value with each `Fn::If` replaced by the branch that applies. `None` if the branch is `AWS::NoValue`.
-fn resolve_conditions(value: Value, conditions: &Conditions) -> Option<Value> {
-    match value {
-        Value::Object(map) if map.len() == 1 && map.contains_key("Fn::If") => {
-            let choice = map["Fn::If"].as_array().expect("condition, then, else");
-            let name = choice[0].as_str().expect("a condition");
-            let holds = conditions
-                .get(name)
-                .unwrap_or_else(|| panic!("the deployment has no value for the condition {name}"));
-            resolve_conditions(choice[if *holds { 1 } else { 2 }].clone(), conditions)
-        }
-        Value::Object(map) if map.get("Ref").is_some_and(|name| name == "AWS::NoValue") => None,
-        Value::Object(map) => {
-            let kept = map
-                .into_iter()
-                .filter_map(|(name, value)| Some((name, resolve_conditions(value, conditions)?)));
-            Some(Value::Object(kept.collect::<Map<_, _>>()))
-        }
-        Value::Array(list) => Some(
-            list.into_iter()
-                .filter_map(|value| resolve_conditions(value, conditions))
-                .collect(),
-        ),
-        other => Some(other),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn conditions_choose_a_branch_and_no_value_is_dropped() {
-        let value = json!({ "a": [{ "Fn::If": ["Yes", 1, 2] }, { "Fn::If": ["No", 3, { "Ref": "AWS::NoValue" }] }],
-            "b": { "Fn::If": ["No", 1, { "Fn::If": ["Yes", { "c": 4 }, 5] }] } });
-        let conditions = [("Yes", true), ("No", false)].into();
-        assert_eq!(
-            resolve_conditions(value, &conditions),
-            Some(json!({ "a": [1], "b": { "c": 4 } }))
-        );
-    }
 }

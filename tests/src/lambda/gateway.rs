@@ -228,8 +228,14 @@ impl GatewayState {
     }
 }
 
-/// Builds the gateway response that the document defines for this case.
+/// Builds the gateway response that the document defines for this case. AWS supports no own answer to a request that is
+/// too large: <https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-known-issues.html>.
 fn gateway_response(document: &Document, (case, status): ErrorCase, request_headers: &HeaderMap) -> Response {
+    if (case, status) == TOO_LARGE {
+        let mut response = Response::new(Body::from("HTTP content length exceeded 10485760 bytes."));
+        *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+        return response;
+    }
     let defined = document.gateway_response(case, status);
     let request_id = Uuid::new_v4().to_string();
     let body = defined.template.replace("$context.requestId", &request_id);

@@ -164,6 +164,7 @@ fn no_item_file_or_lua_local_has_a_misleading_name() {
 fn no_document_of_the_api_has_a_misleading_word() {
     let documents = [
         "infra/openapi.yaml",
+        "infra/openapi-plain.yaml",
         "template.yaml",
         "Makefile",
         "README.md",

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use vestibule_telemetry::metrics;
-use vestibule_tests::template::{for_each_named, read_api_document, read_template, read_text};
+use vestibule_tests::template::{
+    for_each_named, method_settings_path, read_api_document, read_template, read_text,
+};
 
 #[test]
 fn every_alarm_and_its_end_reach_the_topic() {
@@ -61,9 +63,9 @@ fn every_route_has_an_alarm_on_its_share_of_failures() {
             );
             assert_eq!(alarm["Threshold"], 5, "{name}");
             // API Gateway writes the metrics of a single route only if asked to.
-            let resource = format!("/{}", path.replace('/', "~1"));
+            let resource = method_settings_path(path);
             let is_written = settings.iter().any(|setting| {
-                setting["ResourcePath"] == *resource
+                setting["ResourcePath"] == resource
                     && setting["HttpMethod"] == *method
                     && setting["MetricsEnabled"] == true
             });

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_tests::{
     in_process::{ApiRequest, InProcessApi, QUEUE, entry_path},
-    template::read_api_document,
+    template::{read_api_document, read_api_documentation},
 };
 
 use crate::documented_answers::{assert_fits_schema, assert_matches, resolve_reference};
@@ -13,7 +13,7 @@ const ENTRY: &str = "/queues/{queue}/entries/{token}";
 
 #[tokio::test]
 async fn answers_of_a_visit_match_the_document() {
-    let document = read_api_document();
+    let document = read_api_documentation();
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "message": "hello" });
     let service = InProcessApi::start(settings).await;
     let matches_document = |method, path, answer: &_| assert_matches(&document, method, path, answer);
@@ -123,7 +123,7 @@ async fn answers_of_a_visit_match_the_document() {
 
 #[tokio::test]
 async fn request_bodies_are_limited_as_documented() {
-    let document = read_api_document();
+    let document = read_api_documentation();
     let service = InProcessApi::start(json!({})).await;
     let entered = service.send(ApiRequest::enter()).await;
     let (visitor, token) = (entered.text("visitor"), entered.text("token"));
@@ -171,7 +171,7 @@ async fn answer_in_an_outage_matches_the_document() {
     let service = InProcessApi::start_without_backup(json!({})).await;
     let nowhere = entry_path("1777853d-5d52-8cab-a8ce-928d525f6d31");
     assert_matches(
-        &read_api_document(),
+        &read_api_documentation(),
         "get",
         ENTRY,
         service.send(ApiRequest::get(nowhere)).await.expect_status(503),
@@ -180,6 +180,7 @@ async fn answer_in_an_outage_matches_the_document() {
 
 #[test]
 fn gateway_answers_are_problems_readable_across_origins() {
+    let documentation = read_api_documentation();
     let document = read_api_document();
     let answers = document["x-amazon-apigateway-gateway-responses"]
         .as_object()
@@ -190,7 +191,7 @@ fn gateway_answers_are_problems_readable_across_origins() {
             .expect("a template");
         let problem: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_fits_schema(
-            &document,
+            &documentation,
             &problem,
             &json!({ "$ref": "#/components/schemas/Problem" }),
             name,

@@ -3,7 +3,7 @@
 use regex_lite::Regex;
 use serde_json::{Value, json};
 use vestibule_api::page::FILES;
-use vestibule_tests::template::{read_api_document, read_template};
+use vestibule_tests::template::{read_api_documentation, read_template};
 
 /// How long an answer that there is no document may be kept, in seconds.
 const FAILURE_SECONDS_MAX: u64 = 5;
@@ -97,7 +97,7 @@ fn requests_about_entries_go_to_the_api_with_all_that_it_reads() {
 /// The function at the edge lets the path of a queue id pass, as the API defines it. It answers all others.
 #[test]
 fn public_documents_have_the_path_of_a_queue_id() {
-    let (template, document) = (read_template(), read_api_document());
+    let (template, document) = (read_template(), read_api_documentation());
     let associations = &behavior(&template, "/queues/demo:1")["FunctionAssociations"];
     assert_eq!(associations[0]["EventType"], "viewer-request");
     assert_eq!(

@@ -1,7 +1,7 @@
 //! A rush on one route leaves the others their requests and executions, and no log or trace identifies a visitor.
 
 use serde_json::{Value, json};
-use vestibule_tests::template::{read_template, read_text};
+use vestibule_tests::template::{method_settings_path, read_template, read_text};
 
 /// A route with a limit of its own: the method, the resource, the prefix of its parameters.
 const ROUTES: [(&str, &str, &str); 5] = [
@@ -20,11 +20,10 @@ fn crowded_routes_have_their_own_limit_at_the_gateway() {
     let settings = &template["Resources"]["Api"]["Properties"]["MethodSettings"];
     let settings = settings.as_array().expect("method settings");
     for (method, resource, prefix) in ROUTES {
-        // API Gateway writes a slash within a resource as ~1.
-        let path = format!("/{}", resource.replace('/', "~1"));
+        let path = method_settings_path(resource);
         let own: Vec<_> = settings
             .iter()
-            .filter(|setting| setting["ResourcePath"] == *path && setting["HttpMethod"] == method)
+            .filter(|setting| setting["ResourcePath"] == path && setting["HttpMethod"] == method)
             .collect();
         let [own] = own.as_slice() else {
             panic!("{method} {resource} has {} settings", own.len());

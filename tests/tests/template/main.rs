@@ -2,6 +2,7 @@
 
 mod alarms;
 mod answers;
+mod api_document;
 mod authorizer;
 mod cache;
 mod cdn;

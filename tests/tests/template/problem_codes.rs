@@ -13,24 +13,24 @@ use vestibule_domain::{
 };
 use vestibule_tests::{
     markdown::code_spans,
-    template::{read_api_document, read_rust_sources, read_text, read_web_scripts},
+    template::{read_api_document, read_api_documentation, read_rust_sources, read_text, read_web_scripts},
 };
 
 #[test]
 fn the_api_document_lists_every_code_of_the_api() {
-    let document = read_api_document();
+    let document = read_api_documentation();
     let listed: BTreeSet<_> = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"]
         .as_array()
         .expect("the enum of codes")
         .iter()
         .map(|code| code.as_str().expect("a text").to_owned())
         .collect();
-    assert_eq!(listed, codes_of_callers(&document).into_keys().collect());
+    assert_eq!(listed, codes_of_callers().into_keys().collect());
 }
 
 #[test]
 fn the_gateway_answers_with_declared_titles_and_statuses() {
-    for problem in gateway_problems(&read_api_document()) {
+    for problem in gateway_problems() {
         let code = problem["code"].as_str().expect("a code");
         // Vestibule may answer with the same code: then both answers say the same.
         if let Some(declared) = Code::ALL.iter().find(|declared| declared.name() == code) {
@@ -57,8 +57,8 @@ fn the_gateway_says_the_shortest_retry_after() {
 
 #[test]
 fn documented_answers_name_codes_of_their_status() {
-    let document = read_api_document();
-    let codes = codes_of_callers(&document);
+    let document = read_api_documentation();
+    let codes = codes_of_callers();
     let operations = document["paths"]
         .as_object()
         .expect("paths")
@@ -89,7 +89,7 @@ fn documented_answers_name_codes_of_their_status() {
 
 #[test]
 fn the_guides_show_codes_with_their_status() {
-    let mut statuses = codes_of_callers(&read_api_document());
+    let mut statuses = codes_of_callers();
     statuses.extend(
         Code::ALL
             .iter()
@@ -116,7 +116,7 @@ fn the_guides_show_codes_with_their_status() {
 #[test]
 fn the_page_knows_only_codes_that_exist() {
     let html = read_text("web/page/index.html");
-    let codes = codes_of_callers(&read_api_document());
+    let codes = codes_of_callers();
     let mut known = 0;
     for (path, script) in read_web_scripts() {
         for literal in script.split('"').skip(1).step_by(2).filter(|text| is_code(text)) {
@@ -134,7 +134,7 @@ fn the_page_knows_only_codes_that_exist() {
 
 #[test]
 fn the_page_has_sentences_for_codes_that_exist() {
-    let codes = codes_of_callers(&read_api_document());
+    let codes = codes_of_callers();
     let sentences: Value = serde_json::from_str(&read_text("web/page/lang/en.json")).expect("JSON");
     let keys = sentences.as_object().expect("sentences").keys();
     let named: Vec<_> = keys.filter(|key| is_code(key)).collect();
@@ -195,8 +195,8 @@ fn is_of_api(code: Code) -> bool {
 }
 
 /// The codes that callers of the API get, from Vestibule or from API Gateway, with their status.
-fn codes_of_callers(document: &Value) -> BTreeMap<String, u16> {
-    let of_gateway = gateway_problems(document).into_iter().map(|problem| {
+fn codes_of_callers() -> BTreeMap<String, u16> {
+    let of_gateway = gateway_problems().into_iter().map(|problem| {
         let status = problem["status"]
             .as_u64()
             .and_then(|status| status.try_into().ok());
@@ -210,8 +210,8 @@ fn codes_of_callers(document: &Value) -> BTreeMap<String, u16> {
     of_gateway.chain(of_vestibule).collect()
 }
 
-fn gateway_problems(document: &Value) -> Vec<Value> {
-    document["x-amazon-apigateway-gateway-responses"]
+fn gateway_problems() -> Vec<Value> {
+    read_api_document()["x-amazon-apigateway-gateway-responses"]
         .as_object()
         .expect("answers of the gateway")
         .values()
