@@ -7,6 +7,7 @@ the one of CloudFormation. It asks no AWS account: where the translator needs co
 """
 
 import json
+import logging
 import os
 import sys
 from pathlib import Path
@@ -49,5 +50,7 @@ def process(path):
 
 if __name__ == "__main__":
     os.environ["AWS_DEFAULT_REGION"] = REGION
+    # It warns of a switch of AWS's own service, which only that service sets.
+    logging.getLogger("samtranslator").setLevel(logging.ERROR)
     for name in sys.argv[1:]:
         print(json.dumps(process(Path(name))))
