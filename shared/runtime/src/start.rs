@@ -11,8 +11,8 @@ use vestibule_line_redis::{IamLogin, RedisLine};
 use vestibule_operate::admin::{Admin, Invocation};
 
 use crate::config::{
-    ConfigError, KeysConfig, OriginKeyConfig, RedisConfig, RootKeyConfig, SigningKeysConfig,
-    api_config_from_env, dynamodb_from_env,
+    ConfigError, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig, api_config_from_env,
+    dynamodb_from_env,
 };
 
 /// Why a function cannot start.
@@ -32,8 +32,7 @@ pub enum StartError {
 /// # Errors
 /// [`StartError`], which names the environment variable or the server.
 pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
-    let mut config = api_config_from_env()?;
-    let origin_key = OriginKeyConfig::from_env()?;
+    let config = api_config_from_env()?;
     let keys = KeysConfig::from_env()?;
     let servers = ServersConfig::from_env()?;
     let aws = vestibule_aws::load_config([servers.endpoint_url(), keys.endpoint_url()]).await;
@@ -41,7 +40,7 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
     // The function connects to Redis and fetches the keys at the same time. If Redis does not
     // answer, the function starts all the same: it can answer from the backup, and each request
     // tries to connect to Redis again.
-    let (reached, keys, origin_key) = tokio::join!(line.ping(), keys.fetch(&aws), origin_key.fetch(&aws));
+    let (reached, keys) = tokio::join!(line.ping(), keys.fetch(&aws));
     if let Err(error) = reached {
         tracing::warn!(
             event = "server.started_without_line",
@@ -49,15 +48,13 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
             "started the function without Redis; each request tries to connect again"
         );
     }
-    let keys = keys?;
-    config.origin_key = origin_key?;
     // Lambda freezes or ends a function only between requests, so no held poll needs the shutdown
     // signal.
     let (_, shutdown) = watch::channel(false);
     Ok(ApiState::new(
         Arc::new(line),
         Arc::new(servers.backup(&aws)),
-        keys,
+        keys?,
         config,
         shutdown,
     ))

@@ -41,8 +41,6 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
         service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
         service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),
         frame_ancestors: read_frame_ancestors("VESTIBULE_FRAME_ANCESTORS", vars)?,
-        // The start of a function fetches it.
-        origin_key: None,
         // The value is constant, because a missing variable must not turn safety off.
         local: false,
     };
