@@ -7,7 +7,7 @@ use uuid::Uuid;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{id::EntryId, record::EntryRecord};
 use vestibule_tests::{
-    functions::DeploymentConfig,
+    functions::{Deployment, DeploymentConfig},
     servers::{closed_port_url, dynamodb_url},
     waiting::wait_until,
 };
@@ -76,4 +76,21 @@ async fn visitors_enter_without_a_readable_origin_key() {
         let token = entered.expect_status(201).text("token");
         assert_eq!(stage.read_record(token).await.source, None, "{reason}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operators_list_queues_without_redis_and_root_key() {
+    let config = DeploymentConfig {
+        redis_url: Some(closed_port_url().replace("http:", "redis:")),
+        variables: BTreeMap::from([
+            ("VESTIBULE_ROOT_KEY", String::new()),
+            ("VESTIBULE_ROOT_KEY_SECRET", "test/does-not-exist".to_owned()),
+            (SECRETS_ENDPOINT, dynamodb_url()),
+            ("VESTIBULE_CORS_ORIGINS", "not an origin".to_owned()),
+        ]),
+        ..DeploymentConfig::default()
+    };
+    let deployment = Deployment::start(config).await;
+    let listed = deployment.run_command(&json!({ "op": "list" })).await;
+    assert_eq!(listed["result"]["queues"], json!([]), "{listed}");
 }
