@@ -7,7 +7,7 @@ use vestibule_runtime::start;
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     vestibule_telemetry::init_logging();
-    let admin = start::connect_admin().await?;
+    let admin = start::prepare_admin().await?;
     run(service_fn(|order: LambdaEvent<Value>| {
         let admin = admin.clone();
         async move {

@@ -8,12 +8,12 @@ use serde_json::Value;
 use vestibule_api::deadline::invocation_deadline;
 use vestibule_events_eventbridge::{EventBridge, EventBridgeConfig};
 use vestibule_operate::promoter::{Promoter, before_deadline};
-use vestibule_runtime::{config::api_config_from_env, start};
+use vestibule_runtime::{config::settings_policy_from_env, start};
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     vestibule_telemetry::init_logging();
-    let policy = (&api_config_from_env()?).into();
+    let policy = settings_policy_from_env()?;
     let events = EventBridgeConfig::from_env();
     let endpoints: Vec<_> = events
         .iter()

@@ -87,6 +87,8 @@ pub struct DeploymentConfig {
     pub redis_url: Option<String>,
     /// The DynamoDB endpoints of single functions, by function name. Other functions use [`dynamodb_url`].
     pub table_urls: BTreeMap<&'static str, String>,
+    /// Variables of every function that replace the usual ones. The code treats an empty variable as unset.
+    pub variables: BTreeMap<&'static str, String>,
 }
 
 impl Default for DeploymentConfig {
@@ -101,6 +103,7 @@ impl Default for DeploymentConfig {
             held_polls_max: None,
             redis_url: None,
             table_urls: BTreeMap::new(),
+            variables: BTreeMap::new(),
         }
     }
 }
@@ -209,7 +212,7 @@ pub fn function_variables(config: &DeploymentConfig, tables: &TableNames) -> BTr
     let held_polls_max = config
         .held_polls_max
         .map_or_else(String::new, |budget| budget.to_string());
-    [
+    let usual = [
         ("VESTIBULE_REDIS_URL", redis_url),
         ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
         ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
@@ -222,9 +225,10 @@ pub fn function_variables(config: &DeploymentConfig, tables: &TableNames) -> BTr
         ("VESTIBULE_DEPLOYMENT", deployment_name(tables)),
         ("VESTIBULE_HELD_BUDGET", held_polls_max),
         ("RUST_LOG", "warn".to_owned()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into()
+    ];
+    let replaced = config.variables.clone();
+    let variables = usual.into_iter().chain(replaced);
+    variables.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The name of a deployment. It keeps the deployment's keys apart from those of others in the same Redis.

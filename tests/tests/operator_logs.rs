@@ -29,7 +29,7 @@ async fn each_refused_edit_is_logged_once() {
     let admin = Admin {
         line: line.clone(),
         backup: backup.clone(),
-        root_key: root_key(),
+        root_key: root_key().into(),
         policy: SettingsPolicy::default(),
         signing_keys: vestibule_tests::functions::fixed_signing_keys(),
     };

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use tempfile::NamedTempFile;
 use vestibule_api::{
     config::Keys,
+    origin_key::LiveOriginKey,
     pass::{PassKeys, PassKeysError, new_key_pem},
 };
 use vestibule_domain::{id::RootKey, key_ring::KeyRing};
@@ -64,7 +65,12 @@ pub(crate) async fn load_or_create_keys(
     let store = Arc::new(FileKeyStore(dir.to_owned()));
     let passes = PassKeys::load(ISSUER, store.clone(), cache_seconds).await;
     let passes = passes.map_err(|error| KeyError::Signing(dir.to_owned(), error))?;
-    Ok((Keys { root, passes }, SigningKeys { store, cache_seconds }))
+    let keys = Keys {
+        root,
+        passes,
+        origin: LiveOriginKey::default(),
+    };
+    Ok((keys, SigningKeys { store, cache_seconds }))
 }
 
 /// The signing keys in a folder.

@@ -44,7 +44,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let admin = Admin {
         line: line.clone(),
         backup: backup.clone(),
-        root_key: keys.root.clone(),
+        root_key: keys.root.clone().into(),
         policy,
         signing_keys,
     };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
 use vestibule_domain::crowd_sizing::sizes::{BY_SIZE, number_by_size};
 
 /// An answer, or the reason why there is none.
@@ -19,7 +20,8 @@ pub(crate) struct AccountAnswers {
     /// The zone of each subnet of the functions.
     pub zones: Answer<Vec<String>>,
     pub claims: ClaimsAnswer,
-    pub document: Answer<DocumentAnswer>,
+    /// What the functions that serve visitors answered.
+    pub starts: Vec<StartAnswer>,
     pub queues_table: Answer<TableAnswer>,
     pub entries_table: Answer<TableAnswer>,
 }
@@ -108,24 +110,34 @@ pub(crate) enum ClaimsAnswer {
     NoToken,
 }
 
-/// What the function that serves the keys of passes did.
+/// What happened when a function was called, so that it starts.
 #[derive(Debug, Clone)]
-pub(crate) enum DocumentAnswer {
-    /// It answered.
-    Answered(DocumentCall),
-    /// Lambda ran it, and it failed, with this error.
+pub(crate) struct StartAnswer {
+    /// Its name in the outputs of the stack, without `Function`.
+    pub name: &'static str,
+    pub call: Answer<FunctionCall>,
+}
+
+/// What a function did when it was called.
+#[derive(Debug, Clone)]
+pub(crate) enum FunctionCall {
+    /// Its code answered.
+    Answered(FunctionReply),
+    /// It did not start, or ended before it answered, with this error.
     Failed(String),
 }
 
-/// An answer of the function that serves the keys of passes.
+/// The answer of a function.
 #[derive(Debug, Clone)]
-pub(crate) struct DocumentCall {
-    /// The HTTP status of its answer.
+pub(crate) struct FunctionReply {
+    /// The HTTP status. A policy that denies counts as 403. 0 if the answer has none.
     pub status: u16,
-    /// How many keys for ES256 it served.
-    pub keys: usize,
+    /// The body, or the context of a policy.
+    pub body: Value,
     /// How long the function took to start, in milliseconds; `None` if it ran already, or the log does not say.
     pub init_ms: Option<f64>,
+    /// What it started without.
+    pub troubles: Vec<String>,
 }
 
 /// One table.

@@ -39,8 +39,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<bool, StackError> {
 async fn ask_inside(admin: &AdminFunction) -> Result<Vec<Finding>, StackError> {
     const CHECK: &str = "admin-function";
     let fault = |found: String| {
-        let remedy =
-            "read the log group of the admin function: it starts only with its secrets, its tables and Redis";
+        let remedy = "read the log group of the admin function: it starts only if its variables are complete and valid";
         vec![Finding::fault(CHECK, found, remedy)]
     };
     match admin.invoke(&json!({ "op": "preflight" })).await {

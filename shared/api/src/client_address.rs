@@ -1,8 +1,9 @@
 //! The address from which a client sends a request.
 //!
 //! It comes from the gateway's own context. Behind a distribution that is the distribution's address, so a request
-//! that proves by the [`OriginKey`](crate::config::OriginKey) that it went through the distribution has the address in
-//! `CloudFront-Viewer-Address`. `X-Forwarded-For` never counts, because a client can write it.
+//! that proves by the [`OriginKey`] that it went through the distribution has the address in `CloudFront-Viewer-Address`.
+//! A process that cannot read the key cannot tell whether a request with that proof went through the distribution, so the
+//! address is then unknown. `X-Forwarded-For` never counts, because a client can write it.
 
 use std::{convert::Infallible, fmt, net::IpAddr, sync::Arc};
 
@@ -12,7 +13,7 @@ use axum::{
 };
 
 use super::{ApiState, gateway::Gateway};
-use crate::config::OriginKey;
+use crate::origin_key::{OriginKey, OriginKeyState};
 
 /// The header with the distribution's secret.
 const ORIGIN_KEY: HeaderName = HeaderName::from_static("x-vestibule-origin");
@@ -38,11 +39,14 @@ impl FromRequestParts<Arc<ApiState>> for ClientAddress {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &Arc<ApiState>) -> Result<Self, Infallible> {
-        let from_distribution = state
-            .config
-            .origin_key
-            .as_ref()
-            .and_then(|key| read_viewer_address(&parts.headers, key));
+        let origin_key = &state.keys.origin;
+        origin_key.refresh_if_due();
+        let from_distribution = match origin_key.state() {
+            OriginKeyState::NotConfigured => None,
+            OriginKeyState::Unknown if parts.headers.contains_key(ORIGIN_KEY) => return Ok(Self(None)),
+            OriginKeyState::Unknown => None,
+            OriginKeyState::Known(key) => read_viewer_address(&parts.headers, &key),
+        };
         let gateway = parts.extensions.get::<Gateway>();
         let from_gateway = gateway.and_then(|gateway| gateway.client_address);
         let peer = || parts.extensions.get::<PeerAddress>().map(|peer| peer.0);

@@ -30,7 +30,7 @@
 //! | | `fallback_ticker` | decides which request ticks which queue |
 //! | credentials | `ticket` | verifies the tickets by which a shop says who may enter |
 //!
-//! Below them are [`config`], [`pass`] and the crate `vestibule_engine`.
+//! Below them are [`config`], [`pass`], [`origin_key`] and the crate `vestibule_engine`.
 
 mod absence_cache;
 pub mod authorizer;
@@ -65,6 +65,7 @@ mod leave;
 mod load;
 mod message;
 mod missing_entry;
+pub mod origin_key;
 pub mod page;
 pub mod pass;
 mod problem;

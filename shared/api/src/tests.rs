@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     config::{ApiConfig, Keys},
+    origin_key::LiveOriginKey,
     pass::{PassKeys, new_key_pem},
 };
 
@@ -35,6 +36,7 @@ fn api_state(dir: &tempfile::TempDir) -> Arc<ApiState> {
     let keys = Keys {
         root: RootKey::new(vec![7; 32]).expect("long enough"),
         passes: PassKeys::fixed("x", &new_key_pem(|| [1; 32]), 300).expect("a key"),
+        origin: LiveOriginKey::default(),
     };
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
     let (_, shutdown) = watch::channel(false);

@@ -180,8 +180,8 @@ declare_codes! {
     EpochChanged = "epoch-changed", 409, "The epoch changed during the command", Operators;
     /// The new key of the last rotation does not sign yet, or another command rotated the keys.
     RotationUnderWay = "rotation-under-way", 409, "Another rotation of the keys is under way", Operators;
-    /// The store of the signing keys does not answer, or refuses the call.
-    KeysUnavailable = "keys-unavailable", 503, "The signing keys cannot be read or written", Operators;
+    /// The store of the keys does not answer, or refuses the call.
+    KeysUnavailable = "keys-unavailable", 503, "The keys cannot be read or written", Operators;
     /// The signing key is a setting of the processes, so no command can replace it.
     KeyFixed = "key-fixed", 409, "The signing key is not in a store", Operators;
     /// The admin function did not answer the console.

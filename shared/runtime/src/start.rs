@@ -8,11 +8,11 @@ use vestibule_api::ApiState;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_line::{LineError, QueueLine};
 use vestibule_line_redis::{IamLogin, RedisLine};
-use vestibule_operate::admin::{Admin, Invocation};
+use vestibule_operate::admin::{Admin, Invocation, OperatorRootKey};
 
 use crate::config::{
-    ConfigError, KeysConfig, OriginKeyConfig, RedisConfig, RootKeyConfig, SigningKeysConfig,
-    api_config_from_env, dynamodb_from_env,
+    ConfigError, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig, api_config_from_env,
+    dynamodb_from_env, settings_policy_from_env,
 };
 
 /// Why a function cannot start.
@@ -32,8 +32,7 @@ pub enum StartError {
 /// # Errors
 /// [`StartError`], which names the environment variable or the server.
 pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
-    let mut config = api_config_from_env()?;
-    let origin_key = OriginKeyConfig::from_env()?;
+    let config = api_config_from_env()?;
     let keys = KeysConfig::from_env()?;
     let servers = ServersConfig::from_env()?;
     let aws = vestibule_aws::load_config([servers.endpoint_url(), keys.endpoint_url()]).await;
@@ -41,7 +40,7 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
     // The function connects to Redis and fetches the keys at the same time. If Redis does not
     // answer, the function starts all the same: it can answer from the backup, and each request
     // tries to connect to Redis again.
-    let (reached, keys, origin_key) = tokio::join!(line.ping(), keys.fetch(&aws), origin_key.fetch(&aws));
+    let (reached, keys) = tokio::join!(line.ping(), keys.fetch(&aws));
     if let Err(error) = reached {
         tracing::warn!(
             event = "server.started_without_line",
@@ -49,40 +48,44 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
             "started the function without Redis; each request tries to connect again"
         );
     }
-    let keys = keys?;
-    config.origin_key = origin_key?;
     // Lambda freezes or ends a function only between requests, so no held poll needs the shutdown
     // signal.
     let (_, shutdown) = watch::channel(false);
     Ok(ApiState::new(
         Arc::new(line),
         Arc::new(servers.backup(&aws)),
-        keys,
+        keys?,
         config,
         shutdown,
     ))
 }
 
-/// Creates what the admin function works with. Redis must answer.
+/// Creates what the admin function works with. It connects to Redis and fetches the root key with the first command that
+/// needs them, so that the others can be given while either is unavailable.
 ///
 /// # Errors
-/// [`StartError`], which names the environment variable or the server.
-pub async fn connect_admin() -> Result<Admin, StartError> {
-    let policy = (&api_config_from_env()?).into();
+/// [`StartError`], which names the environment variable.
+pub async fn prepare_admin() -> Result<Admin, StartError> {
+    let policy = settings_policy_from_env()?;
     let root_key = RootKeyConfig::from_env()?;
     let signing_keys = SigningKeysConfig::from_env()?;
     let servers = ServersConfig::from_env()?;
     let aws = vestibule_aws::load_config([servers.endpoint_url(), root_key.endpoint_url()]).await;
-    let (line, root_key) = tokio::try_join!(servers.connect_line(&aws), async {
-        Ok(root_key.fetch(&aws).await?)
-    })?;
     Ok(Admin {
-        line: Arc::new(line),
+        line: Arc::new(servers.connect_line_later(&aws)?),
         backup: Arc::new(servers.backup(&aws)),
-        root_key,
+        root_key: fetch_later(root_key, aws.clone()),
         policy,
         signing_keys: signing_keys.connect(&aws),
     })
+}
+
+fn fetch_later(root_key: RootKeyConfig, aws: aws_config::SdkConfig) -> OperatorRootKey {
+    let fetch = move || {
+        let (root_key, aws) = (root_key.clone(), aws.clone());
+        async move { root_key.fetch(&aws).await.map_err(|error| error.to_string()) }
+    };
+    OperatorRootKey::fetched_by(Box::new(move || Box::pin(fetch())))
 }
 
 /// What the context of a call of the admin function tells about its caller. Lambda passes the identity of a Cognito user, and

@@ -112,9 +112,11 @@ pub const CLOCKS_APART: Metric = count_metric("ClocksApart");
 pub const IDENTITIES_FOUND: Metric = count_metric("IdentitiesFound");
 /// Requests that were refused because the authorizer did not name the visitor. It has no queue.
 pub const IDENTITIES_MISSING: Metric = count_metric("IdentitiesMissing");
+/// 1 when a process could not read the origin key, 0 when it could. It has no queue, and is absent without an origin key.
+pub const ORIGIN_KEY_FAILURES: Metric = count_metric("OriginKeyFailures");
 
 /// All metrics.
-pub const ALL: [Metric; 33] = [
+pub const ALL: [Metric; 34] = [
     WAITING,
     CALLED,
     PRESENT,
@@ -148,4 +150,5 @@ pub const ALL: [Metric; 33] = [
     CLOCKS_APART,
     IDENTITIES_FOUND,
     IDENTITIES_MISSING,
+    ORIGIN_KEY_FAILURES,
 ];

@@ -119,7 +119,7 @@ impl Backend {
         let admin = Admin {
             line,
             backup,
-            root_key: root_key(),
+            root_key: root_key().into(),
             policy,
             signing_keys: crate::functions::fixed_signing_keys(),
         };

@@ -56,7 +56,7 @@ impl Operator {
             ),
             backup: Arc::new(DynamoDbBackup::connect(connection).await),
             // The suite names no visitor in a command, so the key of the deployment is not needed.
-            root_key: RootKey::new(vec![0; 32]).expect("long enough"),
+            root_key: RootKey::new(vec![0; 32]).expect("long enough").into(),
             policy: SettingsPolicy::default(),
             signing_keys: crate::functions::fixed_signing_keys(),
         })

@@ -72,8 +72,8 @@ impl InProcessApi {
 
     /// Returns the routes of one function of the same deployment, by the name of its binary. `None` if it serves no
     /// routes.
-    pub fn start_function(&self, name: &str) -> Option<Router> {
-        let state = self.second_state(local_config());
+    pub fn start_function(&self, name: &str, config: ApiConfig) -> Option<Router> {
+        let state = self.second_state(config);
         match name {
             "document" => Some(document_routes(state)),
             "enter" => Some(enter_routes(state)),

@@ -17,6 +17,7 @@ use uuid::Builder;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, Keys, ServiceRoutes},
+    origin_key::LiveOriginKey,
     pass::{PassKeys, PassSigner, new_key_pem},
     router,
 };
@@ -91,6 +92,7 @@ pub fn keys() -> Keys {
     Keys {
         root: root_key(),
         passes: PassKeys::fixed(ISSUER, &signing_key(), 300).expect("a key"),
+        origin: LiveOriginKey::default(),
     }
 }
 

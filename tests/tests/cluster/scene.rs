@@ -102,7 +102,7 @@ impl Scene {
         let admin = Admin {
             line: Arc::new(line(&self.url)),
             backup: self.backup.clone(),
-            root_key: root_key(),
+            root_key: root_key().into(),
             policy: SettingsPolicy::default(),
             signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         };

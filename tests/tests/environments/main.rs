@@ -3,6 +3,7 @@
 mod concurrent_entries;
 mod killed_promoter;
 mod killed_status;
+mod secondary_failures;
 mod signed_requests;
 
 use std::{sync::Arc, time::Duration};

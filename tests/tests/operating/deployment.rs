@@ -83,7 +83,7 @@ impl Deployment {
         Admin {
             line: Arc::new(self.line().await),
             backup: Arc::new(self.backup().await),
-            root_key: root_key(),
+            root_key: root_key().into(),
             policy: SettingsPolicy::default(),
             signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         }

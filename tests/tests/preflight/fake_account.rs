@@ -12,10 +12,11 @@ use axum::{
     http::{HeaderMap, Method, StatusCode, Uri, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use vestibule_operate::admin::Admin;
+
+use crate::fake_functions::Functions;
 
 /// What the account answers. A test changes it to plant a fault.
 #[derive(Debug, Clone)]
@@ -38,6 +39,12 @@ pub(crate) struct Account {
     pub public_keys: Value,
     pub init_ms: f64,
     pub recovery: &'static str,
+    /// The function whose process ends with this line in its log.
+    pub failing: Option<(&'static str, &'static str)>,
+    /// The status with which `ClaimFunction` answers instead.
+    pub claim_status: Option<u16>,
+    /// A line that `EnterFunction` logs when it starts.
+    pub enter_log: &'static str,
     /// The service that refuses every call, by a part of its path or target.
     pub forbidden: Option<&'static str>,
 }
@@ -76,6 +83,9 @@ impl Account {
             public_keys: json!([{ "kty": "EC", "crv": "P-256", "kid": "1" }]),
             init_ms: 120.0,
             recovery: "ENABLED",
+            failing: None,
+            claim_status: None,
+            enter_log: "",
             forbidden: None,
         }
     }
@@ -84,6 +94,7 @@ impl Account {
 struct Server {
     account: Mutex<Account>,
     admin: Admin,
+    functions: Functions,
 }
 
 /// The server of an account.
@@ -99,10 +110,16 @@ impl FakeAccount {
         let server = Arc::new(Server {
             account: Mutex::new(account),
             admin,
+            functions: Functions::start().await,
         });
         let router = Router::new().fallback(answer).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { url, server }
+    }
+
+    /// The functions behind the API.
+    pub(crate) fn functions(&self) -> &Functions {
+        &self.server.functions
     }
 
     /// Changes what the account answers.
@@ -142,7 +159,10 @@ async fn answer(
     let answer = match target {
         Some(target) => answer_target(&account, target),
         None if uri.path() == "/" => return answer_form(&account, &form),
-        None if uri.path().ends_with("DocumentFunction/invocations") => return answer_document(&account),
+        None if uri.path().ends_with("/invocations") => {
+            let event = serde_json::from_slice(&body).expect("an event in JSON");
+            return server.functions.invoke(&account, uri.path(), &event).await;
+        }
         None => answer_path(&account, uri.path()),
     };
     answer
@@ -220,20 +240,6 @@ fn resources(account: &Account) -> Vec<Value> {
     resources.collect()
 }
 
-fn answer_document(account: &Account) -> Response {
-    let body = json!({ "keys": account.public_keys }).to_string();
-    let log = format!(
-        "REPORT RequestId: 1\tDuration: 2.00 ms\tInit Duration: {:.2} ms\t\n",
-        account.init_ms
-    );
-    let headers = [("x-amz-log-result", STANDARD.encode(log))];
-    (
-        headers,
-        json!({ "statusCode": 200, "body": body, "isBase64Encoded": false }).to_string(),
-    )
-        .into_response()
-}
-
 /// Answers in XML, as the query protocol does.
 fn answer_form(account: &Account, form: &str) -> Response {
     let is_action = |action: &str| form.contains(&format!("Action={action}&"));
@@ -263,7 +269,7 @@ fn describe_stacks(account: &Account) -> String {
             "<member><ParameterKey>{name}</ParameterKey><ParameterValue>{value}</ParameterValue></member>"
         )
     });
-    let functions = ["Document", "Enter", "Claim", "Status", "Validate"];
+    let functions = ["Document", "Enter", "Claim", "Status", "Validate", "Authorizer"];
     let outputs = functions.map(|name| (format!("{name}Function"), format!("shop-{name}Function")));
     let further = [
         ("AdminFunction", "shop-AdminFunction-1"),

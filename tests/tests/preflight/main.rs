@@ -3,7 +3,9 @@
 
 mod account_faults;
 mod fake_account;
+mod fake_functions;
 mod line_faults;
 mod printed;
 mod scene;
 mod server_faults;
+mod starts;

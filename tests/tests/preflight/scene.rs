@@ -54,7 +54,7 @@ impl Scene {
         let admin = Admin {
             line: Arc::new(line),
             backup,
-            root_key: RootKey::new(vec![1; 32]).expect("long enough"),
+            root_key: RootKey::new(vec![1; 32]).expect("long enough").into(),
             policy: SettingsPolicy::default(),
             signing_keys: SigningKeys {
                 store: Arc::new(FixedKey(ring)),

@@ -38,6 +38,12 @@ async fn preflight_names_what_the_emulator_cannot_answer() {
         "backup-entries",
         "signing-key",
         "api-import",
+        "start-document",
+        "start-enter",
+        "start-claim",
+        "start-status",
+        "start-validate",
+        "start-authorizer",
         "public-keys",
     ] {
         assert!(known.iter().any(|name| name == check), "{check}: {run:?}");

@@ -50,9 +50,8 @@ pub(crate) fn decide_findings(
         api::import_finding(&answers.routes),
         zones::zones_finding(&answers.zones),
         claims::claim_finding(&answers.stack, &answers.functions, &answers.claims),
-        start::keys_finding(&answers.document),
-        start::cold_start_finding(&answers.document),
     ];
+    findings.extend(start::start_findings(&answers.starts));
     if let Some(demand) = crowd(cache_of(&answers.stack), has_cdn(&answers.stack)) {
         findings.extend(crowd_limits::crowd_findings(answers, &demand));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
 use vestibule_domain::{
     crowd_sizing::{ceilings::FUNCTION_NAMES, sizing::CrowdDemand},
     preflight::{Finding, Outcome},
@@ -9,8 +10,8 @@ use vestibule_domain::{
 
 use super::{EMULATED, decide_findings, openapi_routes::declared_routes};
 use crate::account_answers::{
-    AccountAnswers, ClaimsAnswer, DocumentAnswer, DocumentCall, ExecutionQuota, FunctionAnswer,
-    FunctionConfiguration, RequestQuota, StackAnswer, TableAnswer,
+    AccountAnswers, ClaimsAnswer, ExecutionQuota, FunctionAnswer, FunctionCall, FunctionConfiguration,
+    FunctionReply, RequestQuota, StackAnswer, StartAnswer, TableAnswer,
 };
 
 const PARAMETERS: [(&str, &str); 17] = [
@@ -55,13 +56,37 @@ fn function(reserved: Option<u32>) -> FunctionAnswer {
     }
 }
 
-/// The function served this many keys, and took so long to start, in milliseconds.
-fn served(keys: usize, init_ms: f64) -> DocumentAnswer {
-    DocumentAnswer::Answered(DocumentCall {
-        status: 200,
-        keys,
-        init_ms: Some(init_ms),
-    })
+/// The answers of functions that start in 120 ms, of which one serves this many keys.
+fn started(keys: usize) -> Vec<StartAnswer> {
+    let start = |(name, status, body)| StartAnswer {
+        name,
+        call: Ok(FunctionCall::Answered(FunctionReply {
+            status,
+            body,
+            init_ms: Some(120.0),
+            troubles: Vec::new(),
+        })),
+    };
+    let keys = vec![json!({ "kty": "EC", "crv": "P-256" }); keys];
+    let unknown = || json!({ "code": "unknown-queue" });
+    let answers = [
+        ("Document", 200, json!({ "keys": keys })),
+        ("Enter", 404, unknown()),
+        ("Claim", 404, unknown()),
+        ("Status", 404, unknown()),
+        ("Validate", 403, json!({ "code": "service-only" })),
+        ("Authorizer", 403, json!({ "code": "invalid-pass" })),
+    ];
+    answers.map(start).into()
+}
+
+/// What a function answered.
+fn reply<'a>(answers: &'a mut AccountAnswers, name: &str) -> &'a mut FunctionReply {
+    let start = answers.starts.iter_mut().find(|start| start.name == name);
+    match &mut start.expect(name).call {
+        Ok(FunctionCall::Answered(reply)) => reply,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The answers of an account that is ready.
@@ -83,7 +108,7 @@ fn ready() -> AccountAnswers {
         routes: Ok(declared_routes()),
         zones: Ok(vec!["use1-az1".to_owned(), "use1-az2".to_owned()]),
         claims: ClaimsAnswer::OfPool(Ok(BTreeSet::from(["sub".to_owned(), "email".to_owned()]))),
-        document: Ok(served(1, 120.0)),
+        starts: started(1),
         queues_table: Ok(table()),
         entries_table: Ok(table()),
     }
@@ -161,7 +186,7 @@ fn each_limit_that_is_too_low_is_found_alone() {
             answers.entries_table.as_mut().expect("a table").items = 4_000_000;
         }),
         ("cold-start", |answers| {
-            answers.document = Ok(served(1, 2_500.0));
+            reply(answers, "Enter").init_ms = Some(2_500.0);
         }),
     ]);
 }
@@ -225,10 +250,17 @@ fn each_wrong_deployment_is_found_alone() {
             answers.claims = ClaimsAnswer::OfToken(Err("401".to_owned()));
         }),
         ("public-keys", |answers| {
-            answers.document = Ok(served(0, 120.0));
+            answers.starts = started(0);
         }),
-        ("public-keys", |answers| {
-            answers.document = Ok(DocumentAnswer::Failed("no secret".to_owned()));
+        ("start-enter", |answers| {
+            answers.starts[1].call = Ok(FunctionCall::Failed("no secret".to_owned()));
+        }),
+        ("start-claim", |answers| reply(answers, "Claim").status = 503),
+        ("start-authorizer", |answers| {
+            reply(answers, "Authorizer").status = 0
+        }),
+        ("start-enter", |answers| {
+            reply(answers, "Enter").troubles = vec!["origin_key.read_failed".to_owned()];
         }),
         ("table-protection", |answers| {
             answers.queues_table.as_mut().expect("a table").has_recovery = false;
@@ -262,7 +294,13 @@ fn a_question_without_an_answer_is_unknown() {
         routes: Err(no()),
         zones: Err(no()),
         claims: ClaimsAnswer::NoToken,
-        document: Err(no()),
+        starts: started(1)
+            .into_iter()
+            .map(|start| StartAnswer {
+                call: Err(no()),
+                ..start
+            })
+            .collect(),
         queues_table: Err(no()),
         entries_table: Err(no()),
         ..ready()
@@ -273,6 +311,25 @@ fn a_question_without_an_answer_is_unknown() {
         checks_with(Outcome::Ok, &findings),
         ["stack", "size", "held-polls"]
     );
+}
+
+#[test]
+fn a_document_function_that_does_not_start_is_one_fault() {
+    let mut answers = ready();
+    answers.starts[0].call = Ok(FunctionCall::Failed("no secret".to_owned()));
+    let findings = decide_findings(&answers, |_, _| None);
+    assert_eq!(checks_with(Outcome::Fault, &findings), ["start-document"]);
+    assert_eq!(checks_with(Outcome::Unknown, &findings), ["public-keys"]);
+}
+
+#[test]
+fn functions_that_ran_already_tell_no_time_of_a_start() {
+    let mut answers = ready();
+    for name in ["Document", "Enter", "Claim", "Status", "Validate", "Authorizer"] {
+        reply(&mut answers, name).init_ms = None;
+    }
+    let findings = decide_findings(&answers, |_, _| None);
+    assert_eq!(checks_with(Outcome::Unknown, &findings), ["cold-start"]);
 }
 
 #[test]

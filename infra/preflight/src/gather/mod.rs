@@ -3,9 +3,11 @@
 mod api_gateway;
 mod aws_call;
 mod claims;
-mod document;
 mod functions;
 mod query_answer;
+mod start_events;
+mod start_log;
+mod starts;
 mod tables;
 mod zones;
 
@@ -42,11 +44,11 @@ pub(crate) async fn gather_answers(
         .filter_map(|function| function.configuration.as_ref().ok());
     let subnets = configurations.flat_map(|configuration| configuration.subnets.iter().cloned());
     let subnets = subnets.collect();
-    let (routes, zones, claims, document, queues_table, entries_table) = tokio::join!(
+    let (routes, zones, claims, starts, queues_table, entries_table) = tokio::join!(
         api_gateway::ask_routes(&caller, &api),
         zones::ask_zones(&caller, subnets),
         claims::ask_claims(&caller, &answer, &api, visitor_token),
-        document::call_document(&lambda, stack),
+        starts::call_functions(&lambda, stack),
         table("QueuesTable"),
         table("EntriesTable"),
     );
@@ -58,7 +60,7 @@ pub(crate) async fn gather_answers(
         routes,
         zones,
         claims,
-        document,
+        starts,
         queues_table,
         entries_table,
     }

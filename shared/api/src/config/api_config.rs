@@ -3,7 +3,7 @@
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 use vestibule_engine::sync::SettingsPolicy;
 
-use super::{FrameAncestors, OriginKey, Origins, ServiceCallers};
+use super::{FrameAncestors, Origins, ServiceCallers};
 
 /// The default name of a deployment. All processes that share a line are one deployment and use the
 /// same name.
@@ -54,9 +54,6 @@ pub struct ApiConfig {
     /// the list is empty, all of them are, unless visitors use the same kind of credential; then
     /// none is.
     pub service_callers: ServiceCallers,
-    /// The secret of a distribution that stands before the API. Without one, no header names a client's
-    /// address.
-    pub origin_key: Option<OriginKey>,
     /// Which sites may embed the pages in a frame: the value of `frame-ancestors` in their policies.
     pub frame_ancestors: FrameAncestors,
     /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain,
@@ -77,7 +74,6 @@ impl Default for ApiConfig {
             visitor_routes: VisitorRoutes::Open,
             service_routes: ServiceRoutes::Iam,
             service_callers: ServiceCallers::default(),
-            origin_key: None,
             frame_ancestors: FrameAncestors::default(),
             local: false,
         }

@@ -4,7 +4,6 @@ mod api_config;
 mod authorizer_config;
 mod callers;
 mod frame_ancestors;
-mod origin_key;
 mod origins;
 
 use vestibule_domain::id::RootKey;
@@ -14,10 +13,9 @@ pub use self::{
     authorizer_config::{AuthorizerConfig, InvalidQueues, ProtectedQueues},
     callers::ServiceCallers,
     frame_ancestors::{FrameAncestors, InvalidFrameAncestors},
-    origin_key::{ORIGIN_KEY_CHARACTERS_MIN, OriginKey},
     origins::{InvalidOrigins, Origins},
 };
-use crate::pass::PassKeys;
+use crate::{origin_key::LiveOriginKey, pass::PassKeys};
 
 /// The secrets of a deployment.
 #[derive(Debug, Clone)]
@@ -26,4 +24,6 @@ pub struct Keys {
     pub root: RootKey,
     /// The keys that sign the passes.
     pub passes: PassKeys,
+    /// The secret of a distribution that stands before the API, if there is one.
+    pub origin: LiveOriginKey,
 }

@@ -67,7 +67,7 @@ impl Admin {
         Ok(match whom {
             BlockSelector::Entry(whom) => {
                 let stored = self.read_stored_queue(queue).await?;
-                BlockTarget::Entry(self.entry_id(queue, &stored, whom))
+                BlockTarget::Entry(self.entry_id(queue, &stored, whom).await?)
             }
             // It needs no salt, so it can be blocked while the backup is away.
             BlockSelector::Source(source) => BlockTarget::Source(*source),

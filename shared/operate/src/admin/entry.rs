@@ -17,7 +17,7 @@ impl Admin {
     /// Removes an entry, whether it is waiting, ready or active.
     pub(super) async fn evict_one(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
-        let id = self.entry_id(queue, &stored, whom);
+        let id = self.entry_id(queue, &stored, whom).await?;
         match self.line.leave(queue, id, None, LeaveReason::Evict).await? {
             LeaveOutcome::Ended(change) => {
                 let partition = entry_partition(queue, &stored);
@@ -41,7 +41,7 @@ impl Admin {
     /// `entries`, by which an operator deletes it when its visitor asks for that.
     pub(super) async fn inspect(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
-        let id = self.entry_id(queue, &stored, whom);
+        let id = self.entry_id(queue, &stored, whom).await?;
         let partition = entry_partition(queue, &stored);
         let record = self.backup.read_entry(&partition, id).await?;
         let item = || json!({ "shard": partition.shard_key(id.shard()), "entry": id.to_string() });
@@ -81,11 +81,18 @@ impl Admin {
         Ok(place_to_json(status, Some(position)))
     }
 
-    pub(super) fn entry_id(&self, queue: &QueueId, stored: &StoredQueue, whom: &EntrySelector) -> EntryId {
+    /// The entry of a token or of a visitor. Only a visitor needs the root key.
+    pub(super) async fn entry_id(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        whom: &EntrySelector,
+    ) -> Result<EntryId, Problem> {
         match whom {
-            EntrySelector::Token(id) => *id,
+            EntrySelector::Token(id) => Ok(*id),
             EntrySelector::Visitor(visitor) => {
-                IdKey::derive_for_queue(&self.root_key, queue, &stored.metadata.salt).entry_id(visitor)
+                let root_key = self.root_key.get().await.map_err(Problem::root_key_unavailable)?;
+                Ok(IdKey::derive_for_queue(root_key, queue, &stored.metadata.salt).entry_id(visitor))
             }
         }
     }

@@ -21,7 +21,7 @@ impl Admin {
         lane: Lane,
     ) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
-        let id = self.entry_id(queue, &stored, whom);
+        let id = self.entry_id(queue, &stored, whom).await?;
         let (from, status, durable) = match self.line.move_to_lane(queue, id, lane).await? {
             LaneMoveOutcome::Moved { from, status, change } => {
                 let partition = entry_partition(queue, &stored);
@@ -55,7 +55,7 @@ impl Admin {
         over_pace: bool,
     ) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
-        let id = self.entry_id(queue, &stored, whom);
+        let id = self.entry_id(queue, &stored, whom).await?;
         let order = PromoteEntryOrder { id, over_pace };
         let change: Change = match self.line.promote_entry(queue, order).await? {
             EntryPromotionOutcome::Promoted { change, .. } => change,

@@ -41,6 +41,7 @@ mod report_content;
 mod report_csv;
 mod report_fields;
 mod report_order;
+mod root_key;
 mod rotate;
 mod selector_fields;
 mod settings;
@@ -55,10 +56,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tracing::{info, warn};
 use vestibule_backup::{Backup, EntryPartition, QueueLookup, StoredQueue};
-use vestibule_domain::{
-    id::{QueueId, RootKey},
-    settings::Entrance,
-};
+use vestibule_domain::{id::QueueId, settings::Entrance};
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
 
@@ -68,6 +66,7 @@ pub use self::{
     operations::{OPERATIONS, Operation},
     plan::plan_without_deployment,
     problem::Problem,
+    root_key::OperatorRootKey,
     signing_keys::SigningKeys,
 };
 use self::{
@@ -83,8 +82,8 @@ pub struct Admin {
     pub line: Arc<dyn Line>,
     /// The backup.
     pub backup: Arc<dyn Backup>,
-    /// The key from which the entry id of a visitor is derived.
-    pub root_key: RootKey,
+    /// The key from which the entry id of a visitor is derived. It is fetched for the first command that names one.
+    pub root_key: OperatorRootKey,
     /// What this deployment allows the settings of its queues to contain.
     pub policy: SettingsPolicy,
     /// The keys that sign passes.

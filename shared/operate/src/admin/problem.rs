@@ -72,6 +72,14 @@ impl Problem {
         Self::new(Code::BackupUnavailable, detail)
     }
 
+    /// The root key cannot be read, for this reason.
+    pub(super) fn root_key_unavailable(reason: String) -> Self {
+        let detail = format!(
+            "name the entry by its token, because the entry of a visitor cannot be found without the root key: {reason}"
+        );
+        Self::new(Code::KeysUnavailable, detail)
+    }
+
     pub(super) fn unknown_queue() -> Self {
         Self::new(
             Code::UnknownQueue,

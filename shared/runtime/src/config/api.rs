@@ -5,9 +5,11 @@ use vestibule_api::config::{
     VisitorRoutes,
 };
 use vestibule_domain::poll_pacing::HELD_BUDGET;
+use vestibule_engine::sync::SettingsPolicy;
 
 use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable};
 
+const VISITOR_ROUTES: &str = "VESTIBULE_VISITOR_ROUTES";
 const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 
 /// Reads these variables, which are all optional:
@@ -29,6 +31,19 @@ pub fn api_config_from_env() -> Result<ApiConfig, ConfigError> {
     read_api_config(&read_process_variable)
 }
 
+/// Reads `VESTIBULE_VISITOR_ROUTES`, which decides what the settings of queues may contain. A function that serves no
+/// route needs nothing else of [`api_config_from_env`], and starts although another variable is invalid.
+///
+/// # Errors
+/// [`ConfigError`] if the variable is invalid.
+pub fn settings_policy_from_env() -> Result<SettingsPolicy, ConfigError> {
+    let config = ApiConfig {
+        visitor_routes: read_visitor_routes(VISITOR_ROUTES, &read_process_variable)?,
+        ..ApiConfig::default()
+    };
+    Ok(SettingsPolicy::from(&config))
+}
+
 pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, ConfigError> {
     let default = ApiConfig::default();
     let config = ApiConfig {
@@ -37,12 +52,10 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
         deployment: vars("VESTIBULE_DEPLOYMENT").unwrap_or(default.deployment),
         visitor_claim: vars("VESTIBULE_VISITOR_CLAIM").unwrap_or(default.visitor_claim),
         lane_claim: vars("VESTIBULE_LANE_CLAIM").filter(|name| !name.is_empty()),
-        visitor_routes: read_visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
+        visitor_routes: read_visitor_routes(VISITOR_ROUTES, vars)?,
         service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
         service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),
         frame_ancestors: read_frame_ancestors("VESTIBULE_FRAME_ANCESTORS", vars)?,
-        // The start of a function fetches it.
-        origin_key: None,
         // The value is constant, because a missing variable must not turn safety off.
         local: false,
     };

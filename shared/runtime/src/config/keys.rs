@@ -13,7 +13,8 @@ use vestibule_domain::id::RootKey;
 use vestibule_engine::key_store::KeyStoreError;
 
 use super::{
-    ConfigError, SigningKeysConfig, VariableLookup, invalid_variable, read_process_variable, read_required,
+    ConfigError, OriginKeyConfig, SigningKeysConfig, VariableLookup, invalid_variable, read_process_variable,
+    read_required,
     secret::{Secret, SecretText, SecretsClient},
 };
 
@@ -22,11 +23,13 @@ use super::{
 pub struct KeysConfig {
     root: RootKeyConfig,
     signing: SigningKeysConfig,
+    origin: OriginKeyConfig,
     issuer: String,
 }
 
 impl KeysConfig {
-    /// Reads this variable, and those of [`RootKeyConfig::from_env`] and [`SigningKeysConfig::from_env`]:
+    /// Reads this variable, and those of [`RootKeyConfig::from_env`], [`SigningKeysConfig::from_env`] and
+    /// [`OriginKeyConfig::read`]:
     ///
     /// - `VESTIBULE_ISSUER`: the URL of the deployment, which its passes name as their issuer.
     ///
@@ -44,6 +47,7 @@ impl KeysConfig {
         Ok(Self {
             root: RootKeyConfig::read(vars)?,
             signing: SigningKeysConfig::read(vars)?,
+            origin: OriginKeyConfig::read(vars),
             issuer: read_required(vars, "VESTIBULE_ISSUER")?,
         })
     }
@@ -57,13 +61,17 @@ impl KeysConfig {
     ///
     /// # Errors
     /// [`ConfigError`] for the first secret that cannot be fetched or is not a valid key. It names
-    /// the variable and never shows the value.
+    /// the variable and never shows the value. The origin key is no error: no request needs it.
     pub async fn fetch(&self, aws: &SdkConfig) -> Result<Keys, ConfigError> {
         let signing = self.signing.connect(aws);
         let load = PassKeys::load(&self.issuer, signing.store, signing.cache_seconds);
         let load = async { load.await.map_err(|error| self.signing_error(&error)) };
-        let (root, passes) = tokio::try_join!(self.root.fetch(aws), load)?;
-        Ok(Keys { root, passes })
+        let (needed, origin) = tokio::join!(
+            async { tokio::try_join!(self.root.fetch(aws), load) },
+            self.origin.connect(aws)
+        );
+        let (root, passes) = needed?;
+        Ok(Keys { root, passes, origin })
     }
 
     fn signing_error(&self, error: &PassKeysError) -> ConfigError {

@@ -13,7 +13,7 @@ mod secret;
 use vestibule_backup_dynamodb::{Connection, TableNames};
 
 pub use self::{
-    api::api_config_from_env,
+    api::{api_config_from_env, settings_policy_from_env},
     authorizer::authorizer_config_from_env,
     key_store::SigningKeysConfig,
     keys::{KeysConfig, RootKeyConfig},

@@ -1,61 +1,62 @@
 //! The secret of a distribution that stands before the API.
 
 use aws_config::SdkConfig;
-use vestibule_api::config::{ORIGIN_KEY_CHARACTERS_MIN, OriginKey};
+use vestibule_api::origin_key::{LiveOriginKey, ORIGIN_KEY_CHARACTERS_MIN, OriginKey};
+use vestibule_telemetry::emf::Metrics;
 
 use super::{
-    ConfigError, VariableLookup, invalid_variable, read_process_variable,
-    secret::{Secret, SecretsClient},
+    ConfigError, VariableLookup, invalid_variable,
+    secret::{Secret, SecretText, SecretsClient},
 };
 
-/// Where to find the origin key, if there is one.
+/// Where to find the origin key, if there is one. Every mistake in it shows when the key is read, and ends no start.
 #[derive(Debug, Clone)]
 pub struct OriginKeyConfig {
-    secret: Option<Secret>,
+    secret: Result<Option<Secret>, ConfigError>,
     endpoint_url: Option<String>,
 }
 
 impl OriginKeyConfig {
-    /// Reads these variables, which are all optional:
+    /// Reads these variables with the given lookup. All are optional:
     ///
     /// - `VESTIBULE_ORIGIN_KEY`: the secret, at least 16 characters.
     /// - `VESTIBULE_ORIGIN_KEY_SECRET`: instead of the variable above, the ARN or name of a secret in Secrets Manager
     ///   with such a text.
     /// - `VESTIBULE_SECRETS_ENDPOINT`: the address of an emulator of Secrets Manager.
-    ///
-    /// # Errors
-    /// [`ConfigError`] if the secret is given twice.
-    pub fn from_env() -> Result<Self, ConfigError> {
-        Self::read(&read_process_variable)
-    }
-
-    /// Reads the same variables with the given lookup.
-    ///
-    /// # Errors
-    /// As [`from_env`](Self::from_env).
-    pub fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            secret: Secret::read_optional(vars, "VESTIBULE_ORIGIN_KEY", "VESTIBULE_ORIGIN_KEY_SECRET")?,
+    pub fn read(vars: VariableLookup<'_>) -> Self {
+        Self {
+            secret: Secret::read_optional(vars, "VESTIBULE_ORIGIN_KEY", "VESTIBULE_ORIGIN_KEY_SECRET"),
             endpoint_url: vars("VESTIBULE_SECRETS_ENDPOINT"),
-        })
+        }
     }
 
-    /// Returns the origin key, if there is one. It fetches the key if it is in Secrets Manager.
-    ///
-    /// # Errors
-    /// [`ConfigError`] if the key cannot be fetched or is too short.
-    pub async fn fetch(&self, aws: &SdkConfig) -> Result<Option<OriginKey>, ConfigError> {
-        let Some(secret) = &self.secret else {
-            return Ok(None);
+    /// Reads the origin key, if there is one. From then on it is read again each minute.
+    pub async fn connect(&self, aws: &SdkConfig) -> LiveOriginKey {
+        let Some(secret) = self.secret.clone().transpose() else {
+            return LiveOriginKey::default();
         };
-        let found = secret
-            .fetch(&SecretsClient::new(aws, self.endpoint_url.as_deref()))
-            .await?;
-        OriginKey::new(&found.text).map(Some).map_err(|held| {
-            let reason = format!(
-                "holds {held} characters, but the secret of a distribution needs at least {ORIGIN_KEY_CHARACTERS_MIN}"
-            );
-            invalid_variable(found.name, reason)
-        })
+        let client = SecretsClient::without_time_limits(aws, self.endpoint_url.as_deref());
+        let read = move || {
+            let (secret, client) = (secret.clone(), client.clone());
+            async move {
+                fetch_key(secret, &client)
+                    .await
+                    .map_err(|error| error.to_string())
+            }
+        };
+        LiveOriginKey::load(Box::new(move || Box::pin(read())), Metrics::for_process()).await
     }
+}
+
+async fn fetch_key(
+    secret: Result<Secret, ConfigError>,
+    client: &SecretsClient,
+) -> Result<OriginKey, ConfigError> {
+    let SecretText { name, text } = secret?.fetch(client).await?;
+    OriginKey::new(&text).map_err(|held| {
+        let reason = format!(
+            "holds {held} characters, but the secret of a distribution needs at least {ORIGIN_KEY_CHARACTERS_MIN}"
+        );
+        invalid_variable(name, reason)
+    })
 }

@@ -3,7 +3,10 @@
 
 use std::{fmt, time::Duration};
 
-use aws_config::{SdkConfig, retry::RetryConfig, timeout::TimeoutConfig};
+use aws_config::{
+    SdkConfig, retry::RetryConfig, stalled_stream_protection::StalledStreamProtectionConfig,
+    timeout::TimeoutConfig,
+};
 use aws_sdk_secretsmanager::{Client, config, operation::get_secret_value::GetSecretValueError};
 
 use super::{ConfigError, VariableLookup, invalid_variable};
@@ -134,12 +137,19 @@ impl SecretsClient {
             .operation_attempt_timeout(ATTEMPT_TIMEOUT)
             .connect_timeout(CONNECT_TIMEOUT)
             .build();
-        let retries = RetryConfig::standard()
-            .with_max_attempts(ATTEMPTS_MAX)
-            .with_initial_backoff(INITIAL_BACKOFF);
         let config = config::Builder::from(&vestibule_aws::config_for_endpoint(aws, endpoint_url))
             .timeout_config(timeouts)
-            .retry_config(retries);
+            .retry_config(retries());
+        Self(Client::from_conf(config.build()))
+    }
+
+    /// As [`new`](Self::new), but without time limits. The caller ends a call that takes too long: the limits of the SDK
+    /// count the time in which Lambda has frozen the process, and would then end a call that was already answered.
+    pub(super) fn without_time_limits(aws: &SdkConfig, endpoint_url: Option<&str>) -> Self {
+        let config = config::Builder::from(&vestibule_aws::config_for_endpoint(aws, endpoint_url))
+            .timeout_config(TimeoutConfig::disabled())
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .retry_config(retries());
         Self(Client::from_conf(config.build()))
     }
 
@@ -175,4 +185,10 @@ impl SecretsClient {
             _ => Err(invalid_variable(name, "names a secret without text")),
         }
     }
+}
+
+fn retries() -> RetryConfig {
+    RetryConfig::standard()
+        .with_max_attempts(ATTEMPTS_MAX)
+        .with_initial_backoff(INITIAL_BACKOFF)
 }

@@ -44,7 +44,7 @@ impl Calls {
         let admin = Admin {
             line: Arc::new(line.clone()),
             backup: Arc::new(backup),
-            root_key: root_key(),
+            root_key: root_key().into(),
             policy: SettingsPolicy::default(),
             signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         };

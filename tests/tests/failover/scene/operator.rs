@@ -46,7 +46,7 @@ impl Scene {
         let admin = Admin {
             line: Arc::new(self.line.clone()),
             backup: self.backup.clone(),
-            root_key: root_key(),
+            root_key: root_key().into(),
             policy: SettingsPolicy::default(),
             signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         };

@@ -24,7 +24,7 @@ fn admin(api: &InProcessApi) -> Admin {
     Admin {
         line: Arc::new(api.line.clone()),
         backup: api.backup.clone(),
-        root_key: root_key(),
+        root_key: root_key().into(),
         policy: SettingsPolicy::default(),
         signing_keys: fixed_signing_keys(),
     }

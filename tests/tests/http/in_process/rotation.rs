@@ -16,8 +16,7 @@ use vestibule_engine::key_store::KeyStore;
 use vestibule_faults::MemoryKeyStore;
 use vestibule_tests::{
     api::new_visitor_id,
-    functions::root_key,
-    in_process::{ApiRequest, ApiResponse, BOUND, ISSUER, InProcessApi, QUEUE, send_to},
+    in_process::{ApiRequest, ApiResponse, BOUND, ISSUER, InProcessApi, QUEUE, keys, send_to},
     waiting::poll_until,
 };
 
@@ -53,10 +52,7 @@ impl Deployment {
     async fn start_process(&self, cache_seconds: u32) -> Router {
         let passes = PassKeys::load(ISSUER, self.store.clone(), cache_seconds).await;
         let passes = passes.expect("the store has keys");
-        self.api.start_process_with_keys(Keys {
-            root: root_key(),
-            passes,
-        })
+        self.api.start_process_with_keys(Keys { passes, ..keys() })
     }
 }
 

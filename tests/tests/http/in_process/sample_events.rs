@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use vestibule_tests::{
-    in_process::{InProcessApi, QUEUE, send_event_to},
+    in_process::{InProcessApi, QUEUE, local_config, send_event_to},
     markdown::{code_spans, tables},
     template::{read_api_document, read_text},
 };
@@ -138,7 +138,7 @@ async fn every_sample_event_gets_the_expected_status() {
             assert_eq!(queue, QUEUE);
         }
         let routes = api
-            .start_function(&function)
+            .start_function(&function, local_config())
             .unwrap_or_else(|| panic!("{function} has no routes"));
         let response = send_event_to(&routes, &event, Duration::from_secs(FUNCTION_SECONDS_MAX)).await;
         assert_ne!(response.status, 404, "{function} has no route for {name}");

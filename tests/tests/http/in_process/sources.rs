@@ -1,17 +1,24 @@
 //! Sources: where visitors enter from, and which addresses count.
 
+use std::future::ready;
+
 use serde_json::{Value, json};
-use vestibule_api::config::{ApiConfig, OriginKey};
+use vestibule_api::{
+    config::Keys,
+    origin_key::{LiveOriginKey, OriginKey},
+};
 use vestibule_domain::id::{EntryId, IdKey, Salt, Source};
+use vestibule_telemetry::emf::Metrics;
 use vestibule_tests::{
     functions::root_key,
-    in_process::{InProcessApi, QUEUE, event, local_config, queue_id, with_header},
+    in_process::{InProcessApi, QUEUE, event, keys, queue_id, with_header},
 };
 
 super::cases![
     the_gateways_context_names_the_source,
     no_header_names_the_source_without_the_distributions_secret,
     the_distribution_names_the_source_with_its_secret,
+    an_unreadable_secret_makes_the_source_unknown,
 ];
 
 const SECRET: &str = "the-secret-of-the-distribution";
@@ -52,12 +59,13 @@ fn with_distribution(event: Value, secret: &str, viewer: &str) -> Value {
     with_header(event, "CloudFront-Viewer-Address", viewer)
 }
 
-async fn behind_distribution() -> InProcessApi {
-    let config = ApiConfig {
-        origin_key: OriginKey::new(SECRET).ok(),
-        ..local_config()
-    };
-    InProcessApi::start_with_config(config, json!({})).await
+/// A process that reads this from the store of its secret.
+async fn behind_distribution(stored: Result<&'static str, &'static str>) -> InProcessApi {
+    let read = move || -> Result<_, String> { Ok(OriginKey::new(stored?).expect("long enough")) };
+    let origin = LiveOriginKey::load(Box::new(move || Box::pin(ready(read()))), Metrics::none()).await;
+    let mut api = InProcessApi::start(json!({})).await;
+    api.router = api.start_process_with_keys(Keys { origin, ..keys() });
+    api
 }
 
 pub(super) async fn entered_source(api: &InProcessApi, event: &Value) -> Option<Source> {
@@ -94,7 +102,10 @@ async fn the_gateways_context_names_the_source() {
 }
 
 async fn no_header_names_the_source_without_the_distributions_secret() {
-    for api in [InProcessApi::start(json!({})).await, behind_distribution().await] {
+    for api in [
+        InProcessApi::start(json!({})).await,
+        behind_distribution(Ok(SECRET)).await,
+    ] {
         let enter = || enter_event(GATEWAY);
         for spoofed in [
             with_header(enter(), "X-Forwarded-For", ATTACKER),
@@ -122,7 +133,7 @@ async fn no_header_names_the_source_without_the_distributions_secret() {
 }
 
 async fn the_distribution_names_the_source_with_its_secret() {
-    let api = behind_distribution().await;
+    let api = behind_distribution(Ok(SECRET)).await;
     for (viewer, address) in [
         ("203.0.113.77:46532", ATTACKER),
         ("2001:db8:1:2::3:443", "2001:db8:1:2::"),
@@ -138,5 +149,16 @@ async fn the_distribution_names_the_source_with_its_secret() {
                 "{event}"
             );
         }
+    }
+}
+
+/// The gateway's address of a request through the distribution is that of the distribution, which would stand for all
+/// its visitors.
+async fn an_unreadable_secret_makes_the_source_unknown() {
+    let api = behind_distribution(Err("AccessDeniedException")).await;
+    for event in [enter_event(GATEWAY), enter_event_v2(GATEWAY)] {
+        let through_distribution = with_distribution(event.clone(), SECRET, "203.0.113.77:443");
+        assert_eq!(entered_source(&api, &through_distribution).await, None);
+        assert_eq!(entered_source(&api, &event).await, Some(source_of(GATEWAY)));
     }
 }

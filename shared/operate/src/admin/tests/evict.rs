@@ -9,12 +9,12 @@ use vestibule_domain::{
 use vestibule_engine::write_through::write_through;
 use vestibule_line::{Arrival, EnterOutcome};
 
-use super::{AdminFixture, entry_partition, queue};
+use super::{AdminFixture, entry_partition, queue, root_key};
 
 impl AdminFixture {
     pub(super) async fn source(&self, address: &str) -> Source {
         let salt = self.stored_queue().await.metadata.salt;
-        let ids = IdKey::derive_for_queue(&self.admin.root_key, &queue(), &salt);
+        let ids = IdKey::derive_for_queue(&root_key(), &queue(), &salt);
         ids.source(address.parse().expect("an address"))
     }
 

@@ -18,6 +18,7 @@ mod pages;
 mod plan;
 mod queues;
 mod report;
+mod root_key;
 mod rotate;
 mod sources;
 mod stored;
@@ -45,6 +46,10 @@ struct AdminFixture {
     dir: TempDir,
 }
 
+fn root_key() -> RootKey {
+    RootKey::new(vec![1; 32]).expect("long enough")
+}
+
 impl AdminFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
@@ -52,7 +57,7 @@ impl AdminFixture {
         let admin = Admin {
             line: Arc::new(MemoryLine::new()),
             backup: Arc::new(backup),
-            root_key: RootKey::new(vec![1; 32]).expect("long enough"),
+            root_key: root_key().into(),
             policy: SettingsPolicy::default(),
             signing_keys: SigningKeys {
                 store: Arc::new(MemoryKeyStore::new(KeyRing::single("one"))),
@@ -147,7 +152,7 @@ impl AdminFixture {
     /// The entry id of a visitor, whether the visitor has entered or not.
     async fn entry_id(&self, visitor: &str) -> EntryId {
         let QueueMetadata { salt, .. } = self.stored_queue().await.metadata;
-        let ids = IdKey::derive_for_queue(&self.admin.root_key, &queue(), &salt);
+        let ids = IdKey::derive_for_queue(&root_key(), &queue(), &salt);
         ids.entry_id(&Visitor::known(visitor).expect("valid"))
     }
 

@@ -1,9 +1,14 @@
-//! The secret by which a distribution in front of the API proves that a request went through it.
+//! The secret by which a distribution in front of the API proves that a request went through it. It only tells the
+//! address of the client, so a process that cannot read it serves every request.
+
+mod live;
 
 use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+
+pub use self::live::{LiveOriginKey, OriginKeyRead, OriginKeyState};
 
 /// The fewest characters of an origin key.
 pub const ORIGIN_KEY_CHARACTERS_MIN: usize = 16;
