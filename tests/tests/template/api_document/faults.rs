@@ -16,12 +16,12 @@ const RESPONSES: &str = "/x-amazon-apigateway-gateway-responses";
 const BUSY: &str = "/x-amazon-apigateway-gateway-responses/THROTTLED";
 const VALIDATOR: &str = "x-amazon-apigateway-request-validator";
 
-/// Each row changes the document at a place so that a rule is broken, and has a part of what is found.
+/// A change of the document: a place, the name of a field, its value. Then a part of what is found.
+type Fault = (&'static str, &'static str, Value, &'static str);
+
 #[test]
-fn each_fault_in_the_document_is_found() {
-    let function = |name: &str| json!({ "Fn::Sub": format!("arn:${{AWS::Partition}}:apigateway:${{AWS::Region}}:lambda:path/2015-03-31/functions/{name}/invocations") });
-    let faults = [
-        // Keywords that the import does not support.
+fn keywords_that_the_import_does_not_support_are_found() {
+    assert_found([
         (FIELD, "example", json!(3), "`example`"),
         (FIELD, "nullable", json!(true), "`nullable`"),
         (FIELD, "exclusiveMinimum", json!(true), "`exclusiveMinimum`"),
@@ -75,7 +75,12 @@ fn each_fault_in_the_document_is_found() {
             "does not support the path",
         ),
         ("/paths", "/ping", json!({}), "reserves the path /ping"),
-        // Names of what does not exist.
+    ]);
+}
+
+#[test]
+fn names_of_what_does_not_exist_are_found() {
+    assert_found([
         (
             VIEW,
             "security",
@@ -116,13 +121,13 @@ fn each_fault_in_the_document_is_found() {
         (
             INTEGRATION,
             "uri",
-            function("${ViewFunction.Arn}:live"),
+            invocation("${ViewFunction.Arn}:live"),
             "the template has no ViewFunction",
         ),
         (
             INTEGRATION,
             "uri",
-            function("${DocumentFunction.Arn}"),
+            invocation("${DocumentFunction.Arn}"),
             "no alias `live`",
         ),
         (INTEGRATION, "httpMethod", json!("GET"), "no proxy for a function"),
@@ -150,6 +155,12 @@ fn each_fault_in_the_document_is_found() {
             json!({ "Fn::If": ["AnyOrigin", "a", { "Ref": "Own" }] }),
             "the template has no Own",
         ),
+    ]);
+}
+
+#[test]
+fn invalid_guards_and_gateway_responses_are_found() {
+    assert_found([
         (
             SCHEMES,
             "service",
@@ -200,14 +211,20 @@ fn each_fault_in_the_document_is_found() {
             json!({ "application/json": "{\"id\":$input.json('$')}" }),
             "inserts $input.json",
         ),
-    ];
+    ]);
+}
+
+fn invocation(function: &str) -> Value {
+    let gateway = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31";
+    json!({ "Fn::Sub": format!("{gateway}/functions/{function}/invocations") })
+}
+
+fn assert_found<const N: usize>(faults: [Fault; N]) {
     let (document, template) = (read_api_document(), read_template());
     for (place, name, value, part) in faults {
         let mut changed = document.clone();
-        let object = changed
-            .pointer_mut(place)
-            .unwrap_or_else(|| panic!("the document has no {place}"));
-        object[name] = value;
+        let object = changed.pointer_mut(place);
+        object.unwrap_or_else(|| panic!("the document has no {place}"))[name] = value;
         let found = findings(&changed, &template);
         assert!(
             found.iter().any(|finding| finding.contains(part)),

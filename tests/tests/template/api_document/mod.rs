@@ -1,8 +1,9 @@
 //! Whether API Gateway imports the API document whole, and whether all that the document names exists.
 //!
-//! A keyword that API Gateway does not support ends the import if it is in a model, and with it the deployment: "Invalid
-//! model schema specified. Unsupported keyword(s): ["example"]" (awslabs/aws-api-gateway-developer-portal#571).
-//! Elsewhere the import ignores it. [`supported`] has AWS's list.
+//! A keyword that API Gateway does not support ends the import if it is in a model, and with it the deployment:
+//! `Invalid model schema specified. Unsupported keyword(s): ["example"]`
+//! (<https://github.com/awslabs/aws-api-gateway-developer-portal/issues/571>). Elsewhere the import ignores it.
+//! [`supported`] has AWS's list.
 
 mod faults;
 mod supported;
@@ -339,7 +340,7 @@ impl Check<'_> {
     fn check_names(&mut self) {
         let mut names = BTreeSet::new();
         for_each_named(self.document, "Ref", &mut |name| {
-            names.extend(name.as_str().map(str::to_owned))
+            names.extend(name.as_str().map(str::to_owned));
         });
         for_each_named(self.document, "Fn::Sub", &mut |text| {
             let text = text.as_str().unwrap_or_default();
