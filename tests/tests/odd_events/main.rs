@@ -28,7 +28,7 @@ use self::events::Place;
 /// The seed of every run that is given no other.
 const SEED: u64 = 41;
 /// The number of events for each function.
-const CASES: u32 = 200;
+const CASES: u32 = 150;
 /// A run of the promoter lasts until two seconds before its timeout.
 const PROMOTER_TIMEOUT: Duration = Duration::from_millis(2_200);
 /// The number of events for the promoter.
