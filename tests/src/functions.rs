@@ -24,6 +24,7 @@ use crate::{
         Function, InvocationError, Lambda,
         document::{Conditions, Document},
         gateway::{GatewayConfig, RunningGateway},
+        invoke_api::{BoundInvokeApi, RunningInvokeApi},
     },
     lines::Backend,
     programs::build_programs,
@@ -48,6 +49,8 @@ const API_KEY_ID: &str = "key1";
 pub const SHOP_ARN: &str = "arn:aws:sts::000000000000:assumed-role/shop/i-0123";
 /// The access key id that those signatures name.
 pub const SHOP_ACCESS_KEY_ID: &str = "AKIDSHOP";
+/// The queues that protect the API behind the authorizer: those of tests.
+const AUTHORIZER_QUEUES: &str = "test:*";
 /// The root key in hex.
 const ROOT_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
 /// The time limit for the creation of the tables.
@@ -118,6 +121,7 @@ pub struct Deployment {
     /// The name of the deployment, as the functions know it.
     pub name: String,
     gateway: RunningGateway,
+    _invoke_api: RunningInvokeApi,
 }
 
 impl Deployment {
@@ -130,10 +134,11 @@ impl Deployment {
         };
         let backup = DynamoDbBackup::connect(connection).await;
         create_tables(&backup).await;
-        let lambda = Lambda::new(function_definitions(
-            &config,
-            &function_variables(&config, &tables),
-        ));
+        let invoke_api = BoundInvokeApi::bind().await;
+        let mut variables = function_variables(&config, &tables);
+        // The widget invokes the function `admin`.
+        variables.insert("AWS_ENDPOINT_URL_LAMBDA".to_owned(), invoke_api.url.clone());
+        let lambda = Lambda::new(function_definitions(&config, &variables));
         let gateway = GatewayConfig {
             lambda: lambda.clone(),
             stage: STAGE.to_owned(),
@@ -142,10 +147,11 @@ impl Deployment {
             signers: HashMap::from([(SHOP_ACCESS_KEY_ID.to_owned(), SHOP_ARN.to_owned())]),
         };
         Self {
-            lambda,
             backup,
             name: deployment_name(&tables),
             gateway: gateway.listen().await,
+            _invoke_api: invoke_api.serve(lambda.clone()),
+            lambda,
         }
     }
 
@@ -224,6 +230,9 @@ pub fn function_variables(config: &DeploymentConfig, tables: &TableNames) -> BTr
         ("VESTIBULE_SERVICE_ROUTES", service_routes.to_owned()),
         ("VESTIBULE_DEPLOYMENT", deployment_name(tables)),
         ("VESTIBULE_HELD_BUDGET", held_polls_max),
+        ("VESTIBULE_AUTHORIZER_QUEUES", AUTHORIZER_QUEUES.to_owned()),
+        ("VESTIBULE_ADMIN_FUNCTION", "admin".to_owned()),
+        ("VESTIBULE_WIDGET_ORDERS", "any-name".to_owned()),
         ("RUST_LOG", "warn".to_owned()),
     ];
     let replaced = config.variables.clone();
@@ -244,7 +253,9 @@ fn function_definitions(config: &DeploymentConfig, variables: &BTreeMap<String, 
         ("claim", Duration::from_secs(10), config.environments_max),
         ("status", config.status_timeout, config.environments_max),
         ("validate", Duration::from_secs(10), config.environments_max),
+        ("authorizer", Duration::from_secs(10), config.environments_max),
         ("admin", minute, config.environments_max),
+        ("widget", minute, config.environments_max),
         ("promoter", config.promoter_timeout, config.promoters_max),
     ]
     .into_iter()

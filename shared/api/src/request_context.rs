@@ -7,7 +7,7 @@ use axum::{
     extract::{MatchedPath, Request},
     http::{HeaderName, HeaderValue, header},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use tracing::{Instrument, Span, field::Empty, info_span};
 use uuid::Uuid;
@@ -30,6 +30,12 @@ pub(super) async fn add_request_context(request: Request, next: Next) -> Respons
     let span = request_span(&request, &request_id);
     let response = next.run(request).instrument(span.clone()).await;
     span.in_scope(|| complete_response(response, &request_id))
+}
+
+/// Answers an event of which no request for the routes could be made.
+pub(super) fn answer_without_request(problem: Problem, request_id: &str) -> Response {
+    let span = info_span!("request", request_id);
+    span.in_scope(|| complete_response(problem.into_response(), request_id))
 }
 
 /// The span names the route instead of the path, because a path that matches no route may contain

@@ -57,7 +57,9 @@ fn parse_offset(text: &str) -> Option<i64> {
         _ => return None,
     };
     let (hours, minutes) = rest.split_once(':')?;
-    Some(sign * (hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?))
+    // An offset has two digits each. A larger number would overflow.
+    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
+    Some(sign * (i64::from(hours) * 60 + i64::from(minutes)))
 }
 
 /// The two ARNs of the function.
@@ -130,6 +132,8 @@ mod tests {
             ("+00:00", 0),
             ("Z", 0),
             ("", 0),
+            ("+9223372036854775807:00", 0),
+            ("+é", 0),
         ] {
             let event = json!({ "widgetContext": { "timezone": { "offsetISO": text } } });
             assert_eq!(Call::from_event(&event).utc_offset_minutes, minutes, "{text}");

@@ -10,7 +10,7 @@ use std::{
 };
 
 use axum::Router;
-use lambda_http::{Context, Request, RequestExt, request::LambdaRequest};
+use lambda_runtime::{Context, LambdaEvent};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{sync::watch, time::timeout};
@@ -20,7 +20,7 @@ use vestibule_api::{
     claim_routes,
     config::{ApiConfig, AuthorizerConfig, Keys},
     document_routes, enter_routes, router,
-    serve::{handle, keep_repeated_headers},
+    serve::handle,
     status_routes, validate_routes,
 };
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
@@ -39,6 +39,9 @@ use crate::{
     lines::{ManualClock, tick_order},
     waiting::poll_until,
 };
+
+/// Lambda's id of each invocation.
+pub const INVOCATION_ID: &str = "invocation-1";
 
 /// The name of the file with the backup.
 pub(super) const STORE: &str = "store";
@@ -226,8 +229,9 @@ impl InProcessApi {
 pub async fn send_event_to(router: &Router, event: &Value, limit: Duration) -> ApiResponse {
     let mut context = Context::default();
     context.deadline = unix_ms(SystemTime::now() + limit);
-    let event: LambdaRequest = serde_json::from_str(&event.to_string()).expect("an event");
-    let event = Request::from(keep_repeated_headers(event)).with_lambda_context(context);
+    INVOCATION_ID.clone_into(&mut context.request_id);
+    let event = serde_json::from_str(&event.to_string()).expect("reading an event never fails");
+    let event = LambdaEvent::new(event, context);
     let response = timeout(BOUND, handle(router.clone(), event));
     let (parts, body) = response.await.expect("a response in time").into_parts();
     ApiResponse::new(parts.status, parts.headers, &body)

@@ -31,7 +31,7 @@ use vestibule_line::Line;
 
 pub use self::{
     event::{event, with_claims, with_header},
-    in_process_api::{InProcessApi, send_event_to},
+    in_process_api::{INVOCATION_ID, InProcessApi, send_event_to},
 };
 pub use crate::api::{ApiRequest, ApiResponse};
 use crate::{functions::root_key, lines};

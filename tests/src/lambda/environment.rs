@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    Function, InvocationError, Logs, lock,
+    Function, InvocationError, Logs, Order, lock,
     runtime_api::{InitState, RuntimeApi},
 };
 
@@ -76,10 +76,10 @@ impl Environment {
     /// another invocation.
     pub(super) async fn invoke(
         mut self,
-        payload: Bytes,
+        order: Order,
         limit: Duration,
     ) -> (Option<Self>, Result<Bytes, InvocationError>) {
-        let answer = self.api.hand_over_invocation(payload, limit).await;
+        let answer = self.api.hand_over_invocation(order, limit).await;
         let outcome = tokio::select! {
             biased;
             answer = timeout(limit, answer) => match answer {

@@ -1,6 +1,6 @@
 //! Lambda on this machine. It runs the real function binaries as processes. Each process asks its own runtime API for
 //! one invocation at a time. A function may have several processes, and Lambda kills one that exceeds its timeout.
-//! [`gateway`] is API Gateway in front of the functions.
+//! [`gateway`] is API Gateway in front of the functions, and [`invoke_api`] is how one function invokes another.
 //!
 //! AWS describes the [runtime API](https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html) and the
 //! [execution environment](https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html).
@@ -12,6 +12,7 @@ pub mod document;
 mod environment;
 mod event;
 pub mod gateway;
+pub mod invoke_api;
 mod runtime_api;
 
 use std::{
@@ -24,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use axum::body::Bytes;
+use axum::{body::Bytes, http::HeaderValue};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -43,6 +44,15 @@ pub struct Function {
     pub timeout: Duration,
     /// The most environments at once, which is the reserved concurrency.
     pub environments_max: usize,
+}
+
+/// What a caller gives to a function. Lambda checks none of it, apart from the payload being JSON.
+#[derive(Debug, Clone, Default)]
+pub struct Order {
+    /// The event.
+    pub payload: Bytes,
+    /// What the caller says about itself, as JSON. A runtime reads it before the function is called.
+    pub client_context: Option<HeaderValue>,
 }
 
 /// Why an invocation gave no answer.
@@ -100,10 +110,21 @@ impl Lambda {
     /// # Errors
     /// [`InvocationError`] if the invocation gives no answer.
     pub async fn invoke(&self, function: &str, payload: &Value) -> Result<Value, InvocationError> {
+        let order = Order {
+            payload: Bytes::from(payload.to_string()),
+            ..Order::default()
+        };
+        self.invoke_with(function, order).await
+    }
+
+    /// Like [`invoke`](Self::invoke), with all that a caller can give.
+    ///
+    /// # Errors
+    /// [`InvocationError`] if the invocation gives no answer.
+    pub async fn invoke_with(&self, function: &str, order: Order) -> Result<Value, InvocationError> {
         let pool = self.pool(function).clone();
-        let payload = Bytes::from(payload.to_string());
         // An invocation goes on if its caller goes away.
-        let invocation = tokio::spawn(async move { pool.invoke(payload).await });
+        let invocation = tokio::spawn(async move { pool.invoke(order).await });
         let answer = invocation.await.expect("an invocation does not panic")?;
         if answer.is_empty() {
             return Ok(Value::Null);
@@ -166,7 +187,7 @@ impl Lambda {
 }
 
 impl Pool {
-    async fn invoke(&self, payload: Bytes) -> Result<Bytes, InvocationError> {
+    async fn invoke(&self, order: Order) -> Result<Bytes, InvocationError> {
         let Ok(_slot) = self.slots.try_acquire() else {
             return Err(InvocationError::Throttled);
         };
@@ -179,7 +200,7 @@ impl Pool {
         };
         let pid = environment.pid;
         lock(&self.busy).push(pid);
-        let (kept, outcome) = environment.invoke(payload, self.function.timeout).await;
+        let (kept, outcome) = environment.invoke(order, self.function.timeout).await;
         lock(&self.busy).retain(|busy| *busy != pid);
         if let Some(environment) = kept {
             lock(&self.idle).push(environment);

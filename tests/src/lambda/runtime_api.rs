@@ -25,7 +25,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use super::{InvocationError, lock};
+use super::{InvocationError, Order, lock};
 
 /// The largest answer that Lambda accepts.
 const ANSWER_MAX_BYTES: usize = 6 * 1024 * 1024;
@@ -33,6 +33,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("lambda-runtime-aws-reque
 const DEADLINE_MS: HeaderName = HeaderName::from_static("lambda-runtime-deadline-ms");
 const FUNCTION_ARN: HeaderName = HeaderName::from_static("lambda-runtime-invoked-function-arn");
 const TRACE_ID: HeaderName = HeaderName::from_static("lambda-runtime-trace-id");
+const CLIENT_CONTEXT: HeaderName = HeaderName::from_static("lambda-runtime-client-context");
 
 type AnswerSender = oneshot::Sender<Result<Bytes, InvocationError>>;
 
@@ -41,7 +42,7 @@ type AnswerSender = oneshot::Sender<Result<Bytes, InvocationError>>;
 struct Invocation {
     request_id: String,
     deadline_ms: u64,
-    payload: Bytes,
+    order: Order,
     answer_sender: AnswerSender,
 }
 
@@ -101,7 +102,7 @@ impl RuntimeApi {
     /// Hands an invocation to the process. The receiver gets the answer.
     pub(super) async fn hand_over_invocation(
         &self,
-        payload: Bytes,
+        order: Order,
         timeout: Duration,
     ) -> oneshot::Receiver<Result<Bytes, InvocationError>> {
         let (answer_sender, answer) = oneshot::channel();
@@ -110,7 +111,7 @@ impl RuntimeApi {
         let invocation = Invocation {
             request_id: Uuid::new_v4().to_string(),
             deadline_ms: u64::try_from(deadline.as_millis()).expect("the time fits into 64 bits"),
-            payload,
+            order,
             answer_sender,
         };
         // Sending fails only if the process is gone, and the caller watches the process.
@@ -155,7 +156,11 @@ async fn next_invocation(State(shared): State<Arc<ApiState>>) -> Response {
     ];
     *lock(&shared.current) = Some((invocation.request_id, invocation.answer_sender));
     let json = [(axum::http::header::CONTENT_TYPE, "application/json")];
-    (headers, json, invocation.payload).into_response()
+    let mut response = (headers, json, invocation.order.payload).into_response();
+    if let Some(client_context) = invocation.order.client_context {
+        response.headers_mut().insert(CLIENT_CONTEXT, client_context);
+    }
+    response
 }
 
 async fn receive_response(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_api::config::{ApiConfig, ServiceRoutes, VisitorRoutes};
-use vestibule_tests::in_process::{InProcessApi, QUEUE};
+use vestibule_tests::in_process::{INVOCATION_ID, InProcessApi, QUEUE};
 
 use super::new_visitor_id;
 
@@ -12,6 +12,7 @@ super::cases![
     only_an_authorizer_of_the_event_proves_the_caller,
     a_field_of_a_custom_authorizer_names_the_visitor,
     a_visitor_id_sent_twice_is_refused,
+    an_event_that_makes_no_request_is_refused,
 ];
 
 /// Returns an event as `cargo lambda watch` sends it: the complete path, without a route and an identity.
@@ -215,4 +216,45 @@ async fn a_visitor_id_sent_twice_is_refused() {
     }
     let once = with_header(enter(), "x-visitor-id", "ada");
     api.send_event(&once).await.expect_status(201);
+}
+
+/// A client writes the query, the headers and the body, and an event may come from elsewhere.
+async fn an_event_that_makes_no_request_is_refused() {
+    let api = InProcessApi::start(json!({})).await;
+    let odd = |at: &str, value: Value| {
+        let mut odd = event("POST", &entries_path());
+        *odd.pointer_mut(at).expect("a field of the event") = value;
+        odd
+    };
+    let mut base64 = event("POST", &entries_path());
+    base64["isBase64Encoded"] = json!(true);
+    base64["body"] = json!("{}");
+    for (odd, field) in [
+        (odd("/rawQueryString", json!("a=\"b\"")), "query"),
+        (odd("/rawQueryString", json!("a=b c")), "query"),
+        (odd("/rawQueryString", json!("a".repeat(70_000))), "query"),
+        (odd("/rawPath", json!("")), "path"),
+        (odd("/requestContext/http/method", json!("G E T")), "method"),
+        (odd("/requestContext/http/method", json!(null)), "method"),
+        (odd("/headers/host", json!("a\r\nb: c")), "headers"),
+        (odd("/headers", json!({ "a b": "c" })), "headers"),
+        (base64, "body"),
+    ] {
+        let refused = api.send_event(&odd).await;
+        let refused = refused.expect_invalid_field(field);
+        assert_eq!(refused.text("request_id"), "gateway-request-2", "{odd}");
+    }
+    for unreadable in [
+        json!(null),
+        json!([1]),
+        json!("text"),
+        json!({}),
+        json!({ "requestContext": 5 }),
+        odd("/headers", json!(5)),
+        with_authorizer(event("POST", &entries_path()), json!("ada")),
+    ] {
+        let refused = api.send_event(&unreadable).await;
+        let refused = refused.expect_invalid_field("event");
+        assert_eq!(refused.text("request_id"), INVOCATION_ID, "{unreadable}");
+    }
 }

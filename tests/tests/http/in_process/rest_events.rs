@@ -1,6 +1,6 @@
 //! Events of a REST API of API Gateway (payload 1.0).
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vestibule_api::config::ApiConfig;
 use vestibule_tests::in_process::{InProcessApi, QUEUE, event, with_header};
 
@@ -12,6 +12,8 @@ super::cases![
     the_body_and_the_query_of_an_event_reach_the_route,
     an_event_without_a_resource_is_routed_by_its_path,
     a_visitor_id_sent_twice_is_refused,
+    an_event_that_makes_no_request_is_refused,
+    a_field_that_no_route_reads_may_hold_anything,
 ];
 
 const ENTER: &str = "/queues/{queue}/entries";
@@ -132,4 +134,58 @@ async fn a_visitor_id_sent_twice_is_refused() {
     }
     let once = with_header(enter, "X-Visitor-Id", &ada);
     api.send_event(&once).await.expect_status(201);
+}
+
+/// An operator may send any event by hand.
+async fn an_event_that_makes_no_request_is_refused() {
+    let api = InProcessApi::start(json!({})).await;
+    let odd = |at: &str, value: Value| {
+        let mut odd = event("POST", ENTER, &json!({ "queue": QUEUE }));
+        *odd.pointer_mut(at).expect("a field of the event") = value;
+        odd
+    };
+    let mut base64 = odd("/isBase64Encoded", json!(true));
+    base64["body"] = json!("{}");
+    let mut no_slash = odd("/requestContext/resourcePath", json!(null));
+    no_slash["path"] = json!("queues");
+    for (odd, field) in [
+        (base64, "body"),
+        (no_slash, "path"),
+        (odd("/requestContext/resourcePath", json!("/a b")), "path"),
+        (odd("/httpMethod", json!("")), "method"),
+        (odd("/headers/Host", json!("\u{0}")), "headers"),
+        (odd("/multiValueHeaders", json!({ "\u{0}": ["a"] })), "headers"),
+    ] {
+        let refused = api.send_event(&odd).await;
+        let refused = refused.expect_invalid_field(field);
+        assert_eq!(refused.text("request_id"), "gateway-request-1", "{odd}");
+    }
+}
+
+/// A gateway in front may pass on what a client wrote. None of this is a part of the request that the route answers.
+async fn a_field_that_no_route_reads_may_hold_anything() {
+    let api = InProcessApi::start(json!({})).await;
+    for (at, value) in [
+        ("/headers/Host", json!("a b:99999")),
+        ("/headers/X-Forwarded-Proto", json!("<>")),
+        ("/path", json!("no/slash?#")),
+        ("/stageVariables", json!([1])),
+        ("/requestContext/stage", json!("//")),
+        ("/multiValueQueryStringParameters", json!({ "a": [] })),
+        ("/queryStringParameters", json!({ "a\"": "<b>&\u{0}" })),
+    ] {
+        let mut view = with_header(
+            event("GET", "/queues/{queue}", &json!({ "queue": QUEUE })),
+            "X-Forwarded-Proto",
+            "https",
+        );
+        view.pointer_mut(at)
+            .expect("a field of the event")
+            .clone_from(&value);
+        if at.starts_with("/headers") {
+            view["multiValueHeaders"] = json!(null);
+        }
+        let answer = api.send_event(&view).await;
+        assert_eq!(answer.status, 200, "{at} {value}: {answer:?}");
+    }
 }
