@@ -27,13 +27,7 @@ async fn full_stage(config: DeploymentConfig) -> (Stage, Visitor) {
 
 /// Dumps all keys of the queue in Redis.
 async fn dump_keys(stage: &Stage) -> Vec<(String, Vec<u8>)> {
-    let client = redis::Client::open(redis_url()).expect("an address");
-    let mut connection = connect_redis(client).await;
-    let mut keys: Vec<String> = redis::cmd("KEYS")
-        .arg(format!("vestibule:{{{}}}:*", stage.queue))
-        .query_async(&mut connection)
-        .await
-        .expect("keys");
+    let (mut connection, mut keys) = stage.find_keys().await;
     keys.sort();
     let mut dumps = Vec::new();
     for key in keys {
