@@ -86,6 +86,29 @@ name_programs() {
   export VESTIBULE_WIDGET_BIN=$programs/widget
 }
 
+# Says where the tests note each call of AWS that a function sends.
+note_calls() {
+  VESTIBULE_AWS_CALLS=$(cargo_output)/aws-calls.txt
+  export VESTIBULE_AWS_CALLS
+  mkdir -p "$(cargo_output)"
+  : >"$VESTIBULE_AWS_CALLS"
+}
+
+# Fails if tests/aws-calls.txt has a call that no function sent in a run of all suites. With RECORD_AWS_CALLS=yes, writes the
+# file anew.
+compare_calls() {
+  local known=tests/aws-calls.txt comments uncalled
+  if [[ ${RECORD_AWS_CALLS:-} == yes ]]; then
+    comments=$(grep '^#' "$known")
+    { printf '%s\n' "$comments" && sort -u "$VESTIBULE_AWS_CALLS"; } >"$known"
+    say "wrote $known"
+    return
+  fi
+  uncalled=$(grep -v '^#' "$known" | grep -vxFf "$VESTIBULE_AWS_CALLS" || true)
+  [[ -z $uncalled ]] || fail "no test made a function send these calls, so remove them from $known, and the rights from" \
+    "template.yaml, or add a test:"$'\n'"$uncalled"
+}
+
 # Runs the tests beside the servers. A run that executes no test fails.
 run_tests() { # NEED... -- ARGUMENT of the test runner...
   local need servers=
@@ -130,6 +153,7 @@ run_suite() { # SUITE [ARGUMENT of the test runner]...
         if [[ " $needs " == *" programs "* ]]; then
           run_until_end cargo build "${SELECTION[@]}" --bins
           name_programs
+          note_calls
         fi
         if [[ " $needs" =~ \ (slice-[1-4]) ]]; then profile=${BASH_REMATCH[1]}; fi
         # shellcheck disable=SC2086
@@ -175,11 +199,13 @@ install_tools $SERVERS $TOOLS
 step "the build of all tests and programs"
 run_until_end cargo build "${SELECTION[@]}" --all-targets
 name_programs
+note_calls
 
 step "the tests"
 status=0
 # shellcheck disable=SC2086
 run_tests $SERVERS -- --profile "$profile" "$@" || status=$?
+if [[ $steps == test && $status == 0 ]]; then compare_calls; fi
 report_suites
 if [[ $steps == slice-2 ]]; then
   step "the deployed stack"

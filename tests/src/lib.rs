@@ -3,6 +3,7 @@
 pub mod absent_head;
 pub mod api;
 pub mod attack;
+mod aws_calls;
 pub mod caching_proxy;
 pub mod captured_output;
 pub mod chaos;

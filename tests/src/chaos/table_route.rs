@@ -4,21 +4,23 @@
 use std::{
     net::SocketAddr,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
 };
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::Bytes,
     extract::State,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use tokio::{net::TcpListener, task::AbortHandle};
 
 use crate::{
+    aws_calls::{CallRecorder, Emulator},
+    functions::Deployment,
     lambda::Lambda,
     network::{Network, NetworkState},
 };
@@ -43,14 +45,14 @@ pub(super) struct TableRoute {
 #[derive(Debug)]
 struct Proxy {
     function: &'static str,
-    table_url: String,
-    http: reqwest::Client,
+    emulator: Emulator,
     /// The percentage of requests that are throttled.
     throttled_percent: AtomicU32,
     /// The percentage of requests that fail with status 500.
     failing_percent: AtomicU32,
     trap: AtomicU32,
-    lambda: std::sync::OnceLock<Lambda>,
+    /// Is absent until the deployment exists, which sends no request before.
+    deployment: OnceLock<(Lambda, Arc<CallRecorder>)>,
 }
 
 impl TableRoute {
@@ -58,12 +60,11 @@ impl TableRoute {
     pub(super) async fn open(table_url: &str, function: &'static str) -> Self {
         let proxy = Arc::new(Proxy {
             function,
-            table_url: table_url.to_owned(),
-            http: reqwest::Client::new(),
+            emulator: Emulator::at(table_url),
             throttled_percent: AtomicU32::new(0),
             failing_percent: AtomicU32::new(0),
             trap: AtomicU32::new(NO_TRAP),
-            lambda: std::sync::OnceLock::new(),
+            deployment: OnceLock::new(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address: SocketAddr = listener.local_addr().expect("the listener has an address");
@@ -81,12 +82,12 @@ impl TableRoute {
         format!("http://{}", self.network.address)
     }
 
-    /// Sets the processes that a trap kills.
-    pub(super) fn set_lambda(&self, lambda: &Lambda) {
+    /// Sets the deployment, whose processes a trap kills, and which records the calls of its functions.
+    pub(super) fn set_deployment(&self, deployment: &Deployment) {
         self.proxy
-            .lambda
-            .set(lambda.clone())
-            .expect("the processes are set once");
+            .deployment
+            .set((deployment.lambda.clone(), deployment.call_recorder()))
+            .expect("the deployment is set once");
     }
 
     /// Sets the state of the network.
@@ -126,7 +127,18 @@ impl Drop for TableRoute {
     }
 }
 
-async fn handle_request(State(proxy): State<Arc<Proxy>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn handle_request(
+    State(proxy): State<Arc<Proxy>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let target = headers.get(TARGET).and_then(|target| target.to_str().ok());
+    if let Some((_, recorder)) = proxy.deployment.get()
+        && let Err(unknown) = recorder.record(proxy.function, target, uri.path(), &body)
+    {
+        return unknown.into_response();
+    }
     let draw: u32 = rand::random_range(0..100);
     if draw < proxy.throttled_percent.load(Ordering::SeqCst) {
         return throttled_answer();
@@ -134,7 +146,6 @@ async fn handle_request(State(proxy): State<Arc<Proxy>>, headers: HeaderMap, bod
     if draw < proxy.failing_percent.load(Ordering::SeqCst) {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
-    let target = headers.get(TARGET).and_then(|target| target.to_str().ok());
     let is_write = target.is_some_and(|target| {
         let operation = target.rsplit('.').next().unwrap_or_default();
         ["PutItem", "UpdateItem", "TransactWriteItems", "BatchWriteItem"].contains(&operation)
@@ -148,7 +159,7 @@ async fn handle_request(State(proxy): State<Arc<Proxy>>, headers: HeaderMap, bod
         proxy.kill();
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
-    let answer = proxy.forward(headers, body).await;
+    let answer = proxy.emulator.forward(headers, body).await;
     if trap == TRAP_AFTER_WRITE {
         proxy.kill();
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
@@ -158,30 +169,8 @@ async fn handle_request(State(proxy): State<Arc<Proxy>>, headers: HeaderMap, bod
 
 impl Proxy {
     fn kill(&self) {
-        if let Some(lambda) = self.lambda.get() {
+        if let Some((lambda, _)) = self.deployment.get() {
             lambda.kill(self.function);
-        }
-    }
-
-    async fn forward(&self, mut headers: HeaderMap, body: Bytes) -> Response {
-        for name in [header::HOST, header::CONTENT_LENGTH, header::CONNECTION] {
-            headers.remove(name);
-        }
-        let request = self.http.post(&self.table_url).headers(headers).body(body);
-        let Ok(answer) = request.send().await else {
-            return StatusCode::BAD_GATEWAY.into_response();
-        };
-        let (status, mut headers) = (answer.status(), answer.headers().clone());
-        for name in [
-            header::TRANSFER_ENCODING,
-            header::CONTENT_LENGTH,
-            header::CONNECTION,
-        ] {
-            headers.remove(name);
-        }
-        match answer.bytes().await {
-            Ok(bytes) => (status, headers, Body::from(bytes)).into_response(),
-            Err(_) => StatusCode::BAD_GATEWAY.into_response(),
         }
     }
 }

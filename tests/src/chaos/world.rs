@@ -90,7 +90,7 @@ impl World {
         };
         let deployment = Arc::new(Deployment::start(choices).await);
         for route in table_routes.values() {
-            route.set_lambda(&deployment.lambda);
+            route.set_deployment(&deployment);
         }
         let queue = format!("chaos:{}", Uuid::new_v4());
         let order = json!({ "op": "create", "queue": queue, "settings": settings });

@@ -1,6 +1,5 @@
 //! Lambda on this machine. It runs the real function binaries as processes. Each process asks its own runtime API for
 //! one invocation at a time. A function may have several processes, and Lambda kills one that exceeds its timeout.
-//! [`gateway`] is API Gateway in front of the functions, and [`invoke_api`] is how one function invokes another.
 //!
 //! AWS describes the [runtime API](https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html) and the
 //! [execution environment](https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html).
@@ -12,7 +11,6 @@ pub mod document;
 mod environment;
 mod event;
 pub mod gateway;
-pub mod invoke_api;
 mod runtime_api;
 
 use std::{

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::id::EntryId;
-use vestibule_line::QueueView;
+use vestibule_line::{PromotionLine, QueueView};
 use vestibule_tests::{
     functions::{DeploymentConfig, redis_url},
     in_process::ApiRequest,
+    lines::tick_order,
     servers::connect_redis,
     waiting::wait_until,
 };
@@ -27,13 +28,7 @@ async fn full_stage(config: DeploymentConfig) -> (Stage, Visitor) {
 
 /// Dumps all keys of the queue in Redis.
 async fn dump_keys(stage: &Stage) -> Vec<(String, Vec<u8>)> {
-    let client = redis::Client::open(redis_url()).expect("an address");
-    let mut connection = connect_redis(client).await;
-    let mut keys: Vec<String> = redis::cmd("KEYS")
-        .arg(format!("vestibule:{{{}}}:*", stage.queue))
-        .query_async(&mut connection)
-        .await
-        .expect("keys");
+    let (mut connection, mut keys) = stage.find_keys().await;
     keys.sort();
     let mut dumps = Vec::new();
     for key in keys {
@@ -75,6 +70,9 @@ async fn process_killed_at_its_timeout_changes_nothing() {
         ..DeploymentConfig::default()
     };
     let (stage, visitor) = full_stage(config).await;
+    // A heartbeat keeps the poll from running a fallback tick, which would change keys.
+    let heartbeat = stage.line.promote(&stage.queue, tick_order(0)).await;
+    heartbeat.expect("the queue exists");
     let before = dump_keys(&stage).await;
     let view: QueueView = stage.view().await;
 

@@ -4,10 +4,12 @@
 // A panic in the harness fails the test.
 #![allow(clippy::missing_panics_doc)]
 
+mod definitions;
+mod secrets;
+
 use std::{
     collections::{BTreeMap, HashMap},
-    path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,15 +21,18 @@ use vestibule_domain::{id::RootKey, key_ring::KeyRing};
 use vestibule_engine::key_store::FixedKey;
 use vestibule_operate::admin::SigningKeys;
 
+use self::{
+    definitions::{define_functions, resource_names},
+    secrets::DeploymentSecrets,
+};
 use crate::{
+    aws_calls::{AwsEndpoint, CallRecorder, Emulator, KnownCalls},
     lambda::{
-        Function, InvocationError, Lambda,
+        InvocationError, Lambda,
         document::{Conditions, Document},
         gateway::{GatewayConfig, RunningGateway},
-        invoke_api::{BoundInvokeApi, RunningInvokeApi},
     },
     lines::Backend,
-    programs::build_programs,
     servers::{dynamodb_url, server_url},
 };
 
@@ -49,8 +54,8 @@ const API_KEY_ID: &str = "key1";
 pub const SHOP_ARN: &str = "arn:aws:sts::000000000000:assumed-role/shop/i-0123";
 /// The access key id that those signatures name.
 pub const SHOP_ACCESS_KEY_ID: &str = "AKIDSHOP";
-/// The queues that protect the API behind the authorizer: those of tests.
-const AUTHORIZER_QUEUES: &str = "test:*";
+/// The secret of the distribution in front of a deployment whose keys are in Secrets Manager.
+pub const ORIGIN_KEY: &str = "the-secret-of-the-distribution";
 /// The root key in hex.
 const ROOT_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
 /// The time limit for the creation of the tables.
@@ -88,10 +93,14 @@ pub struct DeploymentConfig {
     pub held_polls_max: Option<u32>,
     /// The URL of the Redis that holds the line. `None` means the server that `line` selects.
     pub redis_url: Option<String>,
-    /// The DynamoDB endpoints of single functions, by function name. Other functions use [`dynamodb_url`].
+    /// The DynamoDB endpoints of single functions, by function name, instead of the endpoint that records the calls.
     pub table_urls: BTreeMap<&'static str, String>,
     /// Variables of every function that replace the usual ones. The code treats an empty variable as unset.
     pub variables: BTreeMap<&'static str, String>,
+    /// Whether the keys are in Secrets Manager, as on AWS, and with them an origin key. Otherwise they are in variables.
+    pub secrets: bool,
+    /// Whether the promoter sends events to a bus.
+    pub event_bus: bool,
 }
 
 impl Default for DeploymentConfig {
@@ -107,6 +116,8 @@ impl Default for DeploymentConfig {
             redis_url: None,
             table_urls: BTreeMap::new(),
             variables: BTreeMap::new(),
+            secrets: false,
+            event_bus: false,
         }
     }
 }
@@ -120,8 +131,11 @@ pub struct Deployment {
     pub backup: DynamoDbBackup,
     /// The name of the deployment, as the functions know it.
     pub name: String,
+    /// The names of its tables.
+    pub tables: TableNames,
     gateway: RunningGateway,
-    _invoke_api: RunningInvokeApi,
+    /// The last field: dropping it fails the test if a function sent an unknown call, and the processes end before.
+    aws: AwsEndpoint,
 }
 
 impl Deployment {
@@ -134,11 +148,18 @@ impl Deployment {
         };
         let backup = DynamoDbBackup::connect(connection).await;
         create_tables(&backup).await;
-        let invoke_api = BoundInvokeApi::bind().await;
-        let mut variables = function_variables(&config, &tables);
-        // The widget invokes the function `admin`.
-        variables.insert("AWS_ENDPOINT_URL_LAMBDA".to_owned(), invoke_api.url.clone());
-        let lambda = Lambda::new(function_definitions(&config, &variables));
+        let secrets = if config.secrets {
+            Some(DeploymentSecrets::create(ROOT_KEY, ORIGIN_KEY).await)
+        } else {
+            None
+        };
+        let (emulator, resources) = (
+            Emulator::at(&dynamodb_url()),
+            resource_names(&tables, secrets.as_ref()),
+        );
+        let aws = AwsEndpoint::listen(emulator, KnownCalls::from_file(), resources).await;
+        let lambda = Lambda::new(define_functions(&config, &tables, &aws, secrets.as_ref()));
+        aws.set_lambda(&lambda);
         let gateway = GatewayConfig {
             lambda: lambda.clone(),
             stage: STAGE.to_owned(),
@@ -149,15 +170,26 @@ impl Deployment {
         Self {
             backup,
             name: deployment_name(&tables),
+            tables,
             gateway: gateway.listen().await,
-            _invoke_api: invoke_api.serve(lambda.clone()),
             lambda,
+            aws,
         }
     }
 
     /// The URL of the API, with the stage.
     pub fn url(&self) -> &str {
         &self.gateway.url
+    }
+
+    /// The entries of the events that the promoter sent to the bus.
+    pub fn sent_events(&self) -> Vec<Value> {
+        self.aws.sent_events()
+    }
+
+    /// What records the calls of the functions, for an endpoint of [`DeploymentConfig::table_urls`].
+    pub(crate) fn call_recorder(&self) -> Arc<CallRecorder> {
+        self.aws.recorder()
     }
 
     /// Runs a command of an operator with the function `admin`.
@@ -230,9 +262,6 @@ pub fn function_variables(config: &DeploymentConfig, tables: &TableNames) -> BTr
         ("VESTIBULE_SERVICE_ROUTES", service_routes.to_owned()),
         ("VESTIBULE_DEPLOYMENT", deployment_name(tables)),
         ("VESTIBULE_HELD_BUDGET", held_polls_max),
-        ("VESTIBULE_AUTHORIZER_QUEUES", AUTHORIZER_QUEUES.to_owned()),
-        ("VESTIBULE_ADMIN_FUNCTION", "admin".to_owned()),
-        ("VESTIBULE_WIDGET_ORDERS", "any-name".to_owned()),
         ("RUST_LOG", "warn".to_owned()),
     ];
     let replaced = config.variables.clone();
@@ -243,36 +272,6 @@ pub fn function_variables(config: &DeploymentConfig, tables: &TableNames) -> BTr
 /// The name of a deployment. It keeps the deployment's keys apart from those of others in the same Redis.
 fn deployment_name(tables: &TableNames) -> String {
     format!("of-{}", tables.queues)
-}
-
-fn function_definitions(config: &DeploymentConfig, variables: &BTreeMap<String, String>) -> Vec<Function> {
-    let minute = Duration::from_mins(1);
-    [
-        ("document", Duration::from_secs(10), config.environments_max),
-        ("enter", Duration::from_secs(10), config.environments_max),
-        ("claim", Duration::from_secs(10), config.environments_max),
-        ("status", config.status_timeout, config.environments_max),
-        ("validate", Duration::from_secs(10), config.environments_max),
-        ("authorizer", Duration::from_secs(10), config.environments_max),
-        ("admin", minute, config.environments_max),
-        ("widget", minute, config.environments_max),
-        ("promoter", config.promoter_timeout, config.promoters_max),
-    ]
-    .into_iter()
-    .map(|(name, timeout, environments_max)| {
-        let mut variables = variables.clone();
-        if let Some(url) = config.table_urls.get(name) {
-            variables.insert("VESTIBULE_DYNAMODB_ENDPOINT".to_owned(), url.clone());
-        }
-        Function {
-            name,
-            program: binaries_dir().join(name),
-            variables,
-            timeout,
-            environments_max,
-        }
-    })
-    .collect()
 }
 
 /// The values that the conditions of the template have in this deployment.
@@ -287,13 +286,4 @@ fn template_conditions(config: &DeploymentConfig) -> Conditions {
         ("AnyOrigin", false),
     ]
     .into()
-}
-
-/// The folder of the function binaries: `VESTIBULE_FUNCTIONS_DIR`, or the one built beside this test.
-fn binaries_dir() -> &'static PathBuf {
-    static BINARIES: OnceLock<PathBuf> = OnceLock::new();
-    BINARIES.get_or_init(|| match std::env::var_os("VESTIBULE_FUNCTIONS_DIR") {
-        Some(path) => path.into(),
-        None => build_programs(),
-    })
 }
