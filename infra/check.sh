@@ -68,7 +68,6 @@ check_template() {
   checkov=$(need_checkov)
   export AWS_DEFAULT_REGION=us-east-1
   for template in template.yaml examples/protected-api/template.yaml; do
-    "$bin/cfn-lint" "$template"
     SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$template" >&2
   done
   check_processed_template "$bin"
