@@ -42,9 +42,8 @@ impl FromRequestParts<Arc<ApiState>> for ClientAddress {
         let origin_key = &state.keys.origin;
         origin_key.refresh_if_due();
         let from_distribution = match origin_key.state() {
-            OriginKeyState::NotConfigured => None,
             OriginKeyState::Unknown if parts.headers.contains_key(ORIGIN_KEY) => return Ok(Self(None)),
-            OriginKeyState::Unknown => None,
+            OriginKeyState::NotConfigured | OriginKeyState::Unknown => None,
             OriginKeyState::Known(key) => read_viewer_address(&parts.headers, &key),
         };
         let gateway = parts.extensions.get::<Gateway>();

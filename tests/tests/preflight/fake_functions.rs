@@ -43,8 +43,7 @@ impl Functions {
         let name = path
             .split_once("shop-")
             .and_then(|(_, rest)| rest.split_once("Function"))
-            .map(|(name, _)| name)
-            .unwrap_or_else(|| panic!("no preflight invokes {path}"));
+            .map_or_else(|| panic!("no preflight invokes {path}"), |(name, _)| name);
         if let Some((failing, line)) = account.failing
             && failing == name
         {

@@ -91,7 +91,11 @@ impl Admin {
         match whom {
             EntrySelector::Token(id) => Ok(*id),
             EntrySelector::Visitor(visitor) => {
-                let root_key = self.root_key.get().await.map_err(Problem::root_key_unavailable)?;
+                let root_key = self
+                    .root_key
+                    .get()
+                    .await
+                    .map_err(|reason| Problem::root_key_unavailable(&reason))?;
                 Ok(IdKey::derive_for_queue(root_key, queue, &stored.metadata.salt).entry_id(visitor))
             }
         }

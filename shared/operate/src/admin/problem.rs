@@ -73,7 +73,7 @@ impl Problem {
     }
 
     /// The root key cannot be read, for this reason.
-    pub(super) fn root_key_unavailable(reason: String) -> Self {
+    pub(super) fn root_key_unavailable(reason: &str) -> Self {
         let detail = format!(
             "name the entry by its token, because the entry of a visitor cannot be found without the root key: {reason}"
         );
