@@ -11,21 +11,21 @@ use super::event::{PayloadFormat, RawEvent};
 /// returns the path that the client used.
 pub(super) fn request_path(event: &RawEvent) -> String {
     let context = &event.request_context;
-    match event.payload_format() {
-        PayloadFormat::Rest => match &context.resource_path {
-            Some(resource) => fill_parameters(resource, event.path_parameters.as_ref()),
-            None => event.path.clone().unwrap_or_default(),
-        },
-        PayloadFormat::Http => {
-            // A route key is like `GET /queues/{queue}`. The key `$default` names no resource.
-            let route = context.route_key.as_deref().and_then(|key| key.split_once(' '));
-            match route {
-                Some((_, resource)) => fill_parameters(resource, event.path_parameters.as_ref()),
-                None => {
-                    let used = event.raw_path.as_deref().unwrap_or_default();
-                    encode_segments(strip_stage(used, context.stage.as_deref()))
-                }
-            }
+    let format = event.payload_format();
+    let resource = match format {
+        PayloadFormat::Rest => context.resource_path.as_deref(),
+        // A route key is like `GET /queues/{queue}`. The key `$default` names no resource.
+        PayloadFormat::Http => context
+            .route_key
+            .as_deref()
+            .and_then(|key| Some(key.split_once(' ')?.1)),
+    };
+    match (resource, format) {
+        (Some(resource), _) => fill_parameters(resource, event.path_parameters.as_ref()),
+        (None, PayloadFormat::Rest) => event.path.clone().unwrap_or_default(),
+        (None, PayloadFormat::Http) => {
+            let used = event.raw_path.as_deref().unwrap_or_default();
+            encode_segments(strip_stage(used, context.stage.as_deref()))
         }
     }
 }
