@@ -1,4 +1,4 @@
-//! Events of every kind of caller, with one to three of their fields replaced or removed, and events that are none.
+//! Events of every kind of caller, some with a few fields replaced or removed, and events that are none.
 
 use std::fs;
 
