@@ -16,6 +16,8 @@ use vestibule_stack::DeployedStack;
 use super::{functions::ALIAS, start_events::start_events, start_log::StartLog};
 use crate::account_answers::{Answer, FunctionCall, FunctionReply, StartAnswer};
 
+/// The function that the API does not call.
+const AUTHORIZER: &str = "Authorizer";
 /// The status of Lambda's answer if it could not start the function.
 const NOT_STARTED: u16 = 502;
 /// The status of a denial by the authorizer, which answers with a policy.
@@ -26,19 +28,22 @@ pub(super) async fn call_functions(lambda: &Client, stack: &DeployedStack) -> Ve
     let claim = stack.parameters.get("VisitorClaim").map_or("sub", String::as_str);
     let calls = start_events(claim).into_iter().filter_map(|(name, event)| {
         let function = stack.outputs.get(&format!("{name}Function"))?;
+        // The API calls its functions by an alias. The owner's API calls the authorizer itself.
+        let alias = (name != AUTHORIZER).then_some(ALIAS);
         Some(async move {
             StartAnswer {
                 name,
-                call: call(lambda, function, &event).await,
+                call: call(lambda, function, alias, &event).await,
             }
         })
     });
     join_all(calls).await
 }
 
-async fn call(lambda: &Client, function: &str, event: &Value) -> Answer<FunctionCall> {
-    let request = lambda.invoke().function_name(function).qualifier(ALIAS);
+async fn call(lambda: &Client, function: &str, alias: Option<&str>, event: &Value) -> Answer<FunctionCall> {
+    let request = lambda.invoke().function_name(function);
     let request = request
+        .set_qualifier(alias.map(str::to_owned))
         .log_type(LogType::Tail)
         .payload(Blob::new(event.to_string()));
     match request.send().await {
