@@ -257,7 +257,7 @@ fn each_wrong_deployment_is_found_alone() {
         }),
         ("start-claim", |answers| reply(answers, "Claim").status = 503),
         ("start-authorizer", |answers| {
-            reply(answers, "Authorizer").status = 0
+            reply(answers, "Authorizer").status = 0;
         }),
         ("start-enter", |answers| {
             reply(answers, "Enter").troubles = vec!["origin_key.read_failed".to_owned()];

@@ -26,13 +26,13 @@ impl StartLog {
 
     /// The error with which the process ended.
     pub(super) fn cause(&self) -> Option<String> {
-        let causes = self.0.lines().filter_map(|line| {
+        let mut causes = self.0.lines().rev().filter_map(|line| {
             // Lambda may wrap a line into JSON.
             let record: Value = serde_json::from_str(line).unwrap_or_default();
             let text = record["message"].as_str().unwrap_or(line);
             text.starts_with(ERROR).then(|| text[ERROR.len()..].to_owned())
         });
-        causes.last()
+        causes.next()
     }
 
     /// What the function started without, each with the reason.
