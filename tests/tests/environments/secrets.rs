@@ -52,6 +52,11 @@ async fn all_functions_share_the_keys_of_secrets_manager() {
         assert_eq!(authorized["isAuthorized"], true, "{authorized}");
     }
 
+    // Only a command that names a visitor needs the key from which entry ids are derived.
+    let inspect = json!({ "visitor": visitor.id, "kind": "anon" });
+    let inspected = stage.run_command("inspect", inspect).await;
+    assert_eq!(inspected["token"], visitor.token, "{inspected}");
+
     assert_eq!(stage.count_published_keys().await, 1);
     let rotated = stage.deployment.run_command(&json!({ "op": "rotate" })).await;
     assert_eq!(rotated["result"]["keys"], 2, "{rotated}");

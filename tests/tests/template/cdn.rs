@@ -185,7 +185,11 @@ fn one_edge_location_asks_the_api_for_all() {
     assert_eq!(shield["Enabled"], true);
     assert_eq!(
         shield["OriginShieldRegion"],
-        json!({ "Fn::If": ["HasShieldRegion", { "Ref": "CdnShieldRegion" }, { "Ref": "AWS::Region" }] })
+        json!({ "Fn::If": [
+            "HasShieldRegion",
+            { "Ref": "CdnShieldRegion" },
+            { "Fn::FindInMap": ["Shields", { "Ref": "AWS::Region" }, "Nearest"] },
+        ] })
     );
 }
 

@@ -65,7 +65,8 @@ fn guide_names_the_executions_that_a_sale_needs() {
         .expect("numbers");
     let reserved: u64 = sale
         .iter()
-        .filter(|(name, _)| name.ends_with("Concurrency"))
+        // The authorizer has executions of its own only if it guards a queue.
+        .filter(|(name, _)| name.ends_with("Concurrency") && *name != "AuthorizerConcurrency")
         .map(|(name, number)| {
             let number: u64 = number.as_str().expect("a text").parse().expect("a number");
             // One parameter is for two functions.
