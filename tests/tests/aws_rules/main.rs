@@ -7,9 +7,11 @@
 //! - `stack`, `physical`: a stack as `CloudFormation` would create it
 //! - `iam`, `calls`: the evaluator of policies, and the calls that the functions make
 //! - `gates`, `lifecycle`, `numbers`, `regions`: the rules
+//! - `api_document`: what API Gateway imports of the API's document, with faults of its own
 //! - `guide`: what the guide says of rights and prices
 //! - `mutations`: a fault for each rule, which the rule finds
 
+mod api_document;
 mod calls;
 mod gates;
 mod guide;

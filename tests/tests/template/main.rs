@@ -2,7 +2,6 @@
 
 mod alarms;
 mod answers;
-mod api_document;
 mod authorizer;
 mod cache;
 mod cdn;
