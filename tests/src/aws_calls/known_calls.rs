@@ -14,6 +14,9 @@ const RECORD: &str = "RECORD_AWS_CALLS";
 /// Names the file to which each test process appends the calls that it sees. `infra/test.sh` sets it.
 const SEEN_FILE: &str = "VESTIBULE_AWS_CALLS";
 
+/// Begins the attributes of a call.
+const ATTRIBUTES: &str = " attributes=";
+
 static LISTED: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("aws-calls.txt");
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -59,7 +62,7 @@ impl KnownCalls {
 
     /// Notes that a function sends this call. Returns whether it may.
     pub(super) fn admit(&self, call: &str) -> bool {
-        if !self.allowed.contains(call) && !self.allows_others {
+        if !self.allowed.contains(call) && !self.has_all_attributes(call) && !self.allows_others {
             return false;
         }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,6 +73,22 @@ impl KnownCalls {
             }
         }
         true
+    }
+}
+
+impl KnownCalls {
+    /// Whether the listed calls of this kind have all attributes of this one. IAM asks for each attribute alone, so another
+    /// choice of them needs no other right.
+    fn has_all_attributes(&self, call: &str) -> bool {
+        let Some((kind, attributes)) = call.split_once(ATTRIBUTES) else {
+            return false;
+        };
+        let of_kind = self
+            .allowed
+            .iter()
+            .filter_map(|known| known.strip_prefix(kind)?.strip_prefix(ATTRIBUTES));
+        let listed: HashSet<&str> = of_kind.flat_map(|attributes| attributes.split(',')).collect();
+        attributes.split(',').all(|attribute| listed.contains(attribute))
     }
 }
 
