@@ -69,7 +69,7 @@ const RULES: [(&str, Rule); 11] = [
 fn findings(template: &Value) -> impl Iterator<Item = String> {
     let shields = regions::shields_exist(template).into_iter();
     let of_sets = SETS.iter().flat_map(move |set| {
-        let stack = Stack::new(template, set.given);
+        let stack = Stack::new(template, &set.settings());
         let findings = |(rule, check): &(&str, Rule)| {
             let found = check(&stack, set).into_iter();
             found
@@ -88,7 +88,7 @@ fn the_template_keeps_every_rule_with_every_set_of_parameters() {
     found.extend(guide::rights_of_the_deployer(&processed[0]));
     for name in ["defaults", "nodes"] {
         let set = SETS.iter().find(|set| set.name == name).expect("a set");
-        found.extend(guide::idle_price(&Stack::new(&processed[0], set.given)));
+        found.extend(guide::idle_price(&Stack::new(&processed[0], &set.settings())));
     }
     let found: Vec<_> = found.into_iter().collect();
     assert!(

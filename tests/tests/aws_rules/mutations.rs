@@ -80,7 +80,7 @@ pub(crate) const ALL: [Mutation; 30] = [
         "it does not use SecretsInterface",
     ),
     mutation(
-        "the endpoint's security group admits nobody",
+        "the endpoint's security group admits no function",
         |template, _| {
             remove(
                 template,

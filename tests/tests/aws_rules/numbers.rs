@@ -209,11 +209,7 @@ pub(crate) fn executions_fit(stack: &Stack<'_>, set: &ParameterSet) -> Vec<Strin
             findings.push(format!("{held} held polls leave StatusFunction no execution"));
         }
         // The brake must work while a crowd uses the pool up.
-        if stack.parameter("Size") == "sale"
-            && own.is_none()
-            && id != "AuthorizerFunction"
-            && !set.reserves_nothing
-        {
+        if stack.parameter("Size") == "sale" && own.is_none() && id != "AuthorizerFunction" {
             findings.push(format!("{id}: a sale reserves no execution for it"));
         }
     }

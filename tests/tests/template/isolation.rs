@@ -1,5 +1,6 @@
 //! A rush on one route leaves the others their requests and executions, and no log or trace identifies a visitor.
 
+use regex_lite::Regex;
 use serde_json::{Value, json};
 use vestibule_tests::template::{method_settings_path, read_template, read_text};
 
@@ -54,6 +55,30 @@ fn functions_of_crowded_routes_have_reserved_executions() {
             json!({ "Fn::If": [condition, given_or_by_size(parameter), { "Ref": "AWS::NoValue" }] }),
             "{function}"
         );
+    }
+}
+
+/// CloudFormation compares texts, so `00` would be a reservation of no execution, and stop the function.
+#[test]
+fn a_number_by_size_has_one_form() {
+    let template = read_template();
+    let parameters = template["Parameters"].as_object().expect("parameters");
+    let patterns = parameters
+        .iter()
+        .filter(|(_, parameter)| parameter["Default"] == "by size")
+        .filter_map(|(name, parameter)| Some((name, parameter["AllowedPattern"].as_str()?)));
+    for (name, pattern) in patterns {
+        let pattern = Regex::new(pattern).expect("a pattern");
+        for (value, is_taken) in [
+            ("by size", true),
+            ("7", true),
+            ("53", true),
+            ("00", false),
+            ("-1", false),
+            ("", false),
+        ] {
+            assert_eq!(pattern.is_match(value), is_taken, "{name}: '{value}'");
+        }
     }
 }
 

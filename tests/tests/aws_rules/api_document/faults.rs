@@ -84,8 +84,8 @@ fn names_of_what_does_not_exist_are_found() {
         (
             VIEW,
             "security",
-            json!([{ "nobody": [] }]),
-            "security scheme nobody",
+            json!([{ "undeclared": [] }]),
+            "security scheme undeclared",
         ),
         (VIEW, VALIDATOR, json!("body"), "the validator \"body\""),
         (
