@@ -58,7 +58,7 @@ fn functions_of_crowded_routes_have_reserved_executions() {
     }
 }
 
-/// CloudFormation compares texts, so `00` would be a reservation of no execution, and stop the function.
+/// `CloudFormation` compares texts, so `00` would be a reservation of no execution, and stop the function.
 #[test]
 fn a_number_by_size_has_one_form() {
     let template = read_template();
