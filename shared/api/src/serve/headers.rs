@@ -54,11 +54,12 @@ fn http_api_headers(event: &mut RawEvent) -> Option<HeaderMap> {
     Some(headers)
 }
 
-/// `None` if HTTP allows no such header, or if there are too many.
+/// `None` if HTTP allows no such header, or if there are too many. Browsers send cookies and addresses that are not ASCII, and
+/// HTTP allows their bytes.
 fn append(headers: &mut HeaderMap, name: &str, value: &str) -> Option<()> {
     let name = HeaderName::try_from(name).ok()?;
     headers
-        .try_append(name, HeaderValue::from_str(value).ok()?)
+        .try_append(name, HeaderValue::from_bytes(value.as_bytes()).ok()?)
         .ok()?;
     Some(())
 }

@@ -14,6 +14,7 @@ super::cases![
     a_visitor_id_sent_twice_is_refused,
     an_event_that_makes_no_request_is_refused,
     a_field_that_no_route_reads_may_hold_anything,
+    headers_that_are_not_ascii_are_let_through,
 ];
 
 const ENTER: &str = "/queues/{queue}/entries";
@@ -188,4 +189,18 @@ async fn a_field_that_no_route_reads_may_hold_anything() {
         let answer = api.send_event(&view).await;
         assert_eq!(answer.status, 200, "{at} {value}: {answer:?}");
     }
+}
+
+/// A browser sends the cookies that other programs of a shop have set, and the address of the page before.
+async fn headers_that_are_not_ascii_are_let_through() {
+    let api = InProcessApi::start_with_config(ApiConfig::default(), json!({})).await;
+    let mut enter = event("POST", ENTER, &json!({ "queue": QUEUE }));
+    for (name, value) in [
+        ("Referer", "https://shop.example/größe"),
+        ("Cookie", "greeting=grüezi"),
+        ("X-Visitor-Id", &new_visitor_id()),
+    ] {
+        enter = with_header(enter, name, value);
+    }
+    api.send_event(&enter).await.expect_status(201);
 }
