@@ -11,10 +11,10 @@ export default defineConfig({
   fullyParallel: true,
   workers: 7,
   // A busy machine can keep a server or a browser from starting. Each test that passes only the second time has found a
-  // fault, and harness/retries.ts names it.
+  // fault, and harness/report.ts names it.
   retries: 1,
   timeout: 3 * BOUND_MS,
   expect: { timeout: BOUND_MS },
-  reporter: [["list", { printSteps: false }], ["./harness/retries.ts"]],
+  reporter: [["list", { printSteps: false }], ["./harness/report.ts"]],
   use: { launchOptions: chromiumOptions(), actionTimeout: BOUND_MS, navigationTimeout: BOUND_MS },
 });

@@ -31,7 +31,7 @@ export class ConsoleFormat extends Format {
 
   /** A day and a time. */
   moment(unixMs: number): string {
-    return new Intl.DateTimeFormat(this.locale, { dateStyle: "medium", timeStyle: "short" }).format(unixMs);
+    return new Intl.DateTimeFormat(this.locale, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" }).format(unixMs);
   }
 
   /** A time of the day, with the day if it is another one. */
