@@ -5,7 +5,8 @@ import { LibraryPage } from "../harness/library_page.js";
 import { expect, test } from "../harness/test.js";
 
 const HOUR_MS = 3_600_000;
-const TOLERANCE_MS = 1_000;
+// The page counts from when it has the answer, which is late on a busy machine.
+const TOLERANCE_MS = 10_000;
 
 for (const [name, offsetMs] of [
   ["ahead", HOUR_MS],
