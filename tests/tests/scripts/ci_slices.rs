@@ -12,12 +12,15 @@ use crate::{
 /// A small repository with `.ci/run` and the scripts that it needs.
 struct Checkout {
     folder: TempDir,
+    /// The most seconds that a run may take, if it is not the usual time.
+    seconds_max: Option<&'static str>,
 }
 
 impl Checkout {
     fn new() -> Self {
         let checkout = Self {
             folder: TempDir::new().expect("a folder"),
+            seconds_max: None,
         };
         let root = repository_root();
         let mut names = vec![
@@ -88,6 +91,7 @@ impl Checkout {
         command
             .args(arguments)
             .env("FAILING", failing)
+            .envs(self.seconds_max.map(|seconds| ("CI_SECONDS_MAX", seconds)))
             .env("PATH", format!("{}:{path}", programs.display()));
         Run::from(command.output().expect("the script can be started"))
     }
@@ -161,4 +165,26 @@ fn a_failed_step_fails_the_run_with_its_times() {
         "{}",
         run.stdout
     );
+}
+
+#[test]
+fn a_run_on_a_slow_machine_says_which_slices_it_leaves_out() {
+    let mut checkout = Checkout::new();
+    checkout.write("tests/a.rs", "# changed\n");
+    checkout.commit();
+    checkout.seconds_max = Some("-1");
+    let run = checkout.ci_run(&[], "");
+    assert!(run.is_success, "{}", run.stderr);
+    assert!(run.stdout.contains("make test-slice SLICE=1\n"), "{}", run.stdout);
+    assert!(
+        !run.stdout.contains("make test-slice SLICE=2\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("left out: slices 2 3 4, on a slow machine\n"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(checkout.slices(&["--all"]), ALL, "all that is asked for");
 }
