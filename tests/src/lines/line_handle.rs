@@ -22,9 +22,7 @@ impl LineHandle {
             return Self::Memory(MemoryLine::with_clock(clock.as_server_clock()))
                 .with_witness(clock.as_clock());
         }
-        let line = RedisLine::connect_patiently(&backend.url())
-            .await
-            .expect("the server answers");
+        let line = backend.connect_to_server().await;
         Self::Redis(line.with_given_time(clock.as_server_clock())).with_witness(clock.as_clock())
     }
 

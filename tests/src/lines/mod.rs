@@ -5,13 +5,14 @@
 
 mod line_handle;
 mod manual_clock;
+mod raw_link;
 mod subject;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use redis::{Client, aio::MultiplexedConnection};
 use uuid::{Builder, Uuid};
-use vestibule_clock::Clock;
+use vestibule_clock::{Clock, system_clock};
 use vestibule_domain::{
     change::Change,
     configuration::Configuration,
@@ -23,11 +24,13 @@ use vestibule_line::{
     Arrival, ConfigureOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, LineHistory,
     PromoteOrder,
 };
+use vestibule_line_embedded::EmbeddedServer;
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
 pub use self::{
     manual_clock::ManualClock,
+    raw_link::RawLink,
     subject::{JoinedEntry, Subject},
 };
 use crate::{
@@ -40,6 +43,8 @@ use crate::{
 pub enum Backend {
     /// The line in the memory of this process.
     Memory,
+    /// The scripts in the server inside this process.
+    Embedded,
     /// Redis 7 on one server.
     Redis,
     /// Valkey on one server.
@@ -55,19 +60,27 @@ impl Backend {
         if self == Self::Memory {
             return Arc::new(clock.map_or_else(MemoryLine::new, MemoryLine::with_clock));
         }
-        let line = RedisLine::connect_patiently(&self.url())
-            .await
-            .expect("the server answers");
+        let line = self.connect_to_server().await;
         match clock {
             Some(clock) => Arc::new(line.with_given_time(clock)),
             None => Arc::new(line),
         }
     }
 
+    /// Connects to the server.
+    pub async fn connect_to_server(self) -> RedisLine {
+        if self == Self::Embedded {
+            return RedisLine::on_embedded(embedded_server().clone());
+        }
+        RedisLine::connect_patiently(&self.url())
+            .await
+            .expect("the server answers")
+    }
+
     /// The URL of the server.
     pub fn url(self) -> String {
         match self {
-            Self::Memory => panic!("the line in memory has no server"),
+            Self::Memory | Self::Embedded => panic!("{self:?} has no address"),
             Self::Redis => server_url("TEST_REDIS_URL"),
             Self::Valkey => server_url("TEST_VALKEY_URL"),
             Self::Cluster => Cluster::shared().url(),
@@ -85,6 +98,14 @@ impl Backend {
         }
     }
 
+    /// A connection past the line to the server that holds this queue.
+    pub async fn raw_link(self, queue: &QueueId) -> RawLink {
+        match self {
+            Self::Embedded => RawLink::Embedded(embedded_server().clone()),
+            _ => RawLink::Server(self.connection_to_owner(queue).await),
+        }
+    }
+
     /// A connection to the server that holds this queue.
     pub async fn connection_to_owner(self, queue: &QueueId) -> MultiplexedConnection {
         match self {
@@ -92,6 +113,12 @@ impl Backend {
             _ => self.connections().await.remove(0),
         }
     }
+}
+
+/// The embedded server of this process.
+pub fn embedded_server() -> &'static EmbeddedServer {
+    static SERVER: LazyLock<EmbeddedServer> = LazyLock::new(|| EmbeddedServer::new(system_clock()));
+    &SERVER
 }
 
 /// The entry id of the test's visitor with this number. The ids of visitors 1, 2 and 3 are not in lexical

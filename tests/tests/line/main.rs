@@ -24,6 +24,7 @@ mod deletion;
 mod draw;
 mod dropped_queue;
 mod earlier_release;
+mod embedded_scripts;
 mod endings;
 mod entry_promotion;
 mod epochs;
@@ -67,6 +68,7 @@ mod unsaved_switches;
 mod validate_and_extend;
 
 tests_on_line!(memory Memory);
+tests_on_line!(embedded Embedded);
 tests_on_line!(redis Redis);
 tests_on_line!(valkey Valkey);
 tests_on_line!(cluster Cluster);

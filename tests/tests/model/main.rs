@@ -6,9 +6,11 @@
 mod adopt_operations;
 mod check_operations;
 mod clock_readings;
+mod commands;
 mod journal_operations;
 mod line_pair;
 mod operations;
+mod replay;
 mod settings_operations;
 mod silent_visitors;
 
@@ -19,17 +21,33 @@ use std::{
 
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 use tokio::runtime::Builder;
-use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, fresh_queue};
 
-use self::line_pair::LinePair;
+use self::{line_pair::LinePair, replay::Replayed};
 
 const CASES: u32 = 220;
-const OPERATIONS_MIN: usize = 20_000;
+const REPLAYED_CASES: u32 = 110;
+const OPERATIONS_PER_CASE_MIN: usize = 90;
 
 #[test]
 fn redis_and_memory_answer_alike() {
     compare_with_memory(Backend::Redis);
+}
+
+/// The embedded server answers as the line in memory does, and each of its answers is that of this server.
+#[test]
+fn embedded_and_redis_answer_alike() {
+    replay_on(Backend::Redis);
+}
+
+#[test]
+fn embedded_and_valkey_answer_alike() {
+    replay_on(Backend::Valkey);
+}
+
+#[test]
+fn embedded_and_a_cluster_answer_alike() {
+    replay_on(Backend::Cluster);
 }
 
 #[test]
@@ -42,27 +60,51 @@ fn a_cluster_and_memory_answer_alike() {
     compare_with_memory(Backend::Cluster);
 }
 
+fn replay_on(server: Backend) {
+    let replayed = Replayed::default();
+    run_sequences(Backend::Embedded, Some((server, &replayed)));
+    println!("{replayed}");
+}
+
 fn compare_with_memory(backend: Backend) {
+    run_sequences(backend, None);
+}
+
+/// Runs random sequences on a line and on the line in memory, and replays what the embedded server answered on another one.
+fn run_sequences(backend: Backend, replay: Option<(Backend, &Replayed)>) {
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("the runtime starts");
-    let line = runtime.block_on(RedisLine::connect_patiently(&backend.url()));
-    let line = line.expect("the server answers");
+    let line = runtime.block_on(backend.connect_to_server());
     let operations = AtomicUsize::new(0);
-    let mut runner = TestRunner::new(proptest_config());
+    let cases = match replay {
+        Some(_) => REPLAYED_CASES,
+        None => CASES,
+    };
+    let mut runner = TestRunner::new(proptest_config(cases));
     let outcome = runner.run(&operations::sequence(), |ops| {
         runtime.block_on(async {
             let queue = fresh_queue();
-            let link = backend.connection_to_owner(&queue).await;
-            let mut pair = LinePair::new(line.clone(), link, queue).await;
+            let link = backend.raw_link(&queue).await;
+            if let Some((server, replayed)) = replay {
+                replayed.begin(server, &queue).await;
+            }
+            let mut pair = LinePair::new(line.clone(), link, queue.clone()).await;
+            pair.compares_states = replay.is_none();
             for (step, op) in ops.iter().enumerate() {
                 operations.fetch_add(1, Ordering::Relaxed);
                 pair.run_step(op).await.map_err(|difference| {
                     TestCaseError::fail(format!("step {step}, {op:?}: {difference}"))
                 })?;
             }
-            Ok(())
+            match replay {
+                Some((server, replayed)) => replayed
+                    .compare(server, &queue)
+                    .await
+                    .map_err(TestCaseError::fail),
+                None => Ok(()),
+            }
         })
     });
     match outcome {
@@ -80,19 +122,19 @@ fn compare_with_memory(backend: Backend) {
     let operations = operations.into_inner();
     println!("{operations} operations on {backend:?}");
     assert!(
-        operations >= OPERATIONS_MIN,
+        is_case_count_given() || operations >= cases as usize * OPERATIONS_PER_CASE_MIN,
         "{operations} operations are too few"
     );
 }
 
 /// The sequences are the same in each run, so that a failure repeats. The environment may select others.
-fn proptest_config() -> Config {
+fn proptest_config(cases: u32) -> Config {
     let defaults = Config::default();
     Config {
         cases: if is_case_count_given() {
             defaults.cases
         } else {
-            CASES
+            cases
         },
         rng_seed: match defaults.rng_seed {
             RngSeed::Random => RngSeed::Fixed(2_025),

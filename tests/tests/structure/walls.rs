@@ -1,6 +1,9 @@
 //! The walls between the crates: which crate must not know which.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::Command,
+};
 
 use super::{crate_folders, read_file};
 
@@ -90,6 +93,26 @@ fn crates_keep_their_walls() {
             assert!(!depends_on.contains(other), "{name} must not depend on {other}");
         }
     }
+}
+
+/// The embedded server is behind a feature of the line, so the manifests cannot say it.
+#[test]
+fn no_function_links_the_embedded_server() {
+    let mut tree = Command::new(env!("CARGO"));
+    tree.args([
+        "tree",
+        "--locked",
+        "--package",
+        "functions",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ]);
+    let output = tree.output().expect("cargo tree runs");
+    let crates = String::from_utf8_lossy(&output.stdout);
+    assert!(crates.contains("vestibule-line-redis"), "{crates}");
+    assert!(!crates.contains("mlua"), "a function links Lua");
 }
 
 #[test]

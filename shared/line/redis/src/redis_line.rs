@@ -7,6 +7,8 @@ use std::{
 
 use vestibule_clock::{Clock, system_clock};
 use vestibule_line::{JournalLimits, LineError};
+#[cfg(feature = "embedded")]
+use vestibule_line_embedded::EmbeddedServer;
 use vestibule_telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::DurationSamples};
 
 use super::{
@@ -102,6 +104,13 @@ impl RedisLine {
             login,
             Timeouts::PRODUCTION,
         )?))
+    }
+
+    /// The line of a server inside this process.
+    #[cfg(feature = "embedded")]
+    #[must_use]
+    pub fn on_embedded(server: EmbeddedServer) -> Self {
+        Self::from_connection(Connection::to_embedded(server))
     }
 
     async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {

@@ -5,11 +5,15 @@ use redis::{
     aio::{ConnectionLike, ConnectionManager},
     cluster_async::ClusterConnection,
 };
+#[cfg(feature = "embedded")]
+use vestibule_line_embedded::EmbeddedServer;
 
-/// A link to one server, or to a cluster.
+/// A link to one server, to a cluster, or to the server inside this process.
 pub(crate) enum CallLink {
     Server(ConnectionManager),
     Cluster(Box<ClusterConnection>),
+    #[cfg(feature = "embedded")]
+    Embedded(EmbeddedServer),
 }
 
 impl ConnectionLike for CallLink {
@@ -17,6 +21,8 @@ impl ConnectionLike for CallLink {
         match self {
             Self::Server(server) => server.req_packed_command(cmd),
             Self::Cluster(cluster) => cluster.req_packed_command(cmd),
+            #[cfg(feature = "embedded")]
+            Self::Embedded(server) => server.req_packed_command(cmd),
         }
     }
 
@@ -29,6 +35,8 @@ impl ConnectionLike for CallLink {
         match self {
             Self::Server(server) => server.req_packed_commands(commands, offset, count),
             Self::Cluster(cluster) => cluster.req_packed_commands(commands, offset, count),
+            #[cfg(feature = "embedded")]
+            Self::Embedded(server) => server.req_packed_commands(commands, offset, count),
         }
     }
 
@@ -36,6 +44,8 @@ impl ConnectionLike for CallLink {
         match self {
             Self::Server(server) => server.get_db(),
             Self::Cluster(cluster) => cluster.get_db(),
+            #[cfg(feature = "embedded")]
+            Self::Embedded(server) => server.get_db(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The connection to one server or to a cluster. All calls of a process share it.
+//! The connection to one server, to a cluster, or to the server inside this process. All calls of a process share it.
 
 use std::{
     sync::{
@@ -11,7 +11,11 @@ use std::{
 use redis::FromRedisValue;
 use tokio::time::timeout;
 use vestibule_line::{LineError, TickSubscription};
+#[cfg(feature = "embedded")]
+use vestibule_line_embedded::EmbeddedServer;
 
+#[cfg(feature = "embedded")]
+use super::embedded;
 use super::{
     address::Address,
     call_link::CallLink,
@@ -44,6 +48,8 @@ pub(crate) struct Connection {
 enum Topology {
     Server(Arc<Server>),
     Cluster(Arc<Cluster>),
+    #[cfg(feature = "embedded")]
+    Embedded(EmbeddedServer),
 }
 
 impl Connection {
@@ -66,7 +72,17 @@ impl Connection {
             let server = Server::new(&address, login.as_ref(), timeouts).map_err(to_line_error)?;
             Topology::Server(Arc::new(server))
         };
-        Ok(Self {
+        Ok(Self::from_topology(topology, login, timeouts))
+    }
+
+    /// A connection to a server inside this process, which never breaks.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn to_embedded(server: EmbeddedServer) -> Self {
+        Self::from_topology(Topology::Embedded(server), None, Timeouts::PRODUCTION)
+    }
+
+    fn from_topology(topology: Topology, login: Option<IamLogin>, timeouts: &'static Timeouts) -> Self {
+        Self {
             topology,
             login,
             timeouts,
@@ -74,7 +90,7 @@ impl Connection {
             last_used_ms: Arc::default(),
             is_suspect: Arc::default(),
             subscriber: Arc::default(),
-        })
+        }
     }
 
     /// Prepares a connection to `url` as [`new`](Self::new) does, and opens it.
@@ -87,6 +103,8 @@ impl Connection {
         match &connection.topology {
             Topology::Cluster(cluster) => drop(cluster.acquire_link(false).await?),
             Topology::Server(server) => server.open().await?,
+            #[cfg(feature = "embedded")]
+            Topology::Embedded(_) => {}
         }
         Ok(connection)
     }
@@ -114,6 +132,8 @@ impl Connection {
         match &self.topology {
             Topology::Server(server) => server.departures(),
             Topology::Cluster(cluster) => cluster.departures(),
+            #[cfg(feature = "embedded")]
+            Topology::Embedded(_) => 0,
         }
     }
 
@@ -143,6 +163,8 @@ impl Connection {
                     departures: None,
                 }
             }
+            #[cfg(feature = "embedded")]
+            Topology::Embedded(server) => return Ok(embedded::subscribe(server, &channel)),
         };
         self.subscriber
             .subscribe(server, self.login.as_ref(), channel)
@@ -168,6 +190,11 @@ impl Connection {
                     .await
                     .map_err(to_line_error)
             }
+            #[cfg(feature = "embedded")]
+            Topology::Embedded(server) => request
+                .send(CallLink::Embedded(server.clone()))
+                .await
+                .map_err(to_line_error),
         }
     }
 }

@@ -5,6 +5,8 @@ mod call_link;
 mod cluster;
 mod cluster_nodes;
 mod connection;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod iam;
 mod line_error;
 mod link_test;
