@@ -164,9 +164,6 @@ fn natives(lua: &Lua, running: &Arc<Mutex<Running>>) -> Result<Table> {
         .create_function(|_, words: Variadic<String>| Ok(words.first().is_some_and(|name| is_known(name))));
     redis.raw_set("acl_check_cmd", may_send?)?;
     redis.raw_set("REDIS_VERSION", VERSION)?;
-    // A script asks for these, which Valkey has, and Redis has not.
-    redis.raw_set("SERVER_NAME", false)?;
-    redis.raw_set("SERVER_VERSION", false)?;
     let cjson = lua.create_table()?;
     cjson.raw_set("encode", lua.create_function(json::encode)?)?;
     cjson.raw_set("null", Value::NULL)?;
