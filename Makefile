@@ -2,7 +2,7 @@ SHELL := bash
 # The scripts change to their folder, and each shell would begin with a file.
 unexport CDPATH BASH_ENV
 .DEFAULT_GOAL := help
-.PHONY: help doctor run operate check test test-one test-slice test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold clean
+.PHONY: help doctor run operate check test test-one test-slice test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold lines clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -111,6 +111,11 @@ bench-requests: ## Measure the processor time of each request, and compare a pla
 
 bench-cold: ## Measure the cold start and the size of the functions
 	infra/bench-cold.sh $(ARGS)
+
+##@ Look
+
+lines: ## Count the lines and words of each part (COMMIT=abc: also those of an earlier commit)
+	infra/lines.py $(COMMIT)
 
 ##@ Clean up
 
