@@ -59,7 +59,7 @@ fn http_api_headers(event: &mut RawEvent) -> Option<HeaderMap> {
 fn append(headers: &mut HeaderMap, name: &str, value: &str) -> Option<()> {
     let name = HeaderName::try_from(name).ok()?;
     headers
-        .try_append(name, HeaderValue::from_bytes(value.as_bytes()).ok()?)
+        .try_append(name, HeaderValue::from_str(value).ok()?)
         .ok()?;
     Some(())
 }
