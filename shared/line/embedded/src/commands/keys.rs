@@ -75,7 +75,7 @@ pub(super) fn time(store: &mut Store, _: &Words<'_>) -> Outcome {
     Ok(Value::Array(parts.to_vec()))
 }
 
-/// The message is delivered when the running command or script has ended, so nobody has received it yet.
+/// The message is delivered when the running command or script has ended, so no subscriber has received it yet.
 pub(super) fn publish(store: &mut Store, words: &Words<'_>) -> Outcome {
     let message = words.word(1).to_vec();
     store.published.push((words.key().to_vec(), message));
