@@ -112,8 +112,6 @@ bench-requests: ## Measure the processor time of each request, and compare a pla
 bench-cold: ## Measure the cold start and the size of the functions
 	infra/bench-cold.sh $(ARGS)
 
-##@ Look
-
 lines: ## Count the lines and words of each part (COMMIT=abc: also those of an earlier commit)
 	infra/lines.py $(COMMIT)
 
