@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Simulates visitors with the real pacing, the in-memory line and a virtual clock.
+# Simulates visitors with the real pacing, the line and a virtual clock.
 #
 #   infra/simulate.sh                                             a million visitors of an event, in a deployment with
 #                                                                 ceilings: with clients that follow the public document,
@@ -14,9 +14,6 @@
 #                                                                 that the slot carries; else the default is 30
 #   SCENARIO=adaptive infra/simulate.sh                           a service that slows and recovers, and the pace that follows
 #                                                                 its load reports; SEED alone counts
-#   VISITORS=100000 SCENARIO=several-slots infra/simulate.sh      a line over 1 to 16 hash slots, with clocks that differ, late
-#                                                                 messages and a dead part (docs/several-slots.md); SEED counts,
-#                                                                 too
 #   SCENARIO=all infra/simulate.sh                                each other scenario of infra/simulate/src/crowd_scenarios.rs
 #   CEILING=none SCENARIO=flash infra/simulate.sh                 without ceilings: a scenario of
 #                                                                 infra/simulate/src/scenario.rs, or all. Once with clients

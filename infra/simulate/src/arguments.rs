@@ -35,26 +35,15 @@ pub enum Order {
         /// The folder for CSV files and pictures.
         folder: PathBuf,
     },
-    /// A line over several hash slots.
-    SeveralSlots {
-        /// How many visitors come.
-        visitors: u32,
-        /// The seed of all random draws.
-        seed: u64,
-    },
 }
 
 impl Order {
-    /// Parses the arguments of [`Arguments::parse`], in which `adaptive` and `several-slots` are scenarios of their own.
+    /// Parses the arguments of [`Arguments::parse`], in which `adaptive` is a scenario of its own.
     ///
     /// # Errors
     /// As [`Arguments::parse`].
     pub fn parse(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
         match arguments {
-            [name, visitors, seed, ..] if name == "several-slots" => Ok(Self::SeveralSlots {
-                visitors: visitors.parse()?,
-                seed: seed.parse()?,
-            }),
             [name, _, seed, _, folder, ..] if name == "adaptive" => Ok(Self::AdaptivePace {
                 seed: seed.parse()?,
                 folder: folder.into(),
@@ -152,18 +141,11 @@ mod tests {
     }
 
     #[test]
-    fn two_scenarios_are_orders_of_their_own() {
+    fn the_adaptive_pace_is_an_order_of_its_own() {
         let order = |line: &str| {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
             Order::parse(&arguments).map_err(|error| error.to_string())
         };
-        assert!(matches!(
-            order("several-slots 20000 1 1 target none 0 0"),
-            Ok(Order::SeveralSlots {
-                visitors: 20_000,
-                seed: 1
-            })
-        ));
         assert!(matches!(
             order("adaptive 1000 7 1 target none 0 0"),
             Ok(Order::AdaptivePace { seed: 7, .. })
@@ -172,7 +154,6 @@ mod tests {
             order("all 1000 1 1 target 2900 0 0"),
             Ok(Order::Scenarios(_))
         ));
-        assert!(order("several-slots many 1").is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A simulation of a queue. Visitors pass through the real pacing, the real wait estimate and the real in-memory
+//! A simulation of a queue. Visitors pass through the real pacing, the real wait estimate and the real
 //! line. The clock is virtual: it jumps from one event to the next. Only the visitors are invented: when they
 //! arrive and how they behave.
 //!
@@ -10,7 +10,6 @@
 //! - [`event_queue`]: the next step of each visitor
 //! - [`scenario_runs`]: a scenario with several seeds; [`run_figures`]: the figures of one run or of several
 //! - [`adaptive`]: the closed loop of a pace that follows the load of a service
-//! - [`several_slots`]: a line over several hash slots, which is a design and no feature
 //! - [`table`]: the printed tables; [`time_series`]: admission over time as text and CSV; [`plot`]: as a picture
 
 pub mod adaptive;
@@ -31,7 +30,6 @@ pub mod population;
 pub mod run_figures;
 pub mod scenario;
 pub mod scenario_runs;
-pub mod several_slots;
 pub mod simulation;
 pub mod table;
 pub mod time_series;

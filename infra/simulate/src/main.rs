@@ -1,5 +1,5 @@
 //! Runs the simulation. It prints the figures as `name=value` lines. Without ceilings it also prints tables over all
-//! seeds, and writes a CSV file and a picture of each scenario. `adaptive` and `several-slots` are scenarios of their own.
+//! seeds, and writes a CSV file and a picture of each scenario. `adaptive` is a scenario of its own.
 //!
 //! Run it with `make simulate`.
 
@@ -11,7 +11,6 @@ use vestibule_simulate::{
     crowd_runs::run_crowds,
     plot,
     scenario_runs::run_all,
-    several_slots::figures::PartsFigures,
     table,
 };
 
@@ -21,11 +20,6 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let has_violations = match Order::parse(&given)? {
         Order::Scenarios(arguments) => simulate(arguments)?,
         Order::AdaptivePace { seed, folder } => simulate_adaptive_pace(seed, &folder)?,
-        Order::SeveralSlots { visitors, seed } => {
-            let figures = PartsFigures::run(visitors, seed);
-            print!("{}", figures.format());
-            !figures.holds_promises()
-        }
     };
     println!("wall_s={:.1}", started.elapsed().as_secs_f64());
     Ok(ExitCode::from(u8::from(has_violations)))
