@@ -20,7 +20,7 @@ async fn main() -> Result<(), Error> {
         .map(|events| events.endpoint_url.as_deref())
         .collect();
     let servers = start::connect_promoter(&endpoints).await?;
-    let mut promoter = Promoter::new(Arc::new(servers.line), Arc::new(servers.backup), policy);
+    let mut promoter = Promoter::new(servers.line, Arc::new(servers.backup), policy);
     if let Some(events) = events {
         promoter = promoter.with_event_bus(Arc::new(EventBridge::new(&servers.aws, events)));
     }

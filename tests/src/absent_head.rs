@@ -12,8 +12,7 @@ use vestibule_domain::{
     score::WaitScore,
     settings::Settings,
 };
-use vestibule_line::{Arrival, EnterOutcome, EntryLine, Promotion, PromotionLine, QueueLine, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, EnterOutcome, Line, Promotion};
 
 use crate::{
     entries::now_ms,
@@ -28,7 +27,7 @@ const LATER_VISITORS: u64 = 10_000_000;
 /// A queue with absent entries at the head of its line, and with free slots.
 pub struct AbsentHead {
     /// The line.
-    pub line: RedisLine,
+    pub line: Line,
     /// The queue.
     pub queue: QueueId,
     clock: ManualClock,
@@ -43,9 +42,7 @@ impl AbsentHead {
     pub async fn open(url: &str, absent: u64) -> Self {
         let clock = ManualClock::new();
         clock.set_ms(now_ms());
-        let line = RedisLine::connect_patiently(url)
-            .await
-            .expect("the server answers");
+        let line = Line::connect_patiently(url).await.expect("the server answers");
         let line = line
             .with_given_time(clock.as_server_clock())
             .with_witness(clock.as_clock());

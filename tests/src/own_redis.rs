@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 
 /// The longest time that a server may take to start on a busy machine.
 const START_BOUND: Duration = Duration::from_mins(1);
@@ -62,8 +62,8 @@ impl OwnRedis {
     }
 
     /// A line on the server.
-    pub async fn line(&self) -> RedisLine {
-        RedisLine::connect(&self.url()).await.expect("it answers")
+    pub async fn line(&self) -> Line {
+        Line::connect(&self.url()).await.expect("it answers")
     }
 
     /// Sets the memory limit below what the server uses.

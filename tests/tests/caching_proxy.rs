@@ -52,7 +52,7 @@ struct Scene {
     requests: RequestCounter,
     proxy: CachingProxy,
     http: Client,
-    _api: InProcessApi,
+    api: InProcessApi,
 }
 
 impl Scene {
@@ -64,7 +64,7 @@ impl Scene {
             requests,
             proxy,
             http: Client::new(),
-            _api: api,
+            api,
         }
     }
 
@@ -166,6 +166,7 @@ async fn a_document_is_renewed_after_its_time() {
     }
     let until = Instant::now() + 5 * MAX_AGE;
     loop {
+        scene.api.drop_shared_view().await;
         let document: Value = scene.read(&document_path()).await.json().await.expect("JSON");
         if document["waiting"] == 1 {
             break;

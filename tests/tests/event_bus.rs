@@ -23,8 +23,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::{EntryId, QueueId, Salt};
 use vestibule_engine::sync::{SettingsPolicy, sync_settings};
 use vestibule_events_eventbridge::{EventBridge, EventBridgeConfig};
-use vestibule_line::{Arrival, EntryLine, QueueLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{Arrival, Line};
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::entries::fresh_id;
 
@@ -101,7 +100,7 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, body: String) -> Response
 
 /// A queue that promotes one visitor each second, in which a hundred wait.
 struct Sale {
-    line: Arc<MemoryLine>,
+    line: Line,
     backup: Arc<FileBackup>,
     queue: QueueId,
     _dir: TempDir,
@@ -112,7 +111,7 @@ impl Sale {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
         let sale = Self {
-            line: Arc::new(MemoryLine::new()),
+            line: Line::in_process(),
             backup: Arc::new(backup),
             queue: "shop:1".parse().expect("a queue id"),
             _dir: dir,
@@ -128,7 +127,7 @@ impl Sale {
         };
         let created = sale.backup.create_queue(&sale.queue, &stored).await;
         assert!(created.expect("created"));
-        let synced = sync_settings(&*sale.line, &*sale.backup, &sale.queue, SettingsPolicy::default());
+        let synced = sync_settings(&sale.line, &*sale.backup, &sale.queue, SettingsPolicy::default());
         synced.await.expect("synced");
         for id in (0..100).map(|_| fresh_id()) {
             sale.enter(id).await;

@@ -15,8 +15,7 @@ use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{id::QueueId, settings::Settings, state::EntryState};
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{QueueLine, QueueView, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Line, QueueView};
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
     functions::fresh_tables,
@@ -35,7 +34,7 @@ const BOUND: Duration = Duration::from_mins(2);
 
 struct Scene {
     queue: QueueId,
-    line: RedisLine,
+    line: Line,
     backup: DynamoDbBackup,
     processes: Vec<Router>,
     _stop: watch::Sender<bool>,
@@ -55,7 +54,7 @@ impl Scene {
         let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1 });
         let settings = settings.as_object().expect("an object");
         let configuration = configuration(&Settings::from_map(settings).expect("settings"));
-        let line = RedisLine::connect_patiently(&url).await.expect("it answers");
+        let line = Line::connect_patiently(&url).await.expect("it answers");
         line.configure(&queue, &configuration, true)
             .await
             .expect("configured");
@@ -72,9 +71,9 @@ impl Scene {
         let (stop, stopped) = watch::channel(false);
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
-            let own = RedisLine::connect_patiently(&url).await.expect("it answers");
+            let own = Line::connect_patiently(&url).await.expect("it answers");
             let backup = Arc::new(connect_backup(&tables).await);
-            processes.push(build_router(Arc::new(own), backup, local_config(), &stopped));
+            processes.push(build_router(own, backup, local_config(), &stopped));
         }
         Self {
             queue,
@@ -265,7 +264,7 @@ async fn fallback_ticks_of_many_processes_keep_the_pace() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fallback_ticks_take_over_from_a_promoter_that_dies() {
     let scene = Scene::open(Backend::Redis).await;
-    let (line, backup) = (Arc::new(scene.line.clone()), Arc::new(scene.backup.clone()));
+    let (line, backup) = (scene.line.clone(), Arc::new(scene.backup.clone()));
     let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
     let running = tokio::spawn(async move { promoter.run(std::future::pending()).await });
     let watch = scene.start_watch();

@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use vestibule_domain::call_limit::CallLimit;
 use vestibule_line::{
-    Arrival, CallBudget, CallOutcome, ClaimOutcome, EntryLine, EvictionPolicy, JournalLine, LeaveOutcome,
-    LeaveReason, LineError, PromotionLine, QueueLine, RecoveryLine,
+    Arrival, CallOutcome, ClaimOutcome, EvictionPolicy, LeaveOutcome, LeaveReason, LineError,
 };
 use vestibule_tests::{
     lines::{configuration, fresh_queue, tick_order, visitor},

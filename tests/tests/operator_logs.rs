@@ -8,7 +8,7 @@ use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::Line;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
 use vestibule_tests::{captured_output::CapturedOutput, functions::root_key, waiting::wait_until};
@@ -24,7 +24,7 @@ async fn each_refused_edit_is_logged_once() {
         .finish();
     tracing::subscriber::set_global_default(subscriber).expect("no other log");
     let dir = tempfile::tempdir().expect("a folder");
-    let line = Arc::new(MemoryLine::new());
+    let line = Line::in_process();
     let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
     let admin = Admin {
         line: line.clone(),

@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, pause, sleep, sleep_until},
 };
 use vestibule_faults::Fault;
-use vestibule_line::{Arrival, EntryLine};
+use vestibule_line::Arrival;
 use vestibule_tests::{
     follower::{Failure, Follower, RequestKind},
     in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, anonymous_visitor, entry_path, queue_id},

@@ -18,8 +18,7 @@ use futures_util::future::join_all;
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use tokio::sync::watch;
 use uuid::Uuid;
-use vestibule_line::{EntryLine, PromotionLine, QueueLine};
-use vestibule_line_redis::{IamLogin, IamUser, RedisLine};
+use vestibule_line::{IamLogin, IamUser, Line};
 use vestibule_tests::{
     lines::{Backend, fresh_queue, open_queue_with_one_waiting, tick_order},
     waiting::{poll_until, wait_until},
@@ -75,10 +74,10 @@ impl User {
     }
 
     /// A new user and a line that logged in with the user's first token.
-    async fn with_line(backend: Backend) -> (Self, RedisLine) {
+    async fn with_line(backend: Backend) -> (Self, Line) {
         let mut user = Self::new(backend).await;
         user.accept_token_of_hour(0).await;
-        let line = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone()).await;
+        let line = Line::connect_with_login_without_tls(&backend.url(), user.login.clone()).await;
         (user, line.expect("logs in"))
     }
 
@@ -125,11 +124,7 @@ impl User {
 
     /// Waits until one of these commands was the last one on every connection of the user. Meanwhile it pings
     /// the line that it is given.
-    async fn wait_until_last_command(
-        &mut self,
-        commands: &[&str],
-        pinging: Option<&RedisLine>,
-    ) -> Vec<String> {
+    async fn wait_until_last_command(&mut self, commands: &[&str], pinging: Option<&Line>) -> Vec<String> {
         let read_connections = async || {
             if let Some(line) = pinging {
                 line.ping().await.expect("pings");
@@ -221,7 +216,7 @@ async fn a_wrong_token_is_refused(backend: Backend) {
     let mut user = User::new(backend).await;
     user.accept_token_of_hour(1).await;
     user.clock.store(START, Ordering::SeqCst);
-    let refused = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
+    let refused = Line::connect_with_login_without_tls(&backend.url(), user.login.clone())
         .await
         .expect_err("refused");
     let token = user.login.create_token().await.expect("signed");
@@ -248,9 +243,7 @@ on_each!(
 async fn no_token_is_sent_without_tls() {
     for url in ["redis://127.0.0.1", "redis+cluster://127.0.0.1"] {
         let login = login("app", &Arc::new(AtomicU64::new(START)), &watch::Sender::new(true));
-        let refused = RedisLine::connect_with_login(url, login)
-            .await
-            .expect_err("refused");
+        let refused = Line::connect_with_login(url, login).await.expect_err("refused");
         assert!(refused.to_string().contains("TLS"), "{refused}");
     }
 }

@@ -16,7 +16,7 @@ const DEFAULT_PORT: u16 = 8080;
 
 /// All of Vestibule in one process: the API, the promoter and the waiting page on localhost.
 ///
-/// By default the line is in memory and each change is stored in a file, so every visitor keeps their place across a
+/// By default the line is inside the process and each change is stored in a file, so every visitor keeps their place across a
 /// restart.
 #[derive(Debug, Parser)]
 #[command(name = "vestibule-local", version)]

@@ -1,6 +1,5 @@
 //! All of Vestibule in one process. See `--help`.
 
-mod checkpoints;
 mod cli;
 mod console;
 mod cost_table;
@@ -14,6 +13,7 @@ mod pages;
 mod ping;
 mod plan;
 mod run;
+mod saved_line;
 mod serve;
 mod stop;
 mod store;

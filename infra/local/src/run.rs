@@ -33,7 +33,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let listener = listen(cli).await?;
     let config = api_config(cli);
     let policy = SettingsPolicy::from(&config);
-    stores.continue_queues(policy).await?;
+    stores.continue_line(policy).await?;
     let (line, backup) = (stores.line.clone(), stores.backup.clone());
     let events = EventLog {
         deployment: config.deployment.clone(),
@@ -67,9 +67,9 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
         console.run_sampler(stop.wait()),
         demo_visitors::run_demo_visitors(router(api), cli.demo_visitors, stop.clone()),
     );
-    // The in-memory line is lost with the process, so the rest of its journal goes to the backup now.
+    // Other processes may read the backup, so the rest of the journal goes there now.
     let flushed = promoter.flush_all().await;
-    stores.stop_queues().await;
+    stores.stop_line().await;
     served.map_err(StartError::Serving)?;
     flushed.map_err(StartError::UnflushedJournal)
 }

@@ -1,4 +1,4 @@
-//! Opens the line and the backup: in memory and in a file, unless the command line names servers.
+//! Opens the line and the backup: in this process and in a file, unless the command line names servers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,22 +6,21 @@ use tokio::time::timeout;
 use vestibule_backup::{Backup, BackupError};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_backup_file::FileBackup;
+use vestibule_clock::system_clock;
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Line, QueueLine};
-use vestibule_line_memory::MemoryLine;
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{EmbeddedServer, Line};
 
-use crate::{checkpoints, cli::Cli, error::StartError, keys::STORE_FILE};
+use crate::{cli::Cli, error::StartError, keys::STORE_FILE, saved_line::SavedLine};
 
 /// A server that does not answer within this time counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The line and the backup that the command line selects.
 pub(crate) struct Stores {
-    pub line: Arc<dyn Line>,
+    pub line: Line,
     pub backup: Arc<dyn Backup>,
-    /// The line again, if it is in memory.
-    memory: Option<MemoryLine>,
+    /// Where the line is saved, if it is in this process.
+    saved_line: Option<SavedLine>,
     /// The backup again, if it is in a file.
     file: Option<Arc<FileBackup>>,
 }
@@ -35,35 +34,38 @@ impl Stores {
             let file = Arc::new(FileBackup::open(cli.dir.join(STORE_FILE))?);
             (file.clone(), Some(file))
         };
-        let (line, memory): (Arc<dyn Line>, _) = if let Some(url) = &cli.redis {
-            let line = connect_to_redis(url).await?.with_backup_name(&backup_name(cli));
-            (Arc::new(line), None)
+        let (line, saved_line) = if let Some(url) = &cli.redis {
+            let line = connect_to_redis(url).await?;
+            (line.with_backup_name(&backup_name(cli)), None)
         } else {
-            let memory = MemoryLine::new();
-            (Arc::new(memory.clone()), Some(memory))
+            let server = EmbeddedServer::new(system_clock());
+            (
+                Line::on_embedded(server.clone()),
+                Some(SavedLine::new(server, &cli.dir)),
+            )
         };
         Ok(Self {
             line,
             backup,
-            memory,
+            saved_line,
             file,
         })
     }
 
-    /// Continues the queues that the last run stopped in order.
-    pub(crate) async fn continue_queues(&self, policy: SettingsPolicy) -> Result<(), BackupError> {
-        match (&self.memory, &self.file) {
-            (Some(memory), Some(file)) => checkpoints::continue_queues(memory, file, policy).await,
-            // The queues of a Redis go on without the file, which makes its checkpoints outdated.
-            (None, Some(file)) => file.take_checkpoints().await.map(drop),
+    /// Continues the line that the last run stopped in order.
+    pub(crate) async fn continue_line(&self, policy: SettingsPolicy) -> Result<(), BackupError> {
+        match (&self.saved_line, &self.file) {
+            (Some(saved), Some(file)) => saved.continue_line(file, policy).await,
+            // A Redis goes on without the file, which makes a saved line outdated.
+            (None, Some(file)) => file.take_stop().await.map(drop),
             (_, None) => Ok(()),
         }
     }
 
-    /// Stops the queues of a line that ends with the process.
-    pub(crate) async fn stop_queues(&self) {
-        if let (Some(memory), Some(file)) = (&self.memory, &self.file) {
-            checkpoints::stop_queues(memory, file).await;
+    /// Stops a line that ends with the process, and saves it.
+    pub(crate) async fn stop_line(&self) {
+        if let (Some(saved), Some(file)) = (&self.saved_line, &self.file) {
+            saved.stop_line(file).await;
         }
     }
 }
@@ -76,9 +78,9 @@ fn backup_name(cli: &Cli) -> String {
     }
 }
 
-async fn connect_to_redis(url: &str) -> Result<RedisLine, StartError> {
+async fn connect_to_redis(url: &str) -> Result<Line, StartError> {
     let connect = async {
-        let line = RedisLine::connect(url).await?;
+        let line = Line::connect(url).await?;
         line.ping().await?;
         Ok(line)
     };

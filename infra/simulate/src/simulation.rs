@@ -24,8 +24,6 @@ mod token_bucket;
 mod visitor;
 mod visitor_state;
 
-use vestibule_line::QueueLine;
-
 pub(crate) use self::state::{START_MS, configuration, resolve};
 pub use self::{
     clients::{Clients, FIXED_POLL_MS},

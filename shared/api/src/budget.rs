@@ -17,7 +17,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     poll_pacing::HOLD_LEASE_MAX_MS,
 };
-use vestibule_line::{HoldBudget, HoldOrder, HoldOutcome};
+use vestibule_line::{HoldOrder, HoldOutcome, Line};
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{HELD_POLLS, HELD_POLLS_MAX},
@@ -46,7 +46,7 @@ pub(super) struct HoldPermits {
 }
 
 impl HoldPermits {
-    pub(super) fn new(line: Arc<dyn HoldBudget>, config: &ApiConfig, metrics: Metrics) -> Self {
+    pub(super) fn new(line: Line, config: &ApiConfig, metrics: Metrics) -> Self {
         Self {
             count: Arc::new(HoldCounter {
                 line,
@@ -146,7 +146,7 @@ impl Drop for HoldPermit {
 }
 
 struct HoldCounter {
-    line: Arc<dyn HoldBudget>,
+    line: Line,
     deployment: String,
     /// The entries whose polls have ended and are not released yet.
     ended: Mutex<Vec<EntryId>>,

@@ -137,7 +137,7 @@ impl ApiState {
             *claimed_at_ms = earlier.and_then(|record| record.claimed_at_ms);
         }
         let partition = snapshot.partition();
-        let persisted = persist_entry(&*self.line, &*self.backup, &partition, status, &change).await;
+        let persisted = persist_entry(&self.line, &*self.backup, &partition, status, &change).await;
         self.entry_notifier.wake(id);
         match persisted {
             Ok(persisted) => Ok(persisted.map(|persisted| EntryPlace {

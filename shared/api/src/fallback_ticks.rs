@@ -92,7 +92,7 @@ impl ApiState {
         let (queue, partition, pace) = (&snapshot.queue, snapshot.partition(), snapshot.settings().pace());
         let until = Instant::now() + FLUSH_TIME;
         let tick = fallback_tick(
-            &*self.line,
+            &self.line,
             &*self.backup,
             &partition,
             pace,

@@ -32,7 +32,7 @@ impl ApiState {
     /// What the engine needs to find out about an entry of this queue.
     pub(super) fn entry_context<'a>(&'a self, partition: &'a EntryPartition) -> EntryContext<'a> {
         EntryContext {
-            line: &*self.line,
+            line: &self.line,
             backup: &*self.backup,
             partition,
         }

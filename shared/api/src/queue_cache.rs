@@ -21,7 +21,7 @@ use vestibule_domain::{
     poll_pacing::RefusedQueue,
 };
 use vestibule_engine::tick_history::TickHistory;
-use vestibule_line::{LineError, QueueLine};
+use vestibule_line::{Line, LineError};
 
 use self::slot::{CacheSlot, CachedAnswer, FallbackCache, SNAPSHOT_AGE_MAX};
 pub(crate) use self::{
@@ -36,7 +36,7 @@ const QUEUES_MAX: usize = 1_000;
 
 /// The snapshots of the queues that one process serves.
 pub(crate) struct QueueCache {
-    line: Arc<dyn QueueLine>,
+    line: Line,
     backup: Arc<dyn Backup>,
     root: RootKey,
     slots: Mutex<HashMap<QueueId, Arc<CacheSlot>>>,
@@ -47,7 +47,7 @@ pub(crate) struct QueueCache {
 }
 
 impl QueueCache {
-    pub(crate) fn new(line: Arc<dyn QueueLine>, backup: Arc<dyn Backup>, root: RootKey) -> Self {
+    pub(crate) fn new(line: Line, backup: Arc<dyn Backup>, root: RootKey) -> Self {
         Self {
             line,
             backup,

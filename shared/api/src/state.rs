@@ -28,7 +28,7 @@ use crate::config::{ApiConfig, Keys};
 
 /// The state that all routes share.
 pub struct ApiState {
-    pub(super) line: Arc<dyn Line>,
+    pub(super) line: Line,
     pub(super) backup: Arc<dyn Backup>,
     pub(super) keys: Keys,
     pub(super) config: ApiConfig,
@@ -55,7 +55,7 @@ impl ApiState {
     /// Creates the state over a line and a backup. When `shutdown` becomes `true`, the routes
     /// answer held polls at once.
     pub fn new(
-        line: Arc<dyn Line>,
+        line: Line,
         backup: Arc<dyn Backup>,
         keys: Keys,
         config: ApiConfig,
@@ -67,7 +67,7 @@ impl ApiState {
 
     /// Like `new`, but writes metrics to `metrics` instead of the destination of the process.
     pub fn with_metrics(
-        line: Arc<dyn Line>,
+        line: Line,
         backup: Arc<dyn Backup>,
         keys: Keys,
         config: ApiConfig,
@@ -142,7 +142,7 @@ impl ApiState {
         snapshot: &QueueSnapshot,
         change: &Change,
     ) -> Result<WriteOutcome, LineError> {
-        let outcome = write_through(&*self.line, &*self.backup, &snapshot.partition(), change).await;
+        let outcome = write_through(&self.line, &*self.backup, &snapshot.partition(), change).await;
         self.entry_notifier.wake(change.id);
         outcome
     }

@@ -17,7 +17,7 @@ use vestibule_domain::{
     score::WaitScore,
     settings::Settings,
 };
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::Line;
 
 use super::{
     budget::HoldCandidate,
@@ -41,7 +41,7 @@ fn api_state(dir: &tempfile::TempDir) -> Arc<ApiState> {
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
     let (_, shutdown) = watch::channel(false);
     ApiState::new(
-        Arc::new(MemoryLine::new()),
+        Line::in_process(),
         Arc::new(backup),
         keys,
         ApiConfig::default(),

@@ -122,30 +122,6 @@ impl ClockDifference {
     }
 }
 
-/// Whether two of three clocks contradict the server's clock, which is `clocks.ahead_ms` ahead of the
-/// caller's. One of the two is the caller's own clock. The other is one of these:
-///
-/// - The last line time, provided that it is not later than the caller's clock and at most
-///   [`LAST_TIME_AGE_MAX_MS`] earlier. If the server's clock is behind, the last line time must
-///   also be later than the server's.
-/// - The clock of another caller, which asked for the offset `testified_ms`.
-pub fn is_server_outvoted(
-    clocks: ClockDifference,
-    witness_ms: u64,
-    last_us: u64,
-    testified_ms: Option<i64>,
-) -> bool {
-    let last_ms = last_us / 1_000;
-    let server_ms = witness_ms.saturating_add_signed(clocks.ahead_ms);
-    let is_recent =
-        last_ms <= witness_ms + CLOCK_DIFFERENCE_MAX_MS && last_ms + LAST_TIME_AGE_MAX_MS >= witness_ms;
-    let line_agrees = is_recent && (clocks.ahead_ms > 0 || last_ms > server_ms);
-    let wanted_ms = clocks.offset_ms - clocks.ahead_ms;
-    let other_agrees =
-        testified_ms.is_some_and(|other_ms| other_ms.abs_diff(wanted_ms) <= CLOCK_DIFFERENCE_MAX_MS);
-    line_agrees || other_agrees
-}
-
 fn signed_difference(a: u64, b: u64) -> i64 {
     let signed = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
     signed(a) - signed(b)
@@ -231,46 +207,6 @@ mod tests {
                 "{server_ms} {last_ms}"
             );
         }
-    }
-
-    #[test]
-    fn line_and_witness_outvote_a_server_that_jumped() {
-        for jump_ms in [HOUR_MS, -HOUR_MS, 6_000, -6_000] {
-            // The last tick with agreeing clocks was one second ago.
-            let clocks = line_time_at(jump_ms, -1_000).clocks;
-            assert!(clocks.apart);
-            assert!(
-                is_server_outvoted(clocks, NOW_MS, (NOW_MS - 1_000) * 1_000, None),
-                "{jump_ms}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_lone_witness_does_not_outvote_the_server() {
-        // The server's clock is right, so the line recorded the server's time. The caller's clock
-        // is behind or ahead.
-        for off_ms in [HOUR_MS, -HOUR_MS] {
-            let clocks = line_time_at(off_ms, off_ms - 1_000).clocks;
-            let last_us = NOW_MS.saturating_add_signed(off_ms - 1_000) * 1_000;
-            assert!(!is_server_outvoted(clocks, NOW_MS, last_us, None), "{off_ms}");
-            assert!(
-                !is_server_outvoted(clocks, NOW_MS, last_us, Some(HOUR_MS / 2)),
-                "{off_ms}"
-            );
-            assert!(
-                is_server_outvoted(clocks, NOW_MS, last_us, Some(2_000 - off_ms)),
-                "two callers that agree outvote the server"
-            );
-        }
-        // The line has not recorded its time for two minutes, so it cannot support either clock.
-        let clocks = line_time_at(HOUR_MS, -120_000).clocks;
-        assert!(!is_server_outvoted(
-            clocks,
-            NOW_MS,
-            (NOW_MS - 120_000) * 1_000,
-            None
-        ));
     }
 
     #[test]

@@ -7,7 +7,6 @@
 use crate::{
     configuration::Configuration,
     draw::DrawSeed,
-    score::WaitScore,
     settings::{BeforeOpening, Settings},
 };
 
@@ -43,26 +42,10 @@ impl Configuration {
         self.is_draw().then(|| DrawSeed::of_salt(&self.salt))
     }
 
-    /// Whether a visitor who enters at `now_ms` is drawn.
-    pub fn draws_places(&self, now_ms: u64) -> bool {
-        self.is_draw() && self.is_scheduled(now_ms)
-    }
-
     /// Whether the queue has opened by its setting at `now_ms`, in Unix milliseconds of line time.
     pub fn has_opened(&self, now_ms: u64) -> bool {
         let has_passed = self.settings.opens_at_ms.is_some_and(|at_ms| at_ms <= now_ms);
         self.opened_at_ms.is_some() || has_passed
-    }
-
-    /// Since when an entry waits that is promoted at `now_ms`: since it joined, or since the opening. Both are Unix
-    /// milliseconds of line time.
-    pub fn waiting_since_ms(&self, place: WaitScore, now_ms: u64) -> u64 {
-        let opened_at_ms = self.settings.opens_at_ms.filter(|at_ms| *at_ms <= now_ms);
-        if place.is_after_opening() {
-            place.joined_at_ms().max(opened_at_ms.unwrap_or(0))
-        } else {
-            opened_at_ms.unwrap_or(now_ms)
-        }
     }
 
     fn is_draw(&self) -> bool {

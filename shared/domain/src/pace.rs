@@ -2,7 +2,7 @@
 //!
 //! The bucket is a token bucket ("leaky bucket as a meter", ITU-T I.371) that uses whole numbers
 //! only. Its level is counted in *credit*: entries times milliseconds of an interval. So no
-//! fraction is ever rounded, and the Lua scripts and the line in memory compute exactly the same
+//! fraction is ever rounded, and the Lua scripts and this code compute exactly the same
 //! numbers.
 
 /// The pace of a queue: at most one `batch` at once, and one `batch` per interval.
@@ -143,53 +143,11 @@ impl LimitedBy {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|limit| limit.name() == name)
     }
-
-    /// Why the line stands still after a promotion that this limited: `None` if it moved entries, if
-    /// none was `waiting`, and if the only reason is that the next one is not due yet.
-    pub fn as_standstill(self, promoted: u64, waiting: u64) -> Option<Self> {
-        let is_due = !matches!(self, Self::Line | Self::Pace | Self::Requested);
-        (promoted == 0 && waiting > 0 && is_due).then_some(self)
-    }
 }
 
 impl serde::Serialize for LimitedBy {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
-    }
-}
-
-/// The bounds of one promotion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PromotionBounds {
-    /// Entries in line, without the absent ones.
-    pub waiting: u64,
-    /// The most entries that may be ready and active at once.
-    pub capacity: u64,
-    /// Entries that are ready or active.
-    pub taken: u64,
-    /// Entries that the pace allows.
-    pub tokens: u64,
-    /// The most entries that the caller asks for.
-    pub asked: u64,
-}
-
-impl PromotionBounds {
-    /// The number of entries to promote, and the bound that limits it:
-    /// `min(waiting, capacity - taken, tokens, asked)`.
-    pub fn compute_allowance(self) -> (u64, LimitedBy) {
-        let free = self.capacity.saturating_sub(self.taken);
-        // If two bounds are equal, the one that matters more to an operator comes first.
-        let (mut least, mut by) = (self.waiting, LimitedBy::Line);
-        for (bound, name) in [
-            (free, LimitedBy::Capacity),
-            (self.tokens, LimitedBy::Pace),
-            (self.asked, LimitedBy::Requested),
-        ] {
-            if bound < least {
-                (least, by) = (bound, name);
-            }
-        }
-        (least, by)
     }
 }
 
@@ -260,34 +218,5 @@ mod tests {
         fn credit_stays_exact_in_a_double(pace in paces()) {
             prop_assert!(pace.full_credit() * 2 < 1 << 53);
         }
-    }
-
-    #[test]
-    fn the_allowance_is_the_lowest_bound_and_names_it() {
-        let room = PromotionBounds {
-            waiting: 9,
-            capacity: 10,
-            taken: 4,
-            tokens: 8,
-            asked: 1_000,
-        };
-        assert_eq!(room.compute_allowance(), (6, LimitedBy::Capacity));
-        assert_eq!(
-            PromotionBounds { tokens: 2, ..room }.compute_allowance(),
-            (2, LimitedBy::Pace)
-        );
-        assert_eq!(
-            PromotionBounds { asked: 1, ..room }.compute_allowance(),
-            (1, LimitedBy::Requested)
-        );
-        assert_eq!(
-            PromotionBounds { waiting: 0, ..room }.compute_allowance(),
-            (0, LimitedBy::Line)
-        );
-        assert_eq!(
-            PromotionBounds { taken: 99, ..room }.compute_allowance(),
-            (0, LimitedBy::Capacity),
-            "a lowered capacity removes no entry"
-        );
     }
 }

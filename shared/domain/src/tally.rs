@@ -36,18 +36,6 @@ pub struct PeakWaiting {
     pub at_ms: u64,
 }
 
-impl PeakWaiting {
-    /// Records how many entries a tick found in line, before it promoted any.
-    pub fn record(&mut self, waiting: u64, now_ms: u64) {
-        if waiting > self.waiting {
-            *self = Self {
-                waiting,
-                at_ms: now_ms,
-            };
-        }
-    }
-}
-
 /// The tally of a line at one moment, and of which life of the queue it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TallySnapshot {

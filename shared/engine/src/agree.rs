@@ -12,7 +12,7 @@ use vestibule_domain::{
     record::EntryRecord,
     score::Visit,
 };
-use vestibule_line::{AdoptBasis, AdoptOrder, AdoptOutcome, JournalLine, LineError, RecoveryLine};
+use vestibule_line::{AdoptBasis, AdoptOrder, AdoptOutcome, Line, LineError};
 
 /// The most steps until line and backup agree. A step more than three means that other requests
 /// change the entry at the same time.
@@ -111,7 +111,7 @@ pub(super) fn settled_end(change: &Change) -> Option<VisitEnd> {
 /// # Errors
 /// [`LineError`] if the line failed to answer.
 pub(super) async fn agree(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     start: Start,
@@ -222,11 +222,7 @@ fn follow(mut change: Change, known: Option<Visit>) -> Change {
 
 /// Tells the line that the backup need not get an end any more. A failure is harmless: the line
 /// only remembers the end longer than it needs to.
-pub(super) async fn acknowledge_end(
-    line: &(impl JournalLine + ?Sized),
-    partition: &EntryPartition,
-    end: Option<VisitEnd>,
-) {
+pub(super) async fn acknowledge_end(line: &Line, partition: &EntryPartition, end: Option<VisitEnd>) {
     let Some(end) = end else {
         return;
     };

@@ -3,7 +3,7 @@
 
 use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
-use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError, RecoveryLine};
+use vestibule_line::{DeadLetterOutcome, JournalRecord, Line, LineError};
 
 use super::{
     journal_batch::{BATCH_START_WINDOW, FlushError, JournalWrites, require_generation},
@@ -27,7 +27,7 @@ pub struct DeadLetterRetry {
 /// # Errors
 /// [`LineError`] if the line failed to answer.
 pub(super) async fn move_to_dead_letters(
-    line: &(impl JournalLine + ?Sized),
+    line: &Line,
     partition: &EntryPartition,
     record: &JournalRecord,
     reason: &str,
@@ -60,7 +60,7 @@ pub(super) async fn move_to_dead_letters(
 /// # Errors
 /// [`FlushError`] if the line fails or the backup accepts no writes at the moment.
 pub async fn retry_dead_letters(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
 ) -> Result<DeadLetterRetry, FlushError> {

@@ -10,7 +10,7 @@ use tracing::warn;
 use vestibule_backup::{Backup, BackupError, QueueLookup, QueueMetadata};
 use vestibule_clock::now_ms;
 use vestibule_domain::{id::QueueId, tombstone::Tombstone};
-use vestibule_line::{LineError, QueueTrace, RecoveryLine, TallyLine};
+use vestibule_line::{Line, LineError, QueueTrace};
 
 use super::tally::try_store_tally;
 
@@ -30,7 +30,7 @@ pub enum DeletionError {
 /// # Errors
 /// [`DeletionError`]. After an error of the line, the promoter completes the deletion.
 pub async fn delete_queue(
-    line: &(impl RecoveryLine + TallyLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     metadata: &QueueMetadata,
@@ -57,7 +57,7 @@ pub async fn delete_queue(
 /// # Errors
 /// [`DeletionError`] if the backup or the line did not answer.
 pub async fn complete_deletion(
-    line: &(impl RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
 ) -> Result<Option<Tombstone>, DeletionError> {
@@ -92,7 +92,7 @@ pub async fn complete_deletion(
 /// # Errors
 /// [`DeletionError`] if the backup or the line did not answer.
 pub(crate) async fn delete_unstored_queue(
-    line: &(impl RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
 ) -> Result<(), DeletionError> {

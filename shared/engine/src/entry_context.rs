@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub struct EntryContext<'a> {
     /// The line.
-    pub line: &'a dyn Line,
+    pub line: &'a Line,
     /// The backup.
     pub backup: &'a dyn Backup,
     /// Where the backup keeps the entries of the queue's generation.

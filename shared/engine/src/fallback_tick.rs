@@ -5,10 +5,7 @@ use tokio::{join, time::Instant};
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, EntryPartition, QueueLookup};
 use vestibule_domain::{fallback_tick::promoter_down_after_ms, id::QueueId, pace::Pace};
-use vestibule_line::{
-    FallbackTickOrder, JournalLine, LineError, MinWatermark, PromotionLine, RaiseWatermarkOutcome,
-    RecoveryLine, TallyLine,
-};
+use vestibule_line::{FallbackTickOrder, Line, LineError, MinWatermark, RaiseWatermarkOutcome};
 
 use super::{
     tick::{TickSummary, run_fallback_tick},
@@ -67,7 +64,7 @@ pub enum FallbackTickError {
 /// # Errors
 /// [`FallbackTickError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
 pub async fn fallback_tick(
-    line: &(impl JournalLine + PromotionLine + RecoveryLine + TallyLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     pace: Pace,
@@ -87,12 +84,8 @@ pub async fn fallback_tick(
 /// request has just taken a turn.
 ///
 /// # Errors
-/// As [`PromotionLine::take_fallback_tick`].
-pub async fn take_fallback_tick_turn(
-    line: &(impl PromotionLine + ?Sized),
-    queue: &QueueId,
-    pace: Pace,
-) -> Result<bool, LineError> {
+/// As [`Line::take_fallback_tick`].
+pub async fn take_fallback_tick_turn(line: &Line, queue: &QueueId, pace: Pace) -> Result<bool, LineError> {
     let order = FallbackTickOrder {
         promoter_down_after_ms: promoter_down_after_ms(pace.interval_ms),
         every_ms: FALLBACK_TICK_INTERVAL_MS,
@@ -101,7 +94,7 @@ pub async fn take_fallback_tick_turn(
 }
 
 async fn fallback_tick_in_turn(
-    line: &(impl JournalLine + PromotionLine + RecoveryLine + TallyLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     pace: Pace,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
-use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RequeueOrder};
+use vestibule_line::{DeadLetterOutcome, JournalRecord, Line, LineError, RequeueOrder};
 
 pub use super::journal_batch::FlushError;
 use super::{
@@ -51,7 +51,7 @@ pub struct FlushOutcome {
 /// [`FlushError`] if the line fails or the backup accepts no more changes. Changes that were not
 /// written stay in the journal.
 pub async fn flush_journal(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     records_max: usize,
@@ -104,7 +104,7 @@ pub async fn flush_journal(
 /// # Errors
 /// The same as [`flush_journal`].
 pub async fn flush_journal_until(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     until: Instant,
@@ -125,7 +125,7 @@ pub async fn flush_journal_until(
 /// Replaces a journal record with the changes of it that the backup does not hold, or moves it to
 /// the dead letters.
 async fn requeue_unwritten(
-    line: &(impl JournalLine + ?Sized),
+    line: &Line,
     partition: &EntryPartition,
     result: &RecordResult<'_>,
     flushed: &mut FlushOutcome,

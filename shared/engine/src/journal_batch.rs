@@ -12,7 +12,7 @@ use vestibule_domain::{
     change::{Change, VisitEnd},
     record::EntryRecord,
 };
-use vestibule_line::{JournalRecord, LineError, QueueLine};
+use vestibule_line::{JournalRecord, Line, LineError};
 
 use super::agree::{conflicting_record, settled_end};
 
@@ -44,10 +44,7 @@ pub enum FlushError {
 /// # Errors
 /// [`LineError::QueueNotFound`] if the generation differs: the queue that the caller knew no longer
 /// exists.
-pub(super) async fn require_generation(
-    line: &(impl QueueLine + ?Sized),
-    partition: &EntryPartition,
-) -> Result<(), LineError> {
+pub(super) async fn require_generation(line: &Line, partition: &EntryPartition) -> Result<(), LineError> {
     let view = line.queue_view(&partition.queue).await?;
     if view.configuration.generation == partition.generation {
         Ok(())

@@ -3,12 +3,12 @@
 use tracing::warn;
 use vestibule_backup::{Backup, StoredQueue};
 use vestibule_domain::{id::QueueId, settings::Settings};
-use vestibule_line::RecoveryLine;
+use vestibule_line::Line;
 
 /// Records the opening in the backup if the line has it and the backup does not. A failure is harmless as long as the line
 /// keeps its state: the next sync or fallback tick tries again.
 pub(crate) async fn record_opening(
-    line: &(impl RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     stored: &StoredQueue,

@@ -4,7 +4,7 @@
 use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Change, entry_status::EntryStatus, record::EntryRecord};
-use vestibule_line::{JournalLine, LineError, RecoveryLine};
+use vestibule_line::{Line, LineError};
 
 use super::{
     agree::{Agreed, Agreement, Place, Start, agree},
@@ -38,7 +38,7 @@ pub struct PersistedEntry {
 /// # Errors
 /// [`LineError`] if neither the backup nor the line's journal accepted the change.
 pub async fn persist_entry(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     status: EntryStatus,

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Change, record::EntryRecord};
-use vestibule_line::{JournalLine, LineError, RecoveryLine};
+use vestibule_line::{Line, LineError};
 
 use super::{
     agree::{Agreement, Start, agree},
@@ -15,7 +15,7 @@ use super::{
 /// had lost what the record states. This precedes the acknowledgement of the change, so that a
 /// killed process repeats it.
 pub(super) async fn resolve_conflict(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     change: &Change,

@@ -22,9 +22,7 @@ use vestibule_domain::{
     record::EntryRecord,
     settings::Settings,
 };
-use vestibule_line::{
-    ConfigureOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RestoredEntries,
-};
+use vestibule_line::{ConfigureOutcome, JournalRecord, Line, LineError, RestoredEntries};
 
 pub use super::lease::release_abandoned_lease;
 use super::{
@@ -95,7 +93,7 @@ impl From<LeaseError> for RestoreError {
 /// # Errors
 /// [`RestoreError`]. The line then does not have the queue, or has it as another process restored it.
 pub async fn restore_queue(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     stored: &StoredQueue,
@@ -125,7 +123,7 @@ pub async fn restore_queue(
 }
 
 async fn rebuild_line(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     configuration: Configuration,
@@ -163,7 +161,7 @@ async fn rebuild_line(
 /// # Errors
 /// [`RestoreError`] if the line or the backup fails.
 pub async fn salvage_changes(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
 ) -> Result<usize, RestoreError> {

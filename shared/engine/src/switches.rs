@@ -6,7 +6,7 @@
 use tracing::info;
 use vestibule_backup::{Backup, settings_revision};
 use vestibule_domain::{configuration::Configuration, id::QueueId, settings::Settings};
-use vestibule_line::{ConfigureOutcome, LineError, RecoveryLine, SwitchOrder};
+use vestibule_line::{ConfigureOutcome, Line, LineError, SwitchOrder};
 
 use crate::sync_error::SyncError;
 
@@ -19,7 +19,7 @@ const ATTEMPTS_MAX: u32 = 5;
 /// # Errors
 /// The error of `change`, or that of the line.
 pub async fn switch_line<E: From<LineError>>(
-    line: &(impl RecoveryLine + ?Sized),
+    line: &Line,
     queue: &QueueId,
     name: &'static str,
     change: impl Fn(&Settings) -> Result<Settings, E>,
@@ -51,11 +51,7 @@ pub async fn switch_line<E: From<LineError>>(
 ///
 /// # Errors
 /// [`SyncError`] if the line or the backup fails. The switches then stay in force, and the call may be repeated.
-pub async fn save_switches(
-    line: &(impl RecoveryLine + ?Sized),
-    backup: &dyn Backup,
-    queue: &QueueId,
-) -> Result<(), SyncError> {
+pub async fn save_switches(line: &Line, backup: &dyn Backup, queue: &QueueId) -> Result<(), SyncError> {
     for _ in 0..ATTEMPTS_MAX {
         let Some(unsaved) = line.unsaved_switches(queue).await? else {
             return Ok(());

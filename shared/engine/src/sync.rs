@@ -4,9 +4,7 @@
 use tracing::warn;
 use vestibule_backup::{Backup, EntryPartition, StoredQueue};
 use vestibule_domain::{configuration::Configuration, id::QueueId, settings::SettingsError};
-use vestibule_line::{
-    ConfigureOutcome, JournalLine, LineError, MinWatermark, RaiseWatermarkOutcome, RecoveryLine,
-};
+use vestibule_line::{ConfigureOutcome, Line, LineError, MinWatermark, RaiseWatermarkOutcome};
 
 use crate::{opening::record_opening, restore, switches::save_switches};
 pub use crate::{settings_policy::SettingsPolicy, sync_error::SyncError};
@@ -82,7 +80,7 @@ const SAVES_MAX: u32 = 3;
 /// [`SyncError`]. Invalid settings are an error only if the line has lost the queue. Otherwise they are
 /// [`SyncOutcome::Refused`].
 pub async fn sync_settings(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     policy: SettingsPolicy,
@@ -99,7 +97,7 @@ pub async fn sync_settings(
 }
 
 async fn apply_stored_settings(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     policy: SettingsPolicy,
@@ -131,7 +129,7 @@ async fn apply_stored_settings(
 /// # Errors
 /// [`SyncError`] if the line does not have the queue, because then no settings are in force.
 pub async fn keep_settings_with_stored_switches(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     queue: &QueueId,
     stored: &StoredQueue,
     wrong: &SettingsError,
@@ -157,7 +155,7 @@ pub async fn keep_settings_with_stored_switches(
 /// # Errors
 /// As [`sync_settings`].
 pub async fn apply_configuration(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     stored: &StoredQueue,
@@ -243,7 +241,7 @@ pub async fn apply_configuration(
 /// operator who wrote the whole item or by a restored table. The stored settings still count, so
 /// the function applies them with the order in force.
 async fn resolve_older_configuration(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     configuration: &Configuration,

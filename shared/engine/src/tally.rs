@@ -5,7 +5,7 @@ use std::time::Duration;
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError};
 use vestibule_domain::{configuration::Configuration, id::QueueId, tally::Tally};
-use vestibule_line::{LineError, TallyLine};
+use vestibule_line::{Line, LineError};
 
 /// The least time between two tallies of a queue that are stored, over all processes.
 pub const STORE_INTERVAL: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ pub enum StoreTallyError {
 /// # Errors
 /// [`StoreTallyError`]. The tally is then taken again after the interval.
 pub async fn store_tally(
-    line: &(impl TallyLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     queue: &QueueId,
     interval: Duration,
@@ -43,12 +43,7 @@ pub async fn store_tally(
 }
 
 /// Stores the tally of a queue as [`store_tally`] does, and logs a failure: the work of its caller goes on.
-pub async fn try_store_tally(
-    line: &(impl TallyLine + ?Sized),
-    backup: &dyn Backup,
-    queue: &QueueId,
-    interval: Duration,
-) {
+pub async fn try_store_tally(line: &Line, backup: &dyn Backup, queue: &QueueId, interval: Duration) {
     // A line that lost the queue has nothing to store.
     let stored = store_tally(line, backup, queue, interval).await;
     if let Err(error) = stored.or_else(ignore_lost_queue) {

@@ -3,11 +3,11 @@
 //! the backup may be slow, and no visitor should wait for it.
 
 use vestibule_domain::{clock::ClockDifference, id::QueueId, pace::LimitedBy};
-use vestibule_line::{LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder, Promotion, PromotionLine};
+use vestibule_line::{Line, LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder, Promotion};
 
 use super::tick_history::TickHistory;
 
-/// The most calls of [`PromotionLine::promote`] in one tick. The next tick handles what is left, so
+/// The most calls of [`Line::promote`] in one tick. The next tick handles what is left, so
 /// that one long queue does not keep the promoter from the other queues.
 pub const PROMOTE_CALLS_MAX: u32 = 50;
 
@@ -48,7 +48,7 @@ pub struct TickSummary {
 /// - [`LineError::QueueNotFound`] if the line has lost the queue or is older than the fence.
 /// - Another [`LineError`] if the line gave no usable answer.
 pub async fn tick(
-    line: &(impl PromotionLine + ?Sized),
+    line: &Line,
     queue: &QueueId,
     fence: Option<MinWatermark>,
     history: &TickHistory,
@@ -62,7 +62,7 @@ pub async fn tick(
 /// # Errors
 /// As [`tick`].
 pub async fn tick_parked_queue(
-    line: &(impl PromotionLine + ?Sized),
+    line: &Line,
     queue: &QueueId,
     fence: Option<MinWatermark>,
     history: &TickHistory,
@@ -75,7 +75,7 @@ pub async fn tick_parked_queue(
 /// # Errors
 /// As [`tick`].
 pub async fn run_fallback_tick(
-    line: &(impl PromotionLine + ?Sized),
+    line: &Line,
     queue: &QueueId,
     fence: Option<MinWatermark>,
     history: &TickHistory,
@@ -84,7 +84,7 @@ pub async fn run_fallback_tick(
 }
 
 async fn tick_with_heartbeat(
-    line: &(impl PromotionLine + ?Sized),
+    line: &Line,
     queue: &QueueId,
     fence: Option<MinWatermark>,
     history: &TickHistory,

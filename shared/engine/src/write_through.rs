@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Change, record::EntryRecord};
-use vestibule_line::{JournalLine, LineError, RecoveryLine};
+use vestibule_line::{Line, LineError};
 
 use super::{
     agree::{Agreed, Agreement, Place, Start, agree},
@@ -36,7 +36,7 @@ pub struct WriteOutcome {
 /// [`LineError`] if neither the backup nor the journal accepted the change. It is then unknown
 /// whether one of them did.
 pub async fn write_through(
-    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     change: &Change,

@@ -86,7 +86,7 @@ impl fmt::Debug for TickSubscription {
 
 /// The open subscriptions, by what they subscribe to.
 #[derive(Debug)]
-pub struct Subscribers<K>(HashMap<K, Vec<UnboundedSender<Tick>>>);
+pub(crate) struct Subscribers<K>(HashMap<K, Vec<UnboundedSender<Tick>>>);
 
 impl<K> Default for Subscribers<K> {
     fn default() -> Self {
@@ -96,14 +96,14 @@ impl<K> Default for Subscribers<K> {
 
 impl<K: Eq + Hash> Subscribers<K> {
     /// Adds a subscription, which lasts until its receiver is closed.
-    pub fn subscribe(&mut self, key: K) -> UnboundedReceiver<Tick> {
+    pub(crate) fn subscribe(&mut self, key: K) -> UnboundedReceiver<Tick> {
         let (sender, ticks) = unbounded_channel();
         self.0.entry(key).or_default().push(sender);
         ticks
     }
 
     /// Sends a tick to every subscription of this key.
-    pub fn send_tick(&self, key: &K, tick: Tick) {
+    pub(crate) fn send_tick(&self, key: &K, tick: Tick) {
         for listener in self.0.get(key).into_iter().flatten() {
             // The send fails only if the receiver is closed. `drop_closed` removes that subscription.
             let _ = listener.send(tick);
@@ -111,7 +111,7 @@ impl<K: Eq + Hash> Subscribers<K> {
     }
 
     /// Removes the closed subscriptions of this key. Returns whether the key has none left.
-    pub fn drop_closed(&mut self, key: &K) -> bool {
+    pub(crate) fn drop_closed(&mut self, key: &K) -> bool {
         if let Some(listeners) = self.0.get_mut(key) {
             listeners.retain(|listener| !listener.is_closed());
             if listeners.is_empty() {
@@ -122,12 +122,12 @@ impl<K: Eq + Hash> Subscribers<K> {
     }
 
     /// Whether this key has a subscription.
-    pub fn has_subscribers(&self, key: &K) -> bool {
+    pub(crate) fn has_subscribers(&self, key: &K) -> bool {
         self.0.contains_key(key)
     }
 
     /// Whether there are no subscriptions at all.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

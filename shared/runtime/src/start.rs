@@ -6,8 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use vestibule_api::ApiState;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
-use vestibule_line::{LineError, QueueLine};
-use vestibule_line_redis::{IamLogin, RedisLine};
+use vestibule_line::{IamLogin, Line, LineError};
 use vestibule_operate::admin::{Admin, Invocation, OperatorRootKey};
 
 use crate::config::{
@@ -52,7 +51,7 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
     // signal.
     let (_, shutdown) = watch::channel(false);
     Ok(ApiState::new(
-        Arc::new(line),
+        line,
         Arc::new(servers.backup(&aws)),
         keys?,
         config,
@@ -72,7 +71,7 @@ pub async fn prepare_admin() -> Result<Admin, StartError> {
     let servers = ServersConfig::from_env()?;
     let aws = vestibule_aws::load_config([servers.endpoint_url(), root_key.endpoint_url()]).await;
     Ok(Admin {
-        line: Arc::new(servers.connect_line_later(&aws)?),
+        line: servers.connect_line_later(&aws)?,
         backup: Arc::new(servers.backup(&aws)),
         root_key: fetch_later(root_key, aws.clone()),
         policy,
@@ -101,7 +100,7 @@ pub fn describe_invocation(context: &lambda_runtime::Context) -> Invocation {
 /// What the promoter function works with.
 pub struct PromoterServers {
     /// The line in Redis.
-    pub line: RedisLine,
+    pub line: Line,
     /// The backup in DynamoDB.
     pub backup: DynamoDbBackup,
     /// What its further AWS clients share with those two.
@@ -142,16 +141,16 @@ impl ServersConfig {
         self.dynamodb.endpoint_url.as_deref()
     }
 
-    async fn connect_line(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
+    async fn connect_line(&self, aws: &aws_config::SdkConfig) -> Result<Line, StartError> {
         let line = match self.iam_login(aws)? {
-            Some(login) => RedisLine::connect_with_login(&self.redis.url, login).await?,
-            None => RedisLine::connect(&self.redis.url).await?,
+            Some(login) => Line::connect_with_login(&self.redis.url, login).await?,
+            None => Line::connect(&self.redis.url).await?,
         };
         Ok(line.with_backup_name(&self.dynamodb.tables.queues))
     }
 
-    fn connect_line_later(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
-        let line = RedisLine::connect_lazily(&self.redis.url, self.iam_login(aws)?)?;
+    fn connect_line_later(&self, aws: &aws_config::SdkConfig) -> Result<Line, StartError> {
+        let line = Line::connect_lazily(&self.redis.url, self.iam_login(aws)?)?;
         Ok(line.with_backup_name(&self.dynamodb.tables.queues))
     }
 

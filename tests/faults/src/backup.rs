@@ -57,7 +57,7 @@ macro_rules! decorate {
         #[async_trait]
         impl Backup for FaultyBackup {
             $(async fn $operation(&self, $first: $at $(, $arg: $type)*) -> Result<$answer, BackupError> {
-                let call = self.faults.begin(stringify!($operation), Some(queue_of($first))).await.map_err(backup_error)?;
+                let call = self.faults.begin(stringify!($operation), Some(queue_of($first).as_str())).await.map_err(backup_error)?;
                 let answer = self.backup.$operation($first $(, $arg)*).await;
                 call.end().await.map_err(backup_error)?;
                 answer
@@ -112,7 +112,7 @@ decorate! {
     fn begin_generation(queue: &QueueId, epoch: u32, salt: Salt) -> Option<QueueMetadata>;
     ;
     async fn put_change(&self, partition: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {
-        let call = self.faults.begin("put_change", Some(&partition.queue)).await.map_err(backup_error)?;
+        let call = self.faults.begin("put_change", Some(partition.queue.as_str())).await.map_err(backup_error)?;
         self.faults.decide_write(change.id).map_err(backup_error)?;
         let outcome = self.backup.put_change(partition, change).await;
         call.end().await.map_err(backup_error)?;
@@ -125,7 +125,7 @@ decorate! {
         partition: &EntryPartition,
         changes: &[Change],
     ) -> Result<Vec<PutOutcome>, BackupError> {
-        let call = self.faults.begin("put_change", Some(&partition.queue)).await.map_err(backup_error)?;
+        let call = self.faults.begin("put_change", Some(partition.queue.as_str())).await.map_err(backup_error)?;
         if let Some(change) = changes.first() {
             self.faults.decide_write(change.id).map_err(backup_error)?;
         }
@@ -142,7 +142,7 @@ decorate! {
         changes: &[Change],
         until: Instant,
     ) -> Vec<Result<PutOutcome, BackupError>> {
-        let call = match self.faults.begin("put_changes", Some(&partition.queue)).await {
+        let call = match self.faults.begin("put_changes", Some(partition.queue.as_str())).await {
             Ok(call) => call,
             Err(fault) => return changes.iter().map(|_| Err(backup_error(fault))).collect(),
         };
@@ -160,7 +160,7 @@ decorate! {
 
     /// Has the name `read_queue` among the faults: every read goes through it.
     async fn look_up_queue(&self, queue: &QueueId) -> Result<QueueLookup, BackupError> {
-        let call = self.faults.begin("read_queue", Some(queue)).await.map_err(backup_error)?;
+        let call = self.faults.begin("read_queue", Some(queue.as_str())).await.map_err(backup_error)?;
         let found = self.backup.look_up_queue(queue).await;
         call.end().await.map_err(backup_error)?;
         found

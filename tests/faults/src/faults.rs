@@ -3,18 +3,21 @@
 mod call;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use redis::Value;
 use vestibule_domain::id::EntryId;
-use vestibule_line::QueueView;
 
 use crate::{
     fault::{Fault, RandomFault},
     gate::Gate,
 };
+
+/// The script that grants fallback ticks.
+const FALLBACK_TICK: &str = "take_fallback_tick";
 
 /// The faults of one line or backup. All clones are one set of faults, which a test may change at any time.
 #[derive(Clone, Default)]
@@ -25,7 +28,7 @@ struct State {
     /// Every operation fails with this fault.
     all: Option<Fault>,
     random: Option<RandomFault>,
-    operations: HashMap<&'static str, Operation>,
+    operations: HashMap<String, Operation>,
     /// Writes of these entries are rejected.
     rejected_entries: Vec<EntryId>,
     /// Every write is rejected.
@@ -34,9 +37,8 @@ struct State {
     writes_left: Option<usize>,
     /// How often a write of each entry was decided, by storing or by rejecting it.
     decided_writes: HashMap<EntryId, usize>,
-    /// What the line shows as the state of the queue, whatever it is.
-    frozen_view: Option<QueueView>,
-    refuses_fallback_ticks: bool,
+    /// What the line answers to scripts of these names; `None` until the next real answer, which is kept.
+    given_answers: HashMap<String, Option<Value>>,
     /// Batches of changes are answered without being stored.
     discards_changes: bool,
     /// How many calls failed because of [`Faults::fail_all`].
@@ -82,84 +84,100 @@ impl Faults {
     }
 
     /// One operation fails from now on.
-    pub fn fail(&self, operation: &'static str, fault: Fault) {
+    pub fn fail(&self, operation: &str, fault: Fault) {
         self.operation(operation, |operation| operation.fault = Some(fault));
     }
 
     /// One operation succeeds again.
-    pub fn heal(&self, operation: &'static str) {
+    pub fn heal(&self, operation: &str) {
         self.operation(operation, |operation| operation.fault = None);
     }
 
     /// The next call of an operation fails.
-    pub fn fail_once(&self, operation: &'static str) {
+    pub fn fail_once(&self, operation: &str) {
         self.operation(operation, |operation| operation.fails_once = true);
     }
 
     /// One operation on one queue fails from now on.
-    pub fn fail_for_queue(&self, operation: &'static str, queue: &str, fault: Fault) {
+    pub fn fail_for_queue(&self, operation: &str, queue: &str, fault: Fault) {
         self.operation(operation, |operation| {
             operation.queue_faults.insert(queue.to_owned(), fault)
         });
     }
 
     /// One operation takes this much longer from now on.
-    pub fn delay(&self, operation: &'static str, delay: Duration) {
+    pub fn delay(&self, operation: &str, delay: Duration) {
         self.operation(operation, |operation| operation.delay = delay);
     }
 
     /// One operation on one queue takes this much longer from now on.
-    pub fn delay_for_queue(&self, operation: &'static str, queue: &str, delay: Duration) {
+    pub fn delay_for_queue(&self, operation: &str, queue: &str, delay: Duration) {
         self.operation(operation, |operation| {
             operation.queue_delays.insert(queue.to_owned(), delay)
         });
     }
 
     /// The gate before an operation reaches the real line or backup.
-    pub fn gate_before(&self, operation: &'static str) -> Gate {
+    pub fn gate_before(&self, operation: &str) -> Gate {
         self.operation(operation, |operation| operation.gate_before.clone())
     }
 
     /// The gate between the answer of the real line or backup and the caller.
-    pub fn gate_after(&self, operation: &'static str) -> Gate {
+    pub fn gate_after(&self, operation: &str) -> Gate {
         self.operation(operation, |operation| operation.gate_after.clone())
     }
 
     /// How often an operation was called.
-    pub fn calls(&self, operation: &'static str) -> u64 {
+    pub fn calls(&self, operation: &str) -> u64 {
         self.operation(operation, |operation| operation.calls)
     }
 
+    /// How often each operation was called.
+    pub fn all_calls(&self) -> BTreeMap<String, u64> {
+        let state = self.state();
+        let operations = state
+            .operations
+            .iter()
+            .filter(|(_, operation)| operation.calls > 0);
+        operations
+            .map(|(name, operation)| (name.clone(), operation.calls))
+            .collect()
+    }
+
     /// How many calls of an operation have ended.
-    pub fn finished_calls(&self, operation: &'static str) -> u64 {
+    pub fn finished_calls(&self, operation: &str) -> u64 {
         self.operation(operation, |operation| operation.calls - operation.running)
     }
 
     /// How often an operation was called for one queue.
-    pub fn calls_for_queue(&self, operation: &'static str, queue: &str) -> u64 {
+    pub fn calls_for_queue(&self, operation: &str, queue: &str) -> u64 {
         self.operation(operation, |operation| {
             operation.queue_calls.get(queue).copied().unwrap_or_default()
         })
     }
 
     /// The highest number of calls of an operation that ran at the same time.
-    pub fn running_max(&self, operation: &'static str) -> u64 {
+    pub fn running_max(&self, operation: &str) -> u64 {
         self.operation(operation, |operation| operation.running_max)
     }
 
-    /// The line shows this view of the queue from now on.
-    pub fn freeze_view(&self, view: QueueView) {
-        self.state().frozen_view = Some(view);
+    /// The next answer of a script of the line is its answer to all later calls, whatever happens to the queue.
+    pub fn freeze(&self, script: &str) {
+        self.state().given_answers.insert(script.to_owned(), None);
     }
 
     /// The line grants no fallback tick from now on, as if another process had each of them.
     pub fn refuse_fallback_ticks(&self) {
-        self.state().refuses_fallback_ticks = true;
+        let refusal = Value::Array(vec![Value::BulkString(b"early".to_vec())]);
+        let mut state = self.state();
+        state
+            .given_answers
+            .insert(FALLBACK_TICK.to_owned(), Some(refusal));
     }
 
     /// Ends [`refuse_fallback_ticks`](Self::refuse_fallback_ticks).
     pub fn grant_fallback_ticks(&self) {
-        self.state().refuses_fallback_ticks = false;
+        self.state().given_answers.remove(FALLBACK_TICK);
     }
 
     /// The backup answers batches of changes from now on as if it had them already, and stores none. A test that pauses
@@ -192,16 +210,19 @@ impl Faults {
             .unwrap_or_default()
     }
 
-    pub(crate) fn frozen_view(&self) -> Option<QueueView> {
-        self.state().frozen_view.clone()
+    pub(crate) fn given_answer(&self, script: &str) -> Option<Value> {
+        self.state().given_answers.get(script).cloned().flatten()
+    }
+
+    /// Keeps an answer, if it is the first after [`freeze`](Self::freeze).
+    pub(crate) fn keep_frozen(&self, script: &str, answer: &Value) {
+        if let Some(frozen) = self.state().given_answers.get_mut(script) {
+            frozen.get_or_insert_with(|| answer.clone());
+        }
     }
 
     pub(crate) fn discards_changes(&self) -> bool {
         self.state().discards_changes
-    }
-
-    pub(crate) fn refuses_fallback_ticks(&self) -> bool {
-        self.state().refuses_fallback_ticks
     }
 
     /// Decides whether a write of an entry succeeds.
@@ -219,8 +240,8 @@ impl Faults {
         Ok(())
     }
 
-    fn operation<T>(&self, name: &'static str, change: impl FnOnce(&mut Operation) -> T) -> T {
-        change(self.state().operations.entry(name).or_default())
+    fn operation<T>(&self, name: &str, change: impl FnOnce(&mut Operation) -> T) -> T {
+        change(self.state().operations.entry(name.to_owned()).or_default())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -6,9 +6,9 @@ use super::ApiResponse;
 /// A way of running the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendKind {
-    /// The routes in the process of the test, with the line in memory and the backup in a file.
+    /// The routes in the process of the test, with the line inside the process and the backup in a file.
     InProcess,
-    /// The local runner, with the line in memory and the backup in a file.
+    /// The local runner, with the line inside the process and the backup in a file.
     Runner,
     /// The local runner with Redis and DynamoDB.
     RunnerWithServers,

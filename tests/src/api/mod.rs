@@ -19,7 +19,7 @@ use uuid::Uuid;
 use vestibule_api::config::{ApiConfig, Origins};
 use vestibule_backup_file::FileBackup;
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::Line;
 use vestibule_operate::admin::Admin;
 
 use self::operator::Operator;
@@ -104,7 +104,7 @@ impl Backend {
 
     async fn start_in_process() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let line = Arc::new(MemoryLine::new());
+        let line = Line::in_process();
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
         let config = ApiConfig {
             origins: Origins::Listed(vec![ORIGIN.parse().expect("an origin")]),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::id::RootKey;
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_operate::admin::Admin;
 
 use crate::{
@@ -49,11 +49,9 @@ impl Operator {
             },
         };
         Self::Library(Admin {
-            line: Arc::new(
-                RedisLine::connect_patiently(&server_url("TEST_REDIS_URL"))
-                    .await
-                    .expect("Redis answers"),
-            ),
+            line: Line::connect_patiently(&server_url("TEST_REDIS_URL"))
+                .await
+                .expect("Redis answers"),
             backup: Arc::new(DynamoDbBackup::connect(connection).await),
             // The suite names no visitor in a command, so the key of the deployment is not needed.
             root_key: RootKey::new(vec![0; 32]).expect("long enough").into(),

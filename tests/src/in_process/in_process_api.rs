@@ -1,11 +1,8 @@
-//! The API with one queue, its line in memory and its backup in a file.
+//! The API with one queue, its line in this process and its backup in a file.
 
 use std::{
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -26,12 +23,11 @@ use vestibule_api::{
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::Salt;
-use vestibule_faults::{Faults, FaultyLine};
-use vestibule_line::{Promotion, PromotionLine, RecoveryLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_faults::Faults;
+use vestibule_line::{EmbeddedServer, Line, Promotion};
 
 use super::{
-    ApiRequest, ApiResponse, BOUND, QUEUE_SALT, configuration, keys, local_config, queue_id, send_to,
+    ApiRequest, ApiResponse, BOUND, QUEUE, QUEUE_SALT, configuration, keys, local_config, queue_id, send_to,
 };
 use crate::{
     captured_output::CapturedOutput,
@@ -46,10 +42,11 @@ pub const INVOCATION_ID: &str = "invocation-1";
 /// The name of the file with the backup.
 pub(super) const STORE: &str = "store";
 
-/// The API with one queue, its line in memory and its backup in a file.
+/// The API with one queue, its line in this process and its backup in a file.
 pub struct InProcessApi {
     /// The line.
-    pub line: MemoryLine,
+    pub line: Line,
+    pub(super) server: EmbeddedServer,
     /// What goes wrong between the API and the line. Until a test grants fallback ticks, requests run none.
     pub faults: Faults,
     /// What goes wrong between the API and the backup, unless the test chose another one.
@@ -62,7 +59,6 @@ pub struct InProcessApi {
     pub written: CapturedOutput,
     /// The time, and how far the clock of the line's server is off.
     pub clock: ManualClock,
-    pub(super) line_calls: Arc<AtomicU64>,
     pub(super) shutdown: watch::Sender<bool>,
     pub(super) dir: TempDir,
 }
@@ -95,7 +91,7 @@ impl InProcessApi {
 
     fn second_state(&self, config: ApiConfig) -> Arc<ApiState> {
         ApiState::with_metrics(
-            FaultyLine::new(Arc::new(self.line.clone()), self.faults.clone()),
+            self.line.clone().with_tap(Arc::new(self.faults.clone())),
             self.backup.clone(),
             keys(),
             config,
@@ -107,7 +103,7 @@ impl InProcessApi {
     /// Returns the routes of another process of the same deployment, with these keys.
     pub fn start_process_with_keys(&self, keys: Keys) -> Router {
         router(ApiState::with_metrics(
-            Arc::new(self.line.clone()),
+            self.line.clone(),
             self.backup.clone(),
             keys,
             local_config(),
@@ -176,9 +172,9 @@ impl InProcessApi {
         self.clock.now_ms()
     }
 
-    /// Returns how many calls the line has answered.
+    /// Returns how many requests the API has sent to the line.
     pub fn line_calls(&self) -> u64 {
-        self.line_calls.load(Ordering::SeqCst)
+        self.faults.all_calls().values().sum()
     }
 
     /// Promotes as many entries as the settings allow.
@@ -210,7 +206,20 @@ impl InProcessApi {
         request: impl Fn() -> ApiRequest,
         matches: impl Fn(&ApiResponse) -> bool,
     ) -> ApiResponse {
-        poll_until(BOUND, async || self.send(request()).await, matches).await
+        let send = async || {
+            self.drop_shared_view().await;
+            self.send(request()).await
+        };
+        poll_until(BOUND, send, matches).await
+    }
+
+    /// Removes the view of the queue that processes share. The line renews it when it is a second old, and its clock stands
+    /// still.
+    pub async fn drop_shared_view(&self) {
+        let mut remove = redis::cmd("DEL");
+        remove.arg(format!("vestibule:{{{QUEUE}}}:view"));
+        let removed = remove.query_async::<u64>(&mut self.server.clone()).await;
+        removed.expect("the server answers");
     }
 
     /// Hands an event of API Gateway to the routes, as the Lambda runtime does.

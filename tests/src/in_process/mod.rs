@@ -98,7 +98,7 @@ pub fn keys() -> Keys {
 
 /// Builds the routes of a process over this line and this backup.
 pub fn build_router(
-    line: Arc<dyn Line>,
+    line: Line,
     backup: Arc<dyn Backup>,
     config: ApiConfig,
     shutdown: &watch::Receiver<bool>,

@@ -1,10 +1,7 @@
 //! How an [`InProcessApi`] starts.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -14,9 +11,8 @@ use vestibule_api::{ApiState, config::ApiConfig, router};
 use vestibule_backup::Backup;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
-use vestibule_faults::{Faults, FaultyBackup, FaultyLine};
-use vestibule_line::JournalLimits;
-use vestibule_line_memory::MemoryLine;
+use vestibule_faults::{Faults, FaultyBackup};
+use vestibule_line::{EmbeddedServer, JournalLimits, Line};
 
 use super::{
     InProcessApi, QUEUE,
@@ -107,24 +103,17 @@ impl InProcessApi {
         let backup = Arc::new(FileBackup::open(dir.path().join(STORE)).expect("a store"));
         let clock = ManualClock::new();
         clock.set_ms(unix_ms(SystemTime::now() - choices.clock_behind_by));
-        let line_calls = Arc::new(AtomicU64::new(0));
-        let line = MemoryLine::with_clock({
-            let (server, line_calls) = (clock.as_server_clock(), line_calls.clone());
-            // The line reads its clock once in each call.
-            Arc::new(move || {
-                line_calls.fetch_add(1, Ordering::SeqCst);
-                server()
-            })
-        })
-        .with_journal_limits(choices.journal_limits)
-        .with_witness(clock.as_clock());
+        let server = EmbeddedServer::new(clock.as_server_clock());
+        let line = Line::on_embedded(server.clone())
+            .with_journal_limits(choices.journal_limits)
+            .with_witness(clock.as_clock());
         let (shutdown, shutdown_receiver) = watch::channel(false);
         let written = CapturedOutput::default();
         let faults = Faults::default();
         faults.refuse_fallback_ticks();
         let backup_faults = Faults::default();
         let state = ApiState::with_metrics(
-            FaultyLine::new(Arc::new(line.clone()), faults.clone()),
+            line.clone().with_tap(Arc::new(faults.clone())),
             choices
                 .other_backup
                 .unwrap_or_else(|| FaultyBackup::new(backup.clone(), backup_faults.clone())),
@@ -135,13 +124,13 @@ impl InProcessApi {
         );
         let api = Self {
             line,
+            server,
             faults,
             backup_faults,
             backup,
             router: router(state),
             written,
             clock,
-            line_calls,
             shutdown,
             dir,
         };

@@ -1,14 +1,13 @@
-//! The lines under test: each implementation, a clock that a test moves by hand, and a new queue for each test.
+//! The lines under test: each server, a clock that a test moves by hand, and a new queue for each test.
 
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
-mod line_handle;
 mod manual_clock;
 mod raw_link;
 mod subject;
 
-use std::sync::{Arc, LazyLock};
+use std::{env, sync::LazyLock};
 
 use redis::{Client, aio::MultiplexedConnection};
 use uuid::{Builder, Uuid};
@@ -20,13 +19,11 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Salt},
     settings::Settings,
 };
+use vestibule_line::EmbeddedServer;
 use vestibule_line::{
     Arrival, ConfigureOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, LineHistory,
     PromoteOrder,
 };
-use vestibule_line_embedded::EmbeddedServer;
-use vestibule_line_memory::MemoryLine;
-use vestibule_line_redis::RedisLine;
 
 pub use self::{
     manual_clock::ManualClock,
@@ -38,12 +35,10 @@ use crate::{
     servers::{self, server_url},
 };
 
-/// The implementations of the line that ship, each on the servers that it supports.
+/// The servers that run the scripts of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
-    /// The line in the memory of this process.
-    Memory,
-    /// The scripts in the server inside this process.
+    /// The server inside this process.
     Embedded,
     /// Redis 7 on one server.
     Redis,
@@ -56,23 +51,20 @@ pub enum Backend {
 
 impl Backend {
     /// Connects a line that uses the given clock, or the server's own clock if there is none.
-    pub async fn connect_line(self, clock: Option<Clock>) -> Arc<dyn Line> {
-        if self == Self::Memory {
-            return Arc::new(clock.map_or_else(MemoryLine::new, MemoryLine::with_clock));
-        }
+    pub async fn connect_line(self, clock: Option<Clock>) -> Line {
         let line = self.connect_to_server().await;
         match clock {
-            Some(clock) => Arc::new(line.with_given_time(clock)),
-            None => Arc::new(line),
+            Some(clock) => line.with_given_time(clock),
+            None => line,
         }
     }
 
     /// Connects to the server.
-    pub async fn connect_to_server(self) -> RedisLine {
+    pub async fn connect_to_server(self) -> Line {
         if self == Self::Embedded {
-            return RedisLine::on_embedded(embedded_server().clone());
+            return Line::on_embedded(embedded_server().clone());
         }
-        RedisLine::connect_patiently(&self.url())
+        Line::connect_patiently(&self.url())
             .await
             .expect("the server answers")
     }
@@ -80,7 +72,7 @@ impl Backend {
     /// The URL of the server.
     pub fn url(self) -> String {
         match self {
-            Self::Memory | Self::Embedded => panic!("{self:?} has no address"),
+            Self::Embedded => panic!("{self:?} has no address"),
             Self::Redis => server_url("TEST_REDIS_URL"),
             Self::Valkey => server_url("TEST_VALKEY_URL"),
             Self::Cluster => Cluster::shared().url(),
@@ -115,9 +107,15 @@ impl Backend {
     }
 }
 
-/// The embedded server of this process.
+/// The embedded server of this process. `infra/plant_faults.py` plants a fault in its scripts by the environment.
 pub fn embedded_server() -> &'static EmbeddedServer {
-    static SERVER: LazyLock<EmbeddedServer> = LazyLock::new(|| EmbeddedServer::new(system_clock()));
+    static SERVER: LazyLock<EmbeddedServer> = LazyLock::new(|| {
+        let server = EmbeddedServer::new(system_clock());
+        if let (Ok(text), Ok(faulty)) = (env::var("FAULT_IN_PLACE_OF"), env::var("FAULT")) {
+            server.plant_fault(&text, &faulty);
+        }
+        server
+    });
     &SERVER
 }
 
@@ -162,7 +160,7 @@ pub fn tick_order(asked: u64) -> PromoteOrder {
 }
 
 /// Enters in the line and returns the change without writing it to the backup, as if the process was killed.
-pub async fn enter_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+pub async fn enter_without_backup(line: &Line, queue: &QueueId, id: EntryId) -> Change {
     match line.enter(queue, id, Arrival::Ordinary).await.expect("enter") {
         EnterOutcome::Joined {
             change: Some(change), ..
@@ -173,7 +171,7 @@ pub async fn enter_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId)
 
 /// Ends a visit and returns the change without writing it to the backup, as if the process was killed. A visitor in
 /// line leaves, and the visit of an active one is completed.
-pub async fn end_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+pub async fn end_without_backup(line: &Line, queue: &QueueId, id: EntryId) -> Change {
     let reason = match line.status(queue, id).await.expect("status") {
         EntryLookup::Found(EntryStatus::Active { .. }) => LeaveReason::Complete,
         _ => LeaveReason::Leave,
@@ -185,7 +183,7 @@ pub async fn end_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -
 }
 
 /// Creates a queue in which [`visitor`] 1 waits. The next tick promotes that visitor.
-pub async fn open_queue_with_one_waiting(line: &dyn Line, queue: &QueueId) {
+pub async fn open_queue_with_one_waiting(line: &Line, queue: &QueueId) {
     let mut settings = Settings {
         paused: true,
         ..Settings::default()

@@ -4,7 +4,7 @@ use redis::{
     Cmd, Pipeline, RedisFuture, Value,
     aio::{ConnectionLike, MultiplexedConnection},
 };
-use vestibule_line_embedded::EmbeddedServer;
+use vestibule_line::EmbeddedServer;
 
 /// A connection to the server that holds a queue.
 #[derive(Clone)]

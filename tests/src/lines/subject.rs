@@ -2,7 +2,7 @@
 
 mod journal;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use vestibule_domain::{
     change::Change,
@@ -18,7 +18,7 @@ use vestibule_line::{
     LeaveOutcome, LeaveReason, Line, LineError, NotFound, Promotion, QueueView,
 };
 
-use super::{Backend, ManualClock, configuration, fresh_queue, line_handle::LineHandle, tick_order, visitor};
+use super::{Backend, ManualClock, configuration, fresh_queue, tick_order, visitor};
 
 /// How often a visitor of a crowd enters until Redis answers in time. A busy machine stalls it for longer than a
 /// command may take.
@@ -27,8 +27,7 @@ const ENTER_ATTEMPTS_MAX: u32 = 10;
 /// The queue under test, its line, and the clock that both use.
 pub struct Subject {
     /// The line under test.
-    pub line: Arc<dyn Line>,
-    handle: LineHandle,
+    pub line: Line,
     /// The id of the queue.
     pub queue: QueueId,
     /// The clock of the line and of its callers.
@@ -41,10 +40,11 @@ impl Subject {
     /// A subject whose queue does not exist yet.
     pub async fn new(backend: Backend) -> Self {
         let clock = ManualClock::new();
-        let handle = LineHandle::new(backend, &clock).await;
+        let line = backend.connect_to_server().await;
         Self {
-            line: handle.line(),
-            handle,
+            line: line
+                .with_given_time(clock.as_server_clock())
+                .with_witness(clock.as_clock()),
             queue: fresh_queue(),
             clock,
             settings: Settings::default(),
@@ -54,18 +54,10 @@ impl Subject {
     /// Another queue of the same clock, on a line with these journal limits. It does not exist yet.
     #[must_use]
     pub fn with_journal_limits(&self, limits: JournalLimits) -> Self {
-        let handle = self.handle.clone().with_journal_limits(limits);
         Self {
-            line: handle.line(),
-            handle,
+            line: self.line.clone().with_journal_limits(limits),
             ..self.sibling()
         }
-    }
-
-    /// Whether the processes of this line share views. Those of the line in memory are always current.
-    #[must_use]
-    pub fn shares_views(&self) -> bool {
-        matches!(self.handle, LineHandle::Redis(_))
     }
 
     /// Another queue of the same line and clock, created with these settings.
@@ -79,8 +71,7 @@ impl Subject {
     #[must_use]
     pub fn sibling(&self) -> Self {
         Self {
-            line: Arc::clone(&self.line),
-            handle: self.handle.clone(),
+            line: self.line.clone(),
             queue: fresh_queue(),
             clock: self.clock.clone(),
             settings: Settings::default(),
@@ -90,13 +81,9 @@ impl Subject {
     /// The same queue as a caller sees it whose clock is wrong by this much.
     #[must_use]
     pub fn with_caller_clock_off_by_ms(&self, ms: i64) -> Self {
-        let handle = self
-            .handle
-            .clone()
-            .with_witness(self.clock.as_clock_off_by_ms(ms));
+        let witness = self.clock.as_clock_off_by_ms(ms);
         Self {
-            line: handle.line(),
-            handle,
+            line: self.line.clone().with_witness(witness),
             queue: self.queue.clone(),
             clock: self.clock.clone(),
             settings: self.settings.clone(),

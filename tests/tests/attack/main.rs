@@ -1,7 +1,7 @@
 //! One client attacks at full speed beside honest visitors. Both go through the limits of the gateway. The visitors who
 //! were in line before are served, every visitor who was let in may act, and a flood of one route delays no visitor.
 //!
-//! The runner has its line in memory. No test asserts a time, since the machine is busy with the attack itself; waits
+//! The runner has its line inside the process. No test asserts a time, since the machine is busy with the attack itself; waits
 //! are counted in promotions. `make bench-attack` measures the times.
 
 use std::time::Duration;

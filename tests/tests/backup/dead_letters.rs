@@ -7,7 +7,7 @@ use vestibule_engine::{
     dead_letter,
     flush::{FlushError, FlushOutcome, TRIES_MAX},
 };
-use vestibule_line::{AdoptBasis, AdoptOrder, AdoptOutcome, JournalLimits, JournalLine, RecoveryLine};
+use vestibule_line::{AdoptBasis, AdoptOrder, AdoptOutcome, JournalLimits};
 
 use crate::{faulty_backup::WriteBehavior, faulty_scene::FaultyScene};
 

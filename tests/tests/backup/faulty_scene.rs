@@ -1,4 +1,4 @@
-//! A queue with its line in memory and a faulty backup.
+//! A queue with its line inside the process and a faulty backup.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -15,8 +15,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::flush::{FlushError, FlushOutcome, flush_journal};
 use vestibule_faults::{Faults, FaultyBackup};
-use vestibule_line::{JournalLimits, JournalLine, PromotionLine, QueueLine, QueueView, RecoveryLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{JournalLimits, Line, QueueView};
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
     lines::{ManualClock, configuration, end_without_backup, enter_without_backup, fresh_queue, tick_order},
@@ -26,7 +25,7 @@ use crate::faulty_backup::WriteBehavior;
 
 /// One queue whose clock moves only when a test moves it, and a faulty backup.
 pub(crate) struct FaultyScene {
-    pub(crate) line: MemoryLine,
+    pub(crate) line: Line,
     pub(crate) clock: ManualClock,
     pub(crate) backup: Arc<FaultyBackup>,
     file: Arc<FileBackup>,
@@ -40,7 +39,7 @@ impl FaultyScene {
         let clock = ManualClock::new();
         // The file drops records whose time to live has passed by the machine's clock.
         clock.set_ms(now_ms());
-        let line = MemoryLine::with_clock(clock.as_clock()).with_journal_limits(limits);
+        let line = Line::in_process_with_clock(clock.as_clock()).with_journal_limits(limits);
         let configuration = configuration(&Settings {
             capacity: 10_000,
             batch: 1_000,

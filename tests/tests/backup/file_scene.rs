@@ -1,4 +1,4 @@
-//! A queue with its line in memory and its backup in a file.
+//! A queue with its line inside the process and its backup in a file.
 
 use std::{
     sync::{
@@ -21,8 +21,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_engine::write_through::{self, WriteOutcome};
-use vestibule_line::{ClaimOutcome, EntryLine, PromotionLine, QueueLine, RecoveryLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{ClaimOutcome, Line};
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
     lines::{configuration, end_without_backup, enter_without_backup, fresh_queue, tick_order},
@@ -31,7 +30,7 @@ use vestibule_tests::{
 
 /// One queue in a line whose clock moves only when a test moves it, and a file as the backup.
 pub(crate) struct FileScene {
-    pub(crate) line: MemoryLine,
+    pub(crate) line: Line,
     pub(crate) clock_us: Arc<AtomicU64>,
     pub(crate) backup: FileBackup,
     pub(crate) queue: QueueId,
@@ -52,7 +51,7 @@ impl FileScene {
         let (queue, configuration) = (fresh_queue(), configuration(&settings));
         let clock_us = Arc::new(AtomicU64::new(now_ms() * 1_000));
         let read = Arc::clone(&clock_us);
-        let line = MemoryLine::with_clock(Arc::new(move || read.load(Ordering::SeqCst)));
+        let line = Line::in_process_with_clock(Arc::new(move || read.load(Ordering::SeqCst)));
         line.configure(&queue, &configuration, true)
             .await
             .expect("created");

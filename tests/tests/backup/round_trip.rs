@@ -12,8 +12,7 @@ use vestibule_engine::{
     restore::{RestoreError, RestoreSummary, restore_queue},
     write_through::{WRITE_DEADLINE, WriteOutcome, write_through},
 };
-use vestibule_line::{EntryLine, EntryLookup, JournalLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{EntryLookup, Line};
 use vestibule_tests::entries::write_all;
 
 use crate::file_scene::{FileScene, far_deadline, unavailable_backup};
@@ -198,7 +197,7 @@ async fn restore_rebuilds_a_lost_line_in_order() {
     scene.write_through(&claimed).await;
 
     let now_us = scene.clock_us.load(Ordering::SeqCst);
-    let empty = MemoryLine::with_clock(Arc::new(move || now_us));
+    let empty = Line::in_process_with_clock(Arc::new(move || now_us));
     let settings = &scene.configuration.settings;
     let mut stored = StoredQueue {
         settings: settings.to_map().into(),

@@ -21,7 +21,7 @@ use vestibule_backup::{Backup, BackupError};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
 use vestibule_engine::flush::{FlushError, flush_journal};
-use vestibule_line::{ClaimOutcome, EntryLine, ExtendOutcome, JournalLimits, JournalLine, SessionExtension};
+use vestibule_line::{ClaimOutcome, ExtendOutcome, JournalLimits, SessionExtension};
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_partition, place},
     lines::enter_without_backup,

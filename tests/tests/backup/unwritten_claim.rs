@@ -1,11 +1,9 @@
 //! Status requests for an active entry whose claim is not in the backup, while the backup accepts no writes.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use tokio::sync::watch;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{ClaimOutcome, EntryLine, JournalLimits};
+use vestibule_line::{ClaimOutcome, JournalLimits};
 use vestibule_tests::in_process::{ApiRequest, build_router, local_config, send_to};
 
 use crate::{faulty_backup::WriteBehavior, faulty_scene::FaultyScene};
@@ -22,7 +20,7 @@ async fn unwritten_claim_is_not_durable_and_not_journaled() {
         "the claim failed: {claimed:?}"
     );
     let (_stop, stopped) = watch::channel(false);
-    let line = Arc::new(scene.line.clone());
+    let line = scene.line.clone();
     let router = build_router(line, scene.backup.clone(), local_config(), &stopped);
     let get_status = async || {
         let path = format!("/queues/{}/entries/{id}", scene.queue);

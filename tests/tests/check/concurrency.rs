@@ -61,7 +61,7 @@ async fn create_differences(scene: &Scene) {
 
 pub(crate) async fn concurrent_checks_repair_each_difference(scene: Scene) {
     create_differences(&scene).await;
-    let one = || check_queue(&*scene.line, &*scene.backup, &scene.partition, 0, NO_PAUSES);
+    let one = || check_queue(&scene.line, &*scene.backup, &scene.partition, 0, NO_PAUSES);
     let (first, second, third) = tokio::join!(one(), one(), one());
     let mut repaired = 0;
     for checked in [first, second, third] {
@@ -87,7 +87,7 @@ pub(crate) async fn check_in_parts_continues_where_it_stopped(scene: Scene) {
     let mut total = CheckSummary::default();
     let (mut next, mut parts) = (Some(0), 0);
     while let Some(from) = next {
-        let part = check_queue(&*scene.line, &*scene.backup, &scene.partition, from, config).await;
+        let part = check_queue(&scene.line, &*scene.backup, &scene.partition, from, config).await;
         let part = part.expect("checked");
         assert!(part.checked_line < 24, "one part checked everything: {part:?}");
         total += part;
@@ -111,7 +111,7 @@ pub(crate) async fn write_in_progress_is_no_difference(scene: Scene) {
         sleep(Duration::from_millis(500)).await;
         scene.write_through(&change).await;
     };
-    let checking = check_queue(&*scene.line, &*scene.backup, &scene.partition, 0, config);
+    let checking = check_queue(&scene.line, &*scene.backup, &scene.partition, 0, config);
     let (checked, ()) = tokio::join!(checking, slow_write);
     let checked = checked.expect("checked");
     assert_eq!(checked.repaired_count(), 0, "{checked:?}");
@@ -129,14 +129,14 @@ pub(crate) async fn reset_queue_is_refused(scene: Scene) {
         generation: 2,
         ..scene.partition.clone()
     };
-    let refused = check_queue(&*scene.line, &*scene.backup, &next_generation, 0, NO_PAUSES).await;
+    let refused = check_queue(&scene.line, &*scene.backup, &next_generation, 0, NO_PAUSES).await;
     assert!(matches!(refused, Err(CheckError::Reset)), "{refused:?}");
     scene.assert_consistent().await;
 }
 
 /// Takes one visitor through the queue with the calls that the routes make, and checks that the position never rises.
 async fn go_through(scene: &Scene, number: u64) {
-    let (line, queue, id) = (&*scene.line, &scene.queue, visitor(number));
+    let (line, queue, id) = (&scene.line, &scene.queue, visitor(number));
     let until = Instant::now() + BOUND;
     let (mut last, mut is_admitted) = (u64::MAX, false);
     match line.enter(queue, id, Arrival::Ordinary).await.expect("entered") {
@@ -201,7 +201,7 @@ pub(crate) async fn visitors_are_not_affected_by_checks(scene: Scene) {
         while !done.load(Ordering::SeqCst) {
             scene.promote().await;
             let until = Instant::now() + Duration::from_secs(10);
-            let flushed = flush_journal(&*scene.line, &*scene.backup, &scene.partition, 100, until).await;
+            let flushed = flush_journal(&scene.line, &*scene.backup, &scene.partition, 100, until).await;
             flushed.expect("flushed");
             sleep(Duration::from_millis(10)).await;
         }

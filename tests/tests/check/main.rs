@@ -9,7 +9,7 @@ mod scene;
 /// Makes one test for each case and each line.
 macro_rules! on_every_line {
     ($($cases:tt)*) => {
-        on_one_line! { memory Memory $($cases)* }
+        on_one_line! { embedded Embedded $($cases)* }
         on_one_line! { redis Redis $($cases)* }
     };
 }

@@ -34,7 +34,7 @@ pub(crate) const NO_PAUSES: CheckConfig = CheckConfig {
 };
 
 pub(crate) struct Scene {
-    pub(crate) line: Arc<dyn Line>,
+    pub(crate) line: Line,
     pub(crate) backup: Arc<FileBackup>,
     pub(crate) queue: QueueId,
     pub(crate) partition: EntryPartition,
@@ -69,7 +69,7 @@ impl Scene {
 
     /// Enters the line only, as if the function was killed before it wrote to the backup.
     pub(crate) async fn enter_without_backup(&self, number: u64) -> Change {
-        enter_without_backup(&*self.line, &self.queue, visitor(number)).await
+        enter_without_backup(&self.line, &self.queue, visitor(number)).await
     }
 
     pub(crate) async fn enter(&self, number: u64) -> Change {
@@ -86,7 +86,7 @@ impl Scene {
     }
 
     pub(crate) async fn write_through(&self, change: &Change) {
-        let outcome = write_through(&*self.line, &*self.backup, &self.partition, change).await;
+        let outcome = write_through(&self.line, &*self.backup, &self.partition, change).await;
         assert!(outcome.expect("written").durable);
     }
 
@@ -141,7 +141,7 @@ impl Scene {
     }
 
     pub(crate) async fn end_without_backup(&self, number: u64) -> Change {
-        end_without_backup(&*self.line, &self.queue, visitor(number)).await
+        end_without_backup(&self.line, &self.queue, visitor(number)).await
     }
 
     pub(crate) async fn promote(&self) {
@@ -216,7 +216,7 @@ impl Scene {
 
     /// Runs a check of the whole queue.
     pub(crate) async fn check(&self) -> CheckSummary {
-        let checked = check_queue(&*self.line, &*self.backup, &self.partition, 0, NO_PAUSES)
+        let checked = check_queue(&self.line, &*self.backup, &self.partition, 0, NO_PAUSES)
             .await
             .expect("checked");
         assert_eq!(checked.next_shard, None);

@@ -18,8 +18,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::QueueLine;
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
@@ -70,7 +69,7 @@ impl Scene {
         let (stop, stopped) = watch::channel(false);
         let process = || process(&url, &backup, &stopped);
         let promoter = Arc::new(Promoter::new(
-            Arc::new(line(&url)),
+            line(&url),
             backup.clone(),
             SettingsPolicy::default(),
         ));
@@ -100,7 +99,7 @@ impl Scene {
 
     async fn create(&self, queue: &QueueId) {
         let admin = Admin {
-            line: Arc::new(line(&self.url)),
+            line: line(&self.url),
             backup: self.backup.clone(),
             root_key: root_key().into(),
             policy: SettingsPolicy::default(),
@@ -115,7 +114,7 @@ impl Scene {
     }
 
     /// Watches all the time how many slots are taken.
-    fn watch(&self, line: RedisLine) {
+    fn watch(&self, line: Line) {
         let (queue, most_inside) = (self.struck.clone(), self.most_inside.clone());
         let stopped = self.stop.subscribe();
         tokio::spawn(async move {
@@ -187,10 +186,10 @@ impl Scene {
     }
 }
 
-fn line(url: &str) -> RedisLine {
-    RedisLine::connect_lazily(url, None).expect("an address")
+fn line(url: &str) -> Line {
+    Line::connect_lazily(url, None).expect("an address")
 }
 
 fn process(url: &str, backup: &Arc<DynamoDbBackup>, stopped: &watch::Receiver<bool>) -> Router {
-    in_process::build_router(Arc::new(line(url)), backup.clone(), local_config(), stopped)
+    in_process::build_router(line(url), backup.clone(), local_config(), stopped)
 }

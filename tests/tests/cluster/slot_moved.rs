@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use vestibule_line::{EntryLine, PromotionLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_tests::{
     cluster::OwnCluster,
     lines::{fresh_queue, open_queue_with_one_waiting, tick_order},
@@ -15,7 +14,7 @@ const BOUND: Duration = Duration::from_secs(20);
 #[tokio::test]
 async fn a_subscription_follows_a_queue_to_another_primary() {
     let own = OwnCluster::start();
-    let line = RedisLine::connect(&own.cluster.url()).await.expect("connects");
+    let line = Line::connect(&own.cluster.url()).await.expect("connects");
     let queue = fresh_queue();
     let mut changes = line.subscribe(&queue).await.expect("subscribe");
 

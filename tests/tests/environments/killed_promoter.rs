@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::{task::JoinHandle, time::sleep};
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
-use vestibule_line::{JournalLine, JournalRecord, QueueView};
+use vestibule_line::{JournalRecord, QueueView};
 use vestibule_tests::{functions::DeploymentConfig, lambda::InvocationError, waiting::wait_until};
 
 use crate::{BOUND, Stage, Visitor};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::id::EntryId;
-use vestibule_line::{PromotionLine, QueueView};
+use vestibule_line::QueueView;
 use vestibule_tests::{
     functions::{DeploymentConfig, redis_url},
     in_process::ApiRequest,

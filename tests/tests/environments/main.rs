@@ -22,8 +22,7 @@ use redis::aio::MultiplexedConnection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_domain::id::QueueId;
-use vestibule_line::{QueueLine, QueueView};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Line, QueueView};
 use vestibule_tests::{
     functions::{API_KEY, Deployment, DeploymentConfig, redis_url},
     in_process::{ApiRequest, ApiResponse},
@@ -36,7 +35,7 @@ const BOUND: Duration = Duration::from_mins(1);
 /// A deployment with one queue, and direct access to its line.
 struct Stage {
     deployment: Arc<Deployment>,
-    line: RedisLine,
+    line: Line,
     queue: QueueId,
     http: reqwest::Client,
 }
@@ -57,7 +56,7 @@ impl Stage {
         assert_eq!(created["ok"], true, "{created}");
         Self {
             deployment,
-            line: RedisLine::connect_patiently(&redis_url())
+            line: Line::connect_patiently(&redis_url())
                 .await
                 .expect("Redis answers"),
             queue: queue.parse().expect("an id"),

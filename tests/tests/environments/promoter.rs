@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_backup::{Backup, QueueLookup};
-use vestibule_line::{QueueLine, QueueTrace};
+use vestibule_line::QueueTrace;
 use vestibule_tests::{
     entries::now_ms,
     functions::DeploymentConfig,

@@ -3,7 +3,6 @@
 use serde_json::json;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::state::EntryState;
-use vestibule_line::PromotionLine;
 use vestibule_tests::{
     functions::DeploymentConfig, lines::tick_order, servers::closed_port_url, waiting::wait_until,
 };

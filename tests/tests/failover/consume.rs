@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vestibule_domain::state::EntryState;
 use vestibule_faults::Fault;
-use vestibule_line::{EntryLine, ValidateOutcome, Validation};
+use vestibule_line::{ValidateOutcome, Validation};
 use vestibule_tests::{in_process::ApiResponse, lines::Backend};
 
 use crate::scene::{Guest, Scene, default_settings};

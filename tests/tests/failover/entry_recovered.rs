@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::join;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine};
+use vestibule_line::{EntryLookup, LeaveOutcome, LeaveReason, NotFound};
 use vestibule_tests::{
     in_process::{ApiRequest, send_to},
     lines::Backend,

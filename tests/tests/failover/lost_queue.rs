@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 use vestibule_backup::{Backup, Lease, LeaseOutcome};
-use vestibule_line::{Arrival, EntryLine, LeaveReason, RecoveryLine, RestoredEntries};
+use vestibule_line::{Arrival, LeaveReason, RestoredEntries};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND},
     lines::Backend,

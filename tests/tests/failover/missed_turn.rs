@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::{fact::Step, state::EntryState};
-use vestibule_line::{Arrival, EntryLine};
+use vestibule_line::Arrival;
 use vestibule_tests::{
     in_process::ApiResponse,
     lines::{Backend, ManualClock},

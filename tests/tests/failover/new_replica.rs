@@ -5,7 +5,7 @@ use serde_json::json;
 use vestibule_api::pass::PassGrant;
 use vestibule_backup::Backup;
 use vestibule_domain::id::Salt;
-use vestibule_line::{EntryLine, LeaveReason};
+use vestibule_line::LeaveReason;
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND, signer},
     lines::Backend,

@@ -6,7 +6,6 @@ use vestibule_domain::{
     configuration::{LAYOUT, LAYOUT_UNNUMBERED},
     id::Salt,
 };
-use vestibule_line::QueueLine;
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND},
     lines::{Backend, fresh_queue},

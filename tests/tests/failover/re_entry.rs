@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::join;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{Arrival, EntryLine, EntryLookup, LeaveReason, NotFound, QueueLine};
+use vestibule_line::{Arrival, EntryLookup, LeaveReason, NotFound};
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND, send_to},
     lines::Backend,

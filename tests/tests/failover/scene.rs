@@ -18,8 +18,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_faults::{Faults, FaultyBackup};
-use vestibule_line::{PromotionLine, QueueLine, QueueView, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Line, QueueView};
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
     entries::{now_ms, partition_of},
@@ -33,7 +32,7 @@ pub(crate) use self::visitors::Guest;
 /// Two processes that use one Redis and one backup.
 pub(crate) struct Scene {
     pub(crate) queue: QueueId,
-    pub(crate) line: RedisLine,
+    pub(crate) line: Line,
     pub(crate) backup: Arc<FaultyBackup>,
     pub(crate) routers: [Router; 2],
     pub(crate) connection: MultiplexedConnection,
@@ -44,9 +43,7 @@ pub(crate) struct Scene {
 impl Scene {
     /// Opens a queue with these settings. By default one visitor is let in each hour, so the second one waits.
     pub(crate) async fn open(backend: Backend, settings: Value) -> Self {
-        let line = RedisLine::connect_patiently(&backend.url())
-            .await
-            .expect("it answers");
+        let line = Line::connect_patiently(&backend.url()).await.expect("it answers");
         Self::open_on_line(line, backend, settings).await
     }
 
@@ -54,16 +51,14 @@ impl Scene {
     pub(crate) async fn open_with_clock(backend: Backend, settings: Value) -> (Self, ManualClock) {
         let clock = ManualClock::new();
         clock.set_ms(now_ms());
-        let line = RedisLine::connect_patiently(&backend.url())
-            .await
-            .expect("it answers");
+        let line = Line::connect_patiently(&backend.url()).await.expect("it answers");
         let line = line
             .with_given_time(clock.as_server_clock())
             .with_witness(clock.as_clock());
         (Self::open_on_line(line, backend, settings).await, clock)
     }
 
-    async fn open_on_line(line: RedisLine, backend: Backend, mut settings: Value) -> Self {
+    async fn open_on_line(line: Line, backend: Backend, mut settings: Value) -> Self {
         for (name, value) in [("capacity", 1), ("batch", 1), ("interval_seconds", 3_600)] {
             if settings.get(name).is_none() {
                 settings[name] = value.into();
@@ -85,8 +80,7 @@ impl Scene {
         };
         assert!(backup.create_queue(&queue, &stored).await.expect("created"));
         let (stop, stopped) = watch::channel(false);
-        let routers =
-            [(); 2].map(|()| build_router(Arc::new(line.clone()), backup.clone(), local_config(), &stopped));
+        let routers = [(); 2].map(|()| build_router(line.clone(), backup.clone(), local_config(), &stopped));
         let connection = backend.connection_to_owner(&queue).await;
         Self {
             queue,
@@ -136,7 +130,7 @@ impl Scene {
         let (stop, stopped) = watch::channel(());
         let promoters: Vec<_> = (0..many)
             .map(|_| {
-                let (line, backup) = (Arc::new(self.line.clone()), self.backup.clone());
+                let (line, backup) = (self.line.clone(), self.backup.clone());
                 let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
                 let mut stopped = stopped.clone();
                 tokio::spawn(async move {

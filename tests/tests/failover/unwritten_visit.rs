@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{ClaimOutcome, EntryLine, JournalLine};
+use vestibule_line::ClaimOutcome;
 use vestibule_tests::{
     in_process::ApiRequest,
     lines::{Backend, ManualClock, enter_without_backup},

@@ -1,7 +1,7 @@
 //! Absent entries at the head of the line do not delay the visitors who are present. A tick is a second.
 
 use vestibule_domain::entry_status::EntryStatus;
-use vestibule_line::{EntryLine, EntryLookup};
+use vestibule_line::EntryLookup;
 use vestibule_tests::{absent_head::AbsentHead, lines::visitor, servers::server_url};
 
 const ABSENT: u64 = 100_000;

@@ -5,8 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use redis::aio::MultiplexedConnection;
 use vestibule_domain::call_limit::CallLimit;
-use vestibule_line::{CallBudget, CallOutcome};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{CallOutcome, Line};
 use vestibule_tests::{
     lines::{Backend, Subject, visitor},
     waiting::wait_until,
@@ -108,9 +107,7 @@ async fn read_keys(server: &mut MultiplexedConnection, subject: &Subject) -> Vec
 
 async fn calls_leave_no_key_behind(backend: Backend) {
     let subject = Subject::new(backend).await;
-    let line = RedisLine::connect(&backend.url())
-        .await
-        .expect("the server answers");
+    let line = Line::connect(&backend.url()).await.expect("the server answers");
     let limit = CallLimit::new(2, 4).expect("a valid limit");
     for number in 1..=3 {
         let taken = line.take_call(&subject.queue, visitor(number), limit).await;

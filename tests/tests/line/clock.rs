@@ -5,11 +5,7 @@ use vestibule_domain::{
     clock::CLOCK_DIFFERENCE_MAX_MS, entry_status::EntryStatus, pace::LimitedBy, settings::Settings,
     state::EntryState,
 };
-use vestibule_line::{
-    AdjustClockOutcome, Arrival, EntryLine, LeaveReason, PromotionLine, QueueLine, RecoveryLine,
-    ValidateOutcome, Validation,
-};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{AdjustClockOutcome, Arrival, LeaveReason, Line, ValidateOutcome, Validation};
 use vestibule_tests::lines::{
     Backend, ManualClock, Subject, configuration, fresh_queue, tick_order, visitor,
 };
@@ -232,7 +228,7 @@ pub(crate) async fn a_pause_during_a_clock_error_keeps_the_claim_time(mut subjec
 /// Uses the server's own `TIME`, and callers whose clock is wrong by an hour.
 #[tokio::test]
 async fn a_real_server_is_checked_against_its_callers_clocks() {
-    let line = RedisLine::connect_patiently(&Backend::Redis.url())
+    let line = Line::connect_patiently(&Backend::Redis.url())
         .await
         .expect("the server answers");
     let queue = fresh_queue();

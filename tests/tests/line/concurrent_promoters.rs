@@ -1,6 +1,6 @@
 //! Several promoters on one queue at the same time, in real time.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use tokio::{task::JoinSet, time::Instant};
 use vestibule_domain::{
@@ -21,8 +21,8 @@ const PROMOTERS: u64 = 8;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn eight_promoters_share_a_line_in_memory() {
-    eight_promoters_share_a_line(Backend::Memory).await;
+async fn eight_promoters_share_an_embedded_line() {
+    eight_promoters_share_a_line(Backend::Embedded).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -95,11 +95,11 @@ async fn eight_promoters_share_a_line(backend: Backend) {
 }
 
 /// Lets all visitors enter through many concurrent callers, and returns their places in order.
-async fn enter_all(line: &Arc<dyn Line>, queue: &QueueId) -> Vec<(WaitScore, EntryId)> {
+async fn enter_all(line: &Line, queue: &QueueId) -> Vec<(WaitScore, EntryId)> {
     const CALLERS: u64 = 64;
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS {
-        let (line, queue) = (Arc::clone(line), queue.clone());
+        let (line, queue) = (line.clone(), queue.clone());
         callers.spawn(async move {
             let mut places = Vec::new();
             for number in (caller..CROWD).step_by(usize::try_from(CALLERS).expect("64")) {
@@ -123,11 +123,11 @@ async fn enter_all(line: &Arc<dyn Line>, queue: &QueueId) -> Vec<(WaitScore, Ent
 }
 
 /// Promotes with all promoters at once until this many entries are ready. No answer may show more.
-async fn promote_until(line: &Arc<dyn Line>, queue: &QueueId, ready: u64) {
+async fn promote_until(line: &Line, queue: &QueueId, ready: u64) {
     let deadline = Instant::now() + PATIENCE;
     let mut promoters = JoinSet::new();
     for _ in 0..PROMOTERS {
-        let (line, queue) = (Arc::clone(line), queue.clone());
+        let (line, queue) = (line.clone(), queue.clone());
         promoters.spawn(async move {
             loop {
                 let tick = line.promote(&queue, tick_order(u64::MAX)).await.expect("promote");

@@ -2,10 +2,7 @@
 
 use redis::aio::MultiplexedConnection;
 use vestibule_domain::{configuration::Configuration, tombstone::Tombstone};
-use vestibule_line::{
-    Arrival, ConfigureOutcome, LeaveReason, LineError, QueueTrace, RecoveryLine, RestoredEntries,
-};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, ConfigureOutcome, LeaveReason, Line, LineError, QueueTrace, RestoredEntries};
 use vestibule_tests::lines::{Backend, Subject, visitor};
 
 use crate::{
@@ -200,9 +197,7 @@ async fn read_keys(server: &mut MultiplexedConnection, subject: &Subject) -> Vec
 async fn only_the_tombstone_is_a_key_and_it_expires(backend: Backend) {
     let mut subject = Subject::new(backend).await;
     open_with_entries(&mut subject).await;
-    let line = RedisLine::connect(&backend.url())
-        .await
-        .expect("the server answers");
+    let line = Line::connect(&backend.url()).await.expect("the server answers");
     let deleted_at_ms = vestibule_tests::entries::now_ms();
     let deleted = line
         .delete_queue(&subject.queue, &Tombstone::new(1, 1, deleted_at_ms))

@@ -1,5 +1,5 @@
 //! The conformance suite of the line: behaviour that a visitor, the protected service or an operator would
-//! notice. It runs each case on every implementation of the line. Each pair is a test of its own, such as
+//! notice. It runs each case on every server. Each pair is a test of its own, such as
 //! `redis::entering_twice_keeps_one_place`.
 
 mod absences;
@@ -67,7 +67,6 @@ mod tally;
 mod unsaved_switches;
 mod validate_and_extend;
 
-tests_on_line!(memory Memory);
 tests_on_line!(embedded Embedded);
 tests_on_line!(redis Redis);
 tests_on_line!(valkey Valkey);

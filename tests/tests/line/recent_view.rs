@@ -27,7 +27,7 @@ pub(crate) async fn a_shared_view_is_less_than_a_second_old(mut subject: Subject
         (now_ms, now_ms, exact.version),
         "the clock, the sign of life and the version are never old"
     );
-    let counts = if subject.shares_views() { (3, 0) } else { (0, 4) };
+    let counts = (3, 0);
     assert_eq!((shared.waiting, shared.ready), counts, "counts of one moment");
 
     subject.advance_ms(VIEW_AGE_MAX.as_millis().try_into().expect("small"));

@@ -3,8 +3,7 @@
 use redis::Cmd;
 use uuid::Uuid;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{Arrival, EntryLine, EntryLookup, PromotionLine, QueueLine, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, EntryLookup, Line};
 use vestibule_tests::{
     lines::{Backend, configuration, fresh_queue, tick_order, visitor},
     servers::connect_redis,
@@ -31,7 +30,7 @@ async fn a_queue_works_without_the_server_time(backend: Backend) {
     assert!(refused.is_err(), "the user may not ask for the time");
 
     let (line, queue) = (
-        RedisLine::connect_patiently(&url).await.expect("it answers"),
+        Line::connect_patiently(&url).await.expect("it answers"),
         fresh_queue(),
     );
     let created = line
@@ -68,9 +67,7 @@ async fn a_queue_works_without_the_server_time(backend: Backend) {
     );
 
     // A process that may ask for the time uses the same queue.
-    let other = RedisLine::connect_patiently(&backend.url())
-        .await
-        .expect("it answers");
+    let other = Line::connect_patiently(&backend.url()).await.expect("it answers");
     other
         .enter(&queue, visitor(500), Arrival::Ordinary)
         .await

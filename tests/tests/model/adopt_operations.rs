@@ -10,11 +10,11 @@ use vestibule_domain::{
     score::{ARRIVALS_PER_MS, Visit, WaitScore},
     state::EntryState,
 };
-use vestibule_line::{AdoptBasis, AdoptOrder, QueueLine};
+use vestibule_line::{AdoptBasis, AdoptOrder};
 use vestibule_tests::lines::visitor;
 
 use crate::{
-    line_pair::LinePair,
+    checked_line::CheckedLine,
     operations::{self, Operation, use_id},
 };
 
@@ -145,13 +145,13 @@ fn random_fact() -> impl Strategy<Value = RandomFact> {
     ]
 }
 
-impl LinePair {
+impl CheckedLine {
     pub(crate) async fn build_adopt_order(&self, op: &Operation) -> Option<AdoptOrder> {
         let Operation::Adopt(adoption) = op else {
             return None;
         };
         let number = adoption.visitor;
-        let view = self.memory.queue_view(&self.queue).await.expect("a view");
+        let view = self.line.queue_view(&self.queue).await.expect("a view");
         let in_line = self.read_fact(number).await;
         let last_visit = in_line
             .map(|fact| fact.visit)

@@ -4,13 +4,13 @@ use vestibule_domain::id::QueueId;
 use vestibule_line::{Line, RequeueOrder};
 
 use crate::{
-    line_pair::{JOURNAL_RECORDS_MAX, OperationInput, to_text},
+    checked_line::{JOURNAL_RECORDS_MAX, OperationInput, to_text},
     operations::Operation,
 };
 
 /// Runs the operation and returns the answer as text.
 pub(crate) async fn run_operation(
-    line: &dyn Line,
+    line: &Line,
     queue: &QueueId,
     op: &Operation,
     input: &OperationInput,

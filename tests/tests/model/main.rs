@@ -1,15 +1,14 @@
-//! The in-memory line states the rules in plain code, and the Redis scripts follow it. This suite runs the same
-//! operations on both at the same times and compares the answers and the state after each step. It runs them on the
-//! embedded server as well, and asks Redis, Valkey and a cluster each call of it once more.
+//! Random operations on the embedded server, after each of which the invariants of the line hold. Redis, Valkey and a
+//! cluster are asked each call of it once more.
 //!
 //! `PROPTEST_RNG_SEED` and `PROPTEST_CASES` select other sequences than a usual run.
 
 mod adopt_operations;
 mod check_operations;
+mod checked_line;
 mod clock_readings;
 mod commands;
 mod journal_operations;
-mod line_pair;
 mod operations;
 mod replay;
 mod settings_operations;
@@ -24,14 +23,14 @@ use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunne
 use tokio::runtime::Builder;
 use vestibule_tests::lines::{Backend, fresh_queue};
 
-use self::{line_pair::LinePair, replay::Replayed};
+use self::{checked_line::CheckedLine, replay::Replayed};
 
 const CASES: u32 = 220;
 const OPERATIONS_MIN: usize = 20_000;
 
 #[test]
-fn redis_and_memory_answer_alike() {
-    run_sequences(Backend::Redis, None);
+fn invariants_hold_on_the_embedded_server() {
+    run_sequences(None);
 }
 
 #[test]
@@ -52,33 +51,34 @@ fn embedded_and_a_cluster_answer_alike() {
 /// Runs the sequences on the embedded server, and asks another one the same.
 fn replay_on(server: Backend) {
     let replayed = Replayed::default();
-    run_sequences(Backend::Embedded, Some((server, &replayed)));
+    run_sequences(Some((server, &replayed)));
     println!("{replayed}");
 }
 
-/// Runs random sequences on a line and on the line in memory, and replays what the embedded server answered on another one.
-fn run_sequences(backend: Backend, replay: Option<(Backend, &Replayed)>) {
+/// Runs random sequences on the embedded server, and asks another one each call of it once more.
+fn run_sequences(replay: Option<(Backend, &Replayed)>) {
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("the runtime starts");
-    let line = runtime.block_on(backend.connect_to_server());
+    let line = runtime.block_on(Backend::Embedded.connect_to_server());
     let operations = AtomicUsize::new(0);
     let mut runner = TestRunner::new(proptest_config());
     let outcome = runner.run(&operations::sequence(), |ops| {
         runtime.block_on(async {
             let queue = fresh_queue();
-            let link = backend.raw_link(&queue).await;
+            let link = Backend::Embedded.raw_link(&queue).await;
             if let Some((server, replayed)) = replay {
                 replayed.begin(server, &queue).await;
             }
-            let mut pair = LinePair::new(line.clone(), link, queue.clone()).await;
-            pair.compares_states = replay.is_none();
+            let mut checked = CheckedLine::new(line.clone(), link, queue.clone()).await;
+            checked.is_checked_elsewhere = replay.is_some();
             for (step, op) in ops.iter().enumerate() {
                 operations.fetch_add(1, Ordering::Relaxed);
-                pair.run_step(op).await.map_err(|difference| {
-                    TestCaseError::fail(format!("step {step}, {op:?}: {difference}"))
-                })?;
+                checked
+                    .run_step(op)
+                    .await
+                    .map_err(|broken| TestCaseError::fail(format!("step {step}, {op:?}: {broken}")))?;
             }
             match replay {
                 Some((server, replayed)) => replayed
@@ -102,7 +102,7 @@ fn run_sequences(backend: Backend, replay: Option<(Backend, &Replayed)>) {
         Err(aborted @ TestError::Abort(_)) => panic!("{aborted}"),
     }
     let operations = operations.into_inner();
-    println!("{operations} operations on {backend:?}");
+    println!("{operations} operations");
     assert!(
         is_case_count_given() || operations >= OPERATIONS_MIN,
         "{operations} operations are too few"

@@ -6,8 +6,8 @@ use vestibule_line::{Arrival, CheckOrder, FallbackTickOrder, LeaveReason};
 
 use crate::{
     adopt_operations::{Adoption, adoption},
+    checked_line::CHANGE_KINDS,
     clock_readings::{passed_micros, server_offset_ms},
-    line_pair::CHANGE_KINDS,
     settings_operations::{Setting, setting, switch},
     silent_visitors,
 };

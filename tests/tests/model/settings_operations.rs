@@ -157,7 +157,7 @@ fn paused() -> impl Strategy<Value = Setting> {
 }
 
 /// Gives the switch to the line alone. Returns its answer.
-pub(crate) async fn switch_line(line: &dyn Line, queue: &QueueId, setting: &Setting, now_ms: u64) -> String {
+pub(crate) async fn switch_line(line: &Line, queue: &QueueId, setting: &Setting, now_ms: u64) -> String {
     let in_force = line.queue_view(queue).await.expect("a view").configuration;
     let mut settings = in_force.settings.clone();
     setting.apply(&mut settings, now_ms);
@@ -178,7 +178,7 @@ pub(crate) async fn switch_line(line: &dyn Line, queue: &QueueId, setting: &Sett
 }
 
 /// The backup has the switches of the line. Returns which these are, and the answer.
-pub(crate) async fn settle_switches(line: &dyn Line, queue: &QueueId) -> String {
+pub(crate) async fn settle_switches(line: &Line, queue: &QueueId) -> String {
     let unsaved = line.unsaved_switches(queue).await.expect("an answer");
     let serial = unsaved.as_ref().map_or(0, |switches| switches.serial);
     let settled = line.settle_switches(queue, serial).await;

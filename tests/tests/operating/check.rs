@@ -7,10 +7,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_engine::write_through::write_through;
-use vestibule_line::{
-    Arrival, EnterOutcome, EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine,
-};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, NotFound};
 use vestibule_tests::{
     lines::{Backend, visitor},
     servers::connect_redis,
@@ -125,7 +122,7 @@ async fn check_command_repairs_after_a_crash_and_a_failover() {
 }
 
 /// Asserts that the line knows that this visitor left.
-async fn expect_left(line: &RedisLine, queue: &QueueId, number: u64) {
+async fn expect_left(line: &Line, queue: &QueueId, number: u64) {
     let lookup = line.status(queue, visitor(number)).await.expect("an answer");
     let has_left = matches!(
         lookup,
@@ -136,7 +133,7 @@ async fn expect_left(line: &RedisLine, queue: &QueueId, number: u64) {
 
 /// The scores of these visitors, who must be waiting.
 async fn waiting_scores(
-    line: &RedisLine,
+    line: &Line,
     deployment: &Deployment,
     numbers: std::ops::RangeInclusive<u64>,
 ) -> Vec<(u64, u64)> {

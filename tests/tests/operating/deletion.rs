@@ -7,10 +7,7 @@ use tokio::time::sleep;
 use vestibule_backup::{Backup, EntryPartition, QueueLookup};
 use vestibule_domain::{id::EntryId, tombstone::Tombstone};
 use vestibule_engine::write_through::write_through;
-use vestibule_line::{
-    Arrival, EnterOutcome, EntryLine, EntryLookup, LineError, QueueLine, QueueTrace, RecoveryLine,
-};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, EnterOutcome, EntryLookup, Line, LineError, QueueTrace};
 use vestibule_telemetry::metrics::WAITING;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
@@ -23,7 +20,7 @@ use crate::{
 };
 
 /// Enters as a new visitor, whose record is in the table.
-pub(crate) async fn enter(deployment: &Deployment, line: &RedisLine) -> EntryId {
+pub(crate) async fn enter(deployment: &Deployment, line: &Line) -> EntryId {
     let (queue, id) = (&deployment.queue, fresh_id());
     let Ok(EnterOutcome::Joined {
         change: Some(change), ..
@@ -47,13 +44,13 @@ fn delete(deployment: &Deployment, epoch: u64) -> Value {
     json!({ "op": "delete", "queue": queue, "confirm": queue, "epoch": epoch })
 }
 
-pub(crate) async fn find_trace(deployment: &Deployment, line: &RedisLine) -> QueueTrace {
+pub(crate) async fn find_trace(deployment: &Deployment, line: &Line) -> QueueTrace {
     line.find_trace(&deployment.queue).await.expect("an answer")
 }
 
 /// The queue was created again: it has a later generation and epoch, and neither a request nor a restore finds an old
 /// entry.
-pub(crate) async fn expect_created_anew(deployment: &Deployment, line: &RedisLine, old: &[EntryId]) {
+pub(crate) async fn expect_created_anew(deployment: &Deployment, line: &Line, old: &[EntryId]) {
     let admin = deployment.admin().await;
     let created = run_command(&admin, create(deployment)).await;
     assert_eq!(created["created"], true, "{created}");

@@ -9,7 +9,7 @@ use vestibule_engine::{
     fallback_tick::{FallbackTickOutcome, fallback_tick},
     tick_history::TickHistory,
 };
-use vestibule_line::{QueueLine, QueueTrace};
+use vestibule_line::QueueTrace;
 use vestibule_tests::waiting::wait_until;
 
 use crate::{

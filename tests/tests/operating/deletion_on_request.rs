@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use vestibule_backup::EntryPartition;
 use vestibule_domain::id::EntryId;
 use vestibule_engine::write_through::write_through;
-use vestibule_line::{Arrival, EnterOutcome, EntryLine, QueueLine};
+use vestibule_line::{Arrival, EnterOutcome};
 
 use crate::deployment::{Deployment, run_command};
 

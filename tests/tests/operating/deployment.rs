@@ -14,8 +14,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::QueueLine;
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     captured_output::CapturedOutput,
@@ -68,20 +67,20 @@ impl Deployment {
         .await
     }
 
-    pub(crate) async fn line(&self) -> RedisLine {
-        let line = RedisLine::connect_patiently(&Backend::Redis.url()).await;
+    pub(crate) async fn line(&self) -> Line {
+        let line = Line::connect_patiently(&Backend::Redis.url()).await;
         line.expect("Redis answers").with_metrics(self.written.metrics())
     }
 
     pub(crate) async fn promoter(&self) -> Arc<Promoter> {
-        let (line, backup) = (Arc::new(self.line().await), Arc::new(self.backup().await));
+        let (line, backup) = (self.line().await, Arc::new(self.backup().await));
         let promoter = Promoter::new(line, backup, SettingsPolicy::default());
         Arc::new(promoter.with_metrics(self.written.metrics()))
     }
 
     pub(crate) async fn admin(&self) -> Admin {
         Admin {
-            line: Arc::new(self.line().await),
+            line: self.line().await,
             backup: Arc::new(self.backup().await),
             root_key: root_key().into(),
             policy: SettingsPolicy::default(),
@@ -90,7 +89,7 @@ impl Deployment {
     }
 
     /// The settings that the line applies.
-    pub(crate) async fn settings_in_force(&self, line: &RedisLine) -> Settings {
+    pub(crate) async fn settings_in_force(&self, line: &Line) -> Settings {
         line.queue_view(&self.queue)
             .await
             .expect("seen")

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 use vestibule_backup::{Backup, EntryPartition};
-use vestibule_line::{
-    Arrival, DeadLetterOutcome, EnterOutcome, EntryLine, JournalLine, LeaveReason, QueueLine,
-};
+use vestibule_line::{Arrival, DeadLetterOutcome, EnterOutcome, LeaveReason};
 use vestibule_telemetry::metrics::{
     COMPLETED, DEAD_LETTERED_RECORDS, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, TICK_AGE,
     WAITING,

@@ -7,7 +7,7 @@ use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{id::RootKey, key_ring::KeyRing, preflight::Outcome};
 use vestibule_engine::{key_store::FixedKey, sync::SettingsPolicy};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_operate::admin::{Admin, SigningKeys};
 use vestibule_tests::{own_redis::OwnRedis, preflight::PreflightRun};
 
@@ -48,11 +48,11 @@ impl Scene {
         redis.set_rights(&[]);
         let folder = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(folder.path().join("backup.redb")).expect("a new store");
-        let line = RedisLine::connect_lazily(&redis.url_for_user(USER), None).expect("an address");
+        let line = Line::connect_lazily(&redis.url_for_user(USER), None).expect("an address");
         let backup: Arc<dyn Backup> = Arc::new(backup);
         let ring = KeyRing::single("a".repeat(64));
         let admin = Admin {
-            line: Arc::new(line),
+            line,
             backup,
             root_key: RootKey::new(vec![1; 32]).expect("long enough").into(),
             policy: SettingsPolicy::default(),

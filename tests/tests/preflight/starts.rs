@@ -2,7 +2,6 @@
 
 use vestibule_backup::Backup;
 use vestibule_domain::preflight::Outcome;
-use vestibule_line::QueueLine;
 use vestibule_tests::in_process::queue_id;
 
 use crate::{fake_account::Account, scene::Scene};

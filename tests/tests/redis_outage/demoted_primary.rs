@@ -10,8 +10,7 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
 };
-use vestibule_line::{Arrival, EntryLine, EntryLookup, LeaveReason, LineError, PromotionLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, EntryLookup, LeaveReason, Line, LineError};
 use vestibule_tests::{
     entries::fresh_id,
     in_process::{ApiRequest, ApiResponse, BOUND, send_to},
@@ -41,7 +40,7 @@ struct Visitors {
 }
 
 impl Visitors {
-    async fn enter(line: &RedisLine, url: &str) -> Self {
+    async fn enter(line: &Line, url: &str) -> Self {
         let queue = create(url).await;
         let ids = [fresh_id(), fresh_id(), fresh_id()];
         for id in ids {
@@ -53,14 +52,14 @@ impl Visitors {
         visitors
     }
 
-    async fn first_leaves(&self, line: &RedisLine) {
+    async fn first_leaves(&self, line: &Line) {
         let left = line
             .leave(&self.queue, self.first, None, LeaveReason::Leave)
             .await;
         left.expect("left");
     }
 
-    async fn second_position(&self, line: &RedisLine) -> u64 {
+    async fn second_position(&self, line: &Line) -> u64 {
         match line.status(&self.queue, self.second).await {
             Ok(EntryLookup::Found(EntryStatus::Waiting { position, .. })) => position,
             other => panic!("not waiting: {other:?}"),
@@ -71,7 +70,7 @@ impl Visitors {
 #[tokio::test]
 async fn the_next_call_after_a_planned_failover_enters() {
     let mut pair = Pair::start().await;
-    let line = RedisLine::connect(&pair.url()).await.expect("it answers");
+    let line = Line::connect(&pair.url()).await.expect("it answers");
     let queue = create(&pair.url()).await;
     line.enter(&queue, fresh_id(), Arrival::Ordinary)
         .await
@@ -90,7 +89,7 @@ async fn the_next_call_after_a_planned_failover_enters() {
 #[tokio::test]
 async fn many_calls_reach_the_new_primary_by_one_connection() {
     let mut pair = Pair::start().await;
-    let line = RedisLine::connect(&pair.url()).await.expect("it answers");
+    let line = Line::connect(&pair.url()).await.expect("it answers");
     let queue = create(&pair.url()).await;
     pair.fail_over().await;
     let before = pair.replica.connections_received().await;
@@ -107,8 +106,8 @@ async fn many_calls_reach_the_new_primary_by_one_connection() {
 async fn a_process_that_only_reads_leaves_a_stale_primary() {
     let mut pair = Pair::start().await;
     let url = pair.url();
-    let reader = RedisLine::connect(&url).await.expect("it answers");
-    let visitors = Visitors::enter(&RedisLine::connect(&url).await.expect("it answers"), &url).await;
+    let reader = Line::connect(&url).await.expect("it answers");
+    let visitors = Visitors::enter(&Line::connect(&url).await.expect("it answers"), &url).await;
     assert_eq!(visitors.second_position(&reader).await, 2);
 
     pair.fail_over().await;
@@ -152,7 +151,7 @@ async fn a_held_poll_follows_to_the_new_primary() {
 #[tokio::test]
 async fn a_call_that_leaves_a_server_ends_its_subscriptions() {
     let mut pair = Pair::start().await;
-    let line = RedisLine::connect(&pair.url()).await.expect("it answers");
+    let line = Line::connect(&pair.url()).await.expect("it answers");
     let queue = create(&pair.url()).await;
     let mut subscription = line.subscribe(&queue).await.expect("subscribed");
 
@@ -169,7 +168,7 @@ async fn a_call_that_leaves_a_server_ends_its_subscriptions() {
 #[tokio::test]
 async fn an_idle_subscription_ends_on_a_demoted_server() {
     let mut pair = Pair::start().await;
-    let line = RedisLine::connect(&pair.url()).await.expect("it answers");
+    let line = Line::connect(&pair.url()).await.expect("it answers");
     let queue = create(&pair.url()).await;
     let mut subscription = line.subscribe(&queue).await.expect("subscribed");
 
@@ -182,7 +181,7 @@ async fn an_idle_subscription_ends_on_a_demoted_server() {
 async fn a_read_leaves_a_server_that_answers_masterdown() {
     let mut pair = Pair::start().await;
     let url = pair.url();
-    let reader = RedisLine::connect(&url).await.expect("it answers");
+    let reader = Line::connect(&url).await.expect("it answers");
     let visitors = Visitors::enter(&reader, &url).await;
 
     pair.primary
@@ -201,7 +200,7 @@ async fn a_read_leaves_a_server_that_answers_masterdown() {
 async fn a_read_leaves_a_server_that_answers_loading() {
     let mut pair = Pair::start().await;
     let url = pair.url();
-    let reader = RedisLine::connect(&url).await.expect("it answers");
+    let reader = Line::connect(&url).await.expect("it answers");
     let visitors = Visitors::enter(&reader, &url).await;
     // The old primary takes the data of another server, which takes some ten seconds to load.
     let mut other = Member::start().await;
@@ -231,7 +230,7 @@ async fn a_read_leaves_a_server_that_answers_loading() {
 async fn a_server_that_stays_demoted_gets_few_connections() {
     let mut pair = Pair::start().await;
     let url = pair.url();
-    let line = RedisLine::connect(&url).await.expect("it answers");
+    let line = Line::connect(&url).await.expect("it answers");
     let visitors = Visitors::enter(&line, &url).await;
     pair.promote_replica().await;
     pair.demote_primary().await;

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 use vestibule_domain::id::QueueId;
-use vestibule_line::{PromotionLine, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND, configuration, send_to},
     lines::tick_order,
@@ -36,7 +35,7 @@ pub(crate) async fn wait_for_subscribers(server: &Server, queue: &QueueId, subsc
 
 /// Lets a tick promote each second, so that the test need not wait for the pace, and lets each visitor expect the turn
 /// soon, so that polls are held. The session of a visitor who is active already stays long.
-pub(crate) async fn promote_each_second(line: &RedisLine, queue: &QueueId) {
+pub(crate) async fn promote_each_second(line: &Line, queue: &QueueId) {
     let mut brisk = settings();
     brisk.insert("interval_seconds".to_owned(), json!(1));
     brisk.insert("session_seconds".to_owned(), json!(10));
@@ -52,7 +51,7 @@ async fn held_polls_survive_outage(is_cluster: bool) {
         server.assign_slots().await;
     }
     let queue = create(&server.url()).await;
-    let line = RedisLine::connect(&server.url()).await.expect("it answers");
+    let line = Line::connect(&server.url()).await.expect("it answers");
     let first = Process::start(&server.url(), &queue).await;
     let active = first.enter_and_expect_created().await;
     promote_each_second(&line, &queue).await;

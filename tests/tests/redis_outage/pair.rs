@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 
 use redis::{FromRedisValue, RedisResult, aio::MultiplexedConnection};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_tests::{in_process::BOUND, network::Network, runner::reserve_port, waiting::poll_until};
 
 use crate::server::Server;
@@ -55,8 +55,8 @@ impl Member {
     }
 
     /// A line that uses this server alone.
-    pub(crate) async fn connect_line(&self) -> RedisLine {
-        RedisLine::connect(&self.server.url()).await.expect("it answers")
+    pub(crate) async fn connect_line(&self) -> Line {
+        Line::connect(&self.server.url()).await.expect("it answers")
     }
 }
 

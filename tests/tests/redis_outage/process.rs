@@ -8,8 +8,7 @@ use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_domain::id::QueueId;
-use vestibule_line::RecoveryLine;
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
     lines::fresh_queue,
@@ -35,12 +34,12 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) async fn start(url: &str, queue: &QueueId) -> Self {
-        let line = RedisLine::connect_lazily(url, None).expect("an address");
+        let line = Line::connect_lazily(url, None).expect("an address");
         let backup = servers::dynamodb_backup().await;
         let (stop, stopped) = watch::channel(false);
         Self {
             queue: queue.clone(),
-            routes: build_router(Arc::new(line), Arc::new(backup), local_config(), &stopped),
+            routes: build_router(line, Arc::new(backup), local_config(), &stopped),
             _stop: stop,
         }
     }
@@ -89,7 +88,7 @@ pub(crate) fn settings() -> Map<String, Value> {
 /// Creates a queue in the line and in the backup.
 pub(crate) async fn create(url: &str) -> QueueId {
     let (queue, configuration) = (fresh_queue(), configuration(&settings(), "1"));
-    let line = RedisLine::connect_lazily(url, None).expect("an address");
+    let line = Line::connect_lazily(url, None).expect("an address");
     let configure = async || line.configure(&queue, &configuration, true).await;
     poll_until(BOUND, configure, Result::is_ok)
         .await

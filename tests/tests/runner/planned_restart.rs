@@ -1,13 +1,13 @@
 //! An orderly stop keeps the epoch of each queue, and any other end begins a new one.
 
-use std::{path::Path, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
-use vestibule_domain::{change::Event, id::QueueId};
+use vestibule_domain::change::Event;
 use vestibule_tests::{
     entries::{change, fresh_id, partition_of, place},
     runner::Runner,
@@ -121,7 +121,7 @@ async fn a_kill_begins_an_epoch_and_the_log_says_why() {
         panic!("one sentence for the queue: {log}")
     };
     assert!(
-        reason.contains("the last run was killed, or could not write every change, so the queue is restored"),
+        reason.contains("the last run was killed, or could not save its line, so the queue is restored"),
         "{reason}"
     );
 
@@ -171,119 +171,176 @@ async fn kills_during_the_stop_keep_every_place() {
     expect_places_after(async |runner, _, after| runner.stop_and_kill(after / 20, BOUND).await).await;
 }
 
-fn open_store(dir: &Path) -> FileBackup {
-    FileBackup::open(dir.join("backup.redb")).expect("the store")
+/// The file with the line of a runner that was stopped in order.
+fn line_file(dir: &TempDir) -> PathBuf {
+    dir.path().join("line.resp")
 }
 
-/// The file has no checkpoint while a process serves, so none is left when the process is killed.
-#[tokio::test]
-async fn a_checkpoint_is_used_once() {
-    let dir = temporary_folder();
-    let runner = start_runner(&dir);
-    create_queue(&runner, 1).await;
-    Guest::enter(&runner).await;
-    runner.stop("TERM", BOUND).await;
-    let store = open_store(dir.path());
-    let checkpoints = store.take_checkpoints().await.expect("read");
-    assert_eq!(checkpoints.len(), 2, "one of each queue: {checkpoints:?}");
-    store.store_checkpoints(checkpoints).await.expect("written");
-    drop(store);
-
-    start_runner(&dir).stop("KILL", BOUND).await;
-    let left = open_store(dir.path()).take_checkpoints().await;
-    assert_eq!(left.expect("read"), []);
-}
-
-/// Changes the file of a runner that was stopped in order, by means that no runner has.
-async fn expect_new_epoch_after(reason: &str, change: impl AsyncFn(&FileBackup, Vec<(QueueId, Value)>)) {
-    let dir = temporary_folder();
-    let runner = start_runner(&dir);
+/// Stops a runner with two visitors in order, and copies its folder. The copy is as old as the last orderly stop.
+async fn stop_and_copy(dir: &TempDir) -> (TempDir, [Guest; 2], u64) {
+    let runner = start_runner(dir);
     create_queue(&runner, 1).await;
     let guests = [Guest::enter(&runner).await, Guest::enter(&runner).await];
     let created = epoch(&runner, QUEUE).await;
     runner.stop("TERM", BOUND).await;
-    let store = open_store(dir.path());
-    let checkpoints = store.take_checkpoints().await.expect("read");
-    store
-        .store_checkpoints(checkpoints.clone())
-        .await
-        .expect("written");
-    change(&store, checkpoints).await;
-    drop(store);
+    let copy = temporary_folder();
+    for file in fs::read_dir(dir.path()).expect("the folder") {
+        let from = file.expect("a file").path();
+        let to = copy.path().join(from.file_name().expect("a name"));
+        fs::copy(from, to).expect("copied");
+    }
+    (copy, guests, created)
+}
+
+/// What was saved is used once: after a kill of the run that used it, an old copy of it is not.
+#[tokio::test]
+async fn an_outdated_line_is_set_aside() {
+    let dir = temporary_folder();
+    let (copy, guests, created) = stop_and_copy(&dir).await;
+    let runner = start_runner(&dir);
+    assert_eq!(epoch(&runner, QUEUE).await, created);
+    assert!(!line_file(&dir).exists(), "it is used up");
+    let third = Guest::enter(&runner).await;
+    runner.stop("KILL", BOUND).await;
+    fs::copy(line_file(&copy), line_file(&dir)).expect("put back");
 
     let runner = start_runner(&dir);
     assert_eq!(epoch(&runner, QUEUE).await, created + 1);
-    for guest in &guests {
+    for guest in guests.iter().chain([&third]) {
         guest.expect_same_entry(&runner).await;
     }
+    runner.stop("TERM", BOUND).await;
+
+    // The same after another orderly stop.
+    fs::copy(line_file(&copy), line_file(&dir)).expect("put back");
+    expect_set_aside(&dir, &guests, created + 2).await;
+}
+
+/// Starts a runner that must not use the saved line, and keeps it beside.
+async fn expect_set_aside(dir: &TempDir, guests: &[Guest], new_epoch: u64) {
+    let saved = fs::read(line_file(dir)).expect("a saved line");
+    let runner = start_runner(dir);
+    assert_eq!(epoch(&runner, QUEUE).await, new_epoch);
+    for guest in guests {
+        guest.expect_same_entry(&runner).await;
+    }
+    let aside = fs::read(dir.path().join("line.resp.refused")).expect("set aside");
+    assert!(aside == saved, "as it was");
     let log = runner.stop("TERM", BOUND).await;
+    let reason = "the line that the last run saved is of another build, or not of that run";
     assert!(log.contains(reason), "{log}");
 }
 
 #[tokio::test]
-async fn a_checkpoint_of_other_entries_continues_no_epoch() {
-    let reason = "the stored entries are not those that the line had";
-    expect_new_epoch_after(reason, async |store, _| {
-        let place = place(0);
-        let entered = change(fresh_id(), 1, Event::Entered { place, after: None });
-        let partition = partition_of(QUEUE.parse().expect("a queue id"));
-        store.put_change(&partition, &entered).await.expect("written");
+async fn a_line_of_another_layout_is_set_aside() {
+    let dir = temporary_folder();
+    let (_, guests, created) = stop_and_copy(&dir).await;
+    change_saved_line(&dir, |saved| replace(saved, "of layout ", "of layout 9"));
+    expect_set_aside(&dir, &guests, created + 1).await;
+}
+
+#[tokio::test]
+async fn a_line_that_was_cut_off_is_set_aside() {
+    let dir = temporary_folder();
+    let (_, guests, created) = stop_and_copy(&dir).await;
+    change_saved_line(&dir, |saved| saved.truncate(saved.len() / 2));
+    expect_set_aside(&dir, &guests, created + 1).await;
+}
+
+fn change_saved_line(dir: &TempDir, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut saved = fs::read(line_file(dir)).expect("a saved line");
+    change(&mut saved);
+    fs::write(line_file(dir), saved).expect("written");
+}
+
+/// Replaces a text by one that begins with it and has one character more, in place of the character behind it.
+fn replace(saved: &mut [u8], from: &str, to: &str) {
+    let starts: Vec<_> = (0..saved.len())
+        .filter(|at| saved[*at..].starts_with(from.as_bytes()))
+        .collect();
+    assert!(!starts.is_empty(), "the saved line names its layout");
+    for at in starts {
+        saved[at..at + to.len()].copy_from_slice(to.as_bytes());
+    }
+}
+
+/// The folder is put back as it was at an earlier orderly stop: the process cannot know of a later state.
+#[tokio::test]
+async fn a_folder_that_was_put_back_continues_its_epoch() {
+    let dir = temporary_folder();
+    let (copy, guests, created) = stop_and_copy(&dir).await;
+    let runner = start_runner(&copy);
+    assert_eq!(epoch(&runner, QUEUE).await, created);
+    for guest in &guests {
+        guest.expect_same_entry(&runner).await;
+    }
+    runner.stop("TERM", BOUND).await;
+}
+
+/// The backup has a higher watermark than the saved line, so the line lacks changes.
+#[tokio::test]
+async fn a_line_below_the_fence_continues_no_epoch() {
+    let dir = temporary_folder();
+    let (_, guests, created) = stop_and_copy(&dir).await;
+    let store = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
+    let queue = QUEUE.parse().expect("a queue id");
+    store.raise_watermark(&queue, 1, 1_000).await.expect("written");
+    drop(store);
+    let runner = start_runner(&dir);
+    wait_until(BOUND, "the queue is restored", async || {
+        epoch(&runner, QUEUE).await == created + 1
     })
     .await;
+    for guest in &guests {
+        guest.expect_same_entry(&runner).await;
+    }
+    runner.stop("TERM", BOUND).await;
 }
 
+/// A record that came into the file without the line, such as from a copy, is in line after its next request.
 #[tokio::test]
-async fn a_checkpoint_below_the_fence_continues_no_epoch() {
-    expect_new_epoch_after("the stored queue has changed", async |store, _| {
-        let queue = QUEUE.parse().expect("a queue id");
-        store.raise_watermark(&queue, 1, 1_000).await.expect("written");
+async fn an_entry_that_the_line_lacks_keeps_its_place() {
+    let dir = temporary_folder();
+    let (_, guests, _) = stop_and_copy(&dir).await;
+    let store = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
+    let place = place(0);
+    let entered = change(fresh_id(), 1, Event::Entered { place, after: None });
+    let partition = partition_of(QUEUE.parse().expect("a queue id"));
+    store.put_change(&partition, &entered).await.expect("written");
+    drop(store);
+    let runner = start_runner(&dir);
+    let path = format!("/queues/{QUEUE}/entries/{}", entered.id);
+    wait_until(BOUND, "the entry is in line", async || {
+        let answer = runner
+            .http()
+            .get(runner.url(&path))
+            .send()
+            .await
+            .expect("answered");
+        answer.json::<Value>().await.expect("JSON")["state"] == json!("waiting")
     })
     .await;
+    for guest in &guests {
+        guest.expect_same_entry(&runner).await;
+    }
+    runner.stop("TERM", BOUND).await;
 }
 
+/// A folder in which nothing can be written: the stop says so, and the next start restores.
 #[tokio::test]
-async fn a_checkpoint_of_later_times_continues_no_epoch() {
-    expect_new_epoch_after(
-        "the clock of this machine is behind",
-        async |store, checkpoints| {
-            let an_hour_later = checkpoints.into_iter().map(|(queue, mut checkpoint)| {
-                let v = checkpoint["v"].as_u64().expect("a version");
-                checkpoint["v"] = json!(v + 3_600_000_000);
-                (queue, checkpoint)
-            });
-            store
-                .store_checkpoints(an_hour_later.collect())
-                .await
-                .expect("written");
-        },
-    )
-    .await;
-}
-
-/// An earlier checkpoint that comes back after a later run was killed.
-#[tokio::test]
-async fn an_outdated_checkpoint_continues_no_epoch() {
+async fn a_line_that_cannot_be_saved_is_logged() {
     let dir = temporary_folder();
     let runner = start_runner(&dir);
     create_queue(&runner, 1).await;
-    let active = Guest::enter(&runner).await;
+    let guest = Guest::enter(&runner).await;
     let created = epoch(&runner, QUEUE).await;
-    runner.stop("TERM", BOUND).await;
-    let store = open_store(dir.path());
-    let outdated = store.take_checkpoints().await.expect("read");
-    store.store_checkpoints(outdated.clone()).await.expect("written");
-    drop(store);
-
-    let runner = start_runner(&dir);
-    assert_eq!(epoch(&runner, QUEUE).await, created);
-    let waiting = Guest::enter(&runner).await;
-    runner.stop("KILL", BOUND).await;
-    let store = open_store(dir.path());
-    store.store_checkpoints(outdated).await.expect("written");
-    drop(store);
-
+    // A folder of the name of the file that is written first.
+    fs::create_dir(dir.path().join("line.resp.new")).expect("made");
+    let log = runner.stop("TERM", BOUND).await;
+    assert!(log.contains("line.not_saved"), "{log}");
+    fs::remove_dir(dir.path().join("line.resp.new")).expect("removed");
     let runner = start_runner(&dir);
     assert_eq!(epoch(&runner, QUEUE).await, created + 1);
-    active.expect_same_entry(&runner).await;
-    waiting.expect_same_entry(&runner).await;
+    guest.expect_same_entry(&runner).await;
+    runner.stop("TERM", BOUND).await;
 }

@@ -8,11 +8,9 @@ use std::{
 use super::{crate_folders, read_file};
 
 /// Crates that must not depend on any of some others, not even through a third.
-const WALLS: [(&str, &[&str]); 8] = [
+const WALLS: [(&str, &[&str]); 6] = [
     ("vestibule-line", &["vestibule-backup"]),
     ("vestibule-backup", &["vestibule-line"]),
-    ("vestibule-line-redis", &["vestibule-line-memory"]),
-    ("vestibule-line-memory", &["vestibule-line-redis"]),
     ("vestibule-api", &["vestibule-operate"]),
     ("vestibule-operate", &["vestibule-api"]),
     (
@@ -26,22 +24,12 @@ const WALLS: [(&str, &[&str]); 8] = [
     ),
     (
         "vestibule-engine",
-        &[
-            "vestibule-backup-dynamodb",
-            "vestibule-backup-file",
-            "vestibule-line-memory",
-            "vestibule-line-redis",
-        ],
+        &["vestibule-backup-dynamodb", "vestibule-backup-file"],
     ),
 ];
 
-/// The only crates of the project that the simulation may name: the rules, and a line in memory.
-const SIMULATE_MAY_USE: [&str; 4] = [
-    "vestibule-domain",
-    "vestibule-engine",
-    "vestibule-line",
-    "vestibule-line-memory",
-];
+/// The only crates of the project that the simulation may name: the rules and the line.
+const SIMULATE_MAY_USE: [&str; 3] = ["vestibule-domain", "vestibule-engine", "vestibule-line"];
 
 /// The crates of the project by name, each with those that it depends on. Dependencies of tests do not count.
 fn read_dependencies() -> BTreeMap<String, BTreeSet<String>> {
@@ -111,12 +99,12 @@ fn no_function_links_the_embedded_server() {
     ]);
     let output = tree.output().expect("cargo tree runs");
     let crates = String::from_utf8_lossy(&output.stdout);
-    assert!(crates.contains("vestibule-line-redis"), "{crates}");
+    assert!(crates.contains("vestibule-line"), "{crates}");
     assert!(!crates.contains("mlua"), "a function links Lua");
 }
 
 #[test]
-fn simulation_names_only_the_rules_and_a_line_in_memory() {
+fn simulation_names_only_the_rules_and_the_line() {
     let direct = read_dependencies();
     for name in &direct["vestibule-simulate"] {
         assert!(

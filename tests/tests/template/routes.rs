@@ -17,7 +17,7 @@ use vestibule_api::{
     document_routes, enter_routes, status_routes, validate_routes,
 };
 use vestibule_backup_file::FileBackup;
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::Line;
 use vestibule_tests::{
     in_process::keys,
     template::{example_path, read_api_document, read_template, read_text},
@@ -168,13 +168,7 @@ fn functions() -> ([(&'static str, Router); 5], TempDir) {
         ..ApiConfig::default()
     };
     let (_, stopped) = watch::channel(false);
-    let state = ApiState::new(
-        Arc::new(MemoryLine::new()),
-        Arc::new(backup),
-        keys(),
-        config,
-        stopped,
-    );
+    let state = ApiState::new(Line::in_process(), Arc::new(backup), keys(), config, stopped);
     let routers = [
         ("DocumentFunction", document_routes(state.clone())),
         ("EnterFunction", enter_routes(state.clone())),

@@ -23,7 +23,7 @@ macro_rules! on_one_line {
 }
 
 on_every_line! {
-    Memory as memory, Redis as redis, Valkey as valkey, Cluster as cluster: wakeups {
+    Embedded as embedded, Redis as redis, Valkey as valkey, Cluster as cluster: wakeups {
         a_tick_message_answers_the_polls_it_promotes
         without_messages_a_lookup_each_second_answers_polls
         a_turn_before_the_subscription_is_found

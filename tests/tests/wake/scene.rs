@@ -11,7 +11,7 @@ use vestibule_api::config::ApiConfig;
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
-use vestibule_faults::{Faults, FaultyLine};
+use vestibule_faults::Faults;
 use vestibule_line::{Arrival, LeaveReason, Line, Promotion};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
@@ -33,9 +33,11 @@ pub(crate) struct WaitingVisitor {
 }
 
 pub(crate) struct Scene {
-    pub(crate) line: Arc<dyn Line>,
+    pub(crate) line: Line,
     pub(crate) queue: QueueId,
     pub(crate) faults: Faults,
+    /// The line as the routes have it, with the faults.
+    tapped_line: Line,
     router: Router,
     _stop: watch::Sender<bool>,
     _dir: TempDir,
@@ -44,7 +46,7 @@ pub(crate) struct Scene {
 impl Scene {
     /// Opens a queue with room for many entries, and one in line. All who enter later wait behind it, although there is
     /// room: only the test promotes.
-    pub(crate) async fn open(line: Arc<dyn Line>) -> Self {
+    pub(crate) async fn open(line: Line) -> Self {
         let (queue, faults) = (fresh_queue(), Faults::default());
         // No request runs a fallback tick, so only the test promotes.
         faults.refuse_fallback_ticks();
@@ -55,10 +57,11 @@ impl Scene {
             ..local_config()
         };
         let (stop, stopped) = watch::channel(false);
-        let faulty_line = FaultyLine::new(line.clone(), faults.clone());
-        let router = build_router(faulty_line, backup.clone(), config, &stopped);
+        let tapped_line = line.clone().with_tap(Arc::new(faults.clone()));
+        let router = build_router(tapped_line.clone(), backup.clone(), config, &stopped);
         let scene = Self {
             line,
+            tapped_line,
             queue,
             faults,
             router,
@@ -150,8 +153,9 @@ impl Scene {
 
     /// From now on every view shows the queue as it is now, so that no view reveals a later event.
     pub(crate) async fn freeze(&self) {
-        let view = self.line.queue_view(&self.queue).await.expect("the queue exists");
-        self.faults.freeze_view(view);
+        self.faults.freeze("queue_view");
+        let view = self.tapped_line.queue_view(&self.queue).await;
+        view.expect("the queue exists");
     }
 }
 

@@ -1,11 +1,9 @@
 //! When a process is subscribed to the ticks of a queue.
 
-use std::sync::Arc;
-
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use uuid::Uuid;
 use vestibule_domain::id::QueueId;
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_tests::{in_process::BOUND, lines::Backend, waiting::wait_until};
 
 use crate::scene::Scene;
@@ -72,8 +70,8 @@ pub(crate) async fn a_broken_subscription_is_renewed(backend: Backend) {
         run_command::<()>(connection, &set).await;
     }
     let url = backend.url().replacen("://", &format!("://{user}:secret@"), 1);
-    let line = RedisLine::connect(&url).await.expect("logs in");
-    let scene = Scene::open(Arc::new(line)).await;
+    let line = Line::connect(&url).await.expect("logs in");
+    let scene = Scene::open(line).await;
     let visitors = scene.enter_many(2).await;
     scene.freeze().await;
     let polls: Vec<_> = visitors.iter().map(|visitor| scene.poll(visitor)).collect();

@@ -1,4 +1,4 @@
-//! One run of the closed loop: the line in memory, its promoter and the service, second by second.
+//! One run of the closed loop: the line, its promoter and the service, second by second.
 
 use std::sync::{
     Arc,
@@ -12,11 +12,7 @@ use vestibule_domain::{
     load::LoadReport,
     settings::Settings,
 };
-use vestibule_line::{
-    Arrival, ClaimOutcome, EntryLine, JournalLine, LeaveReason, LineHistory, PROMOTE_CHUNK, PromoteOrder,
-    PromotionLine, QueueLine, RecoveryLine,
-};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{Arrival, ClaimOutcome, LeaveReason, Line, LineHistory, PROMOTE_CHUNK, PromoteOrder};
 
 use super::{INTERVAL_SECONDS, service::Service};
 use crate::{
@@ -45,12 +41,14 @@ pub struct Second {
 
 /// The state of a run.
 struct Loop {
-    line: MemoryLine,
+    line: Line,
     queue: QueueId,
     clock_us: Arc<AtomicU64>,
     service: Service,
     rng: StdRng,
     entered: u32,
+    /// How many entries waited at the end of the last second.
+    waiting: u64,
 }
 
 /// Runs a queue with these settings for so long, and returns its seconds.
@@ -61,12 +59,13 @@ pub fn run(settings: &Settings, seed: u64, seconds: u32) -> Vec<Second> {
     let clock_us = Arc::new(AtomicU64::new(START_MS * 1_000));
     let time = Arc::clone(&clock_us);
     let mut state = Loop {
-        line: MemoryLine::with_clock(Arc::new(move || time.load(Ordering::Relaxed))),
+        line: Line::in_process_with_clock(Arc::new(move || time.load(Ordering::Relaxed))),
         queue: "SIMULATION:1".parse().expect("the text is a valid queue id"),
         clock_us,
         service: Service::default(),
         rng: StdRng::seed_from_u64(seed),
         entered: 0,
+        waiting: 0,
     };
     let configuration = configuration(settings, 0);
     let configured = state.line.configure(&state.queue, &configuration, true);
@@ -98,6 +97,7 @@ impl Loop {
             self.service.let_in(id, second, &mut self.rng);
         }
         let view = resolve(self.line.queue_view(&self.queue)).expect("the queue exists");
+        self.waiting = view.waiting;
         Second {
             second,
             batch: view.pace_in_force().pace.batch,
@@ -117,8 +117,7 @@ impl Loop {
     }
 
     fn fill_line(&mut self) {
-        let view = resolve(self.line.queue_view(&self.queue)).expect("the queue exists");
-        for _ in view.waiting..WAITING {
+        for _ in self.waiting..WAITING {
             self.entered += 1;
             let id = entry_id(self.entered);
             let entered = self.line.enter(&self.queue, id, Arrival::Ordinary);

@@ -1,7 +1,7 @@
 //! Entering the line, and leaving or vanishing before the turn.
 
 use vestibule_domain::entry_status::EntryStatus;
-use vestibule_line::{Arrival, EnterOutcome, EntryLine, LeaveOutcome, LeaveReason};
+use vestibule_line::{Arrival, EnterOutcome, LeaveOutcome, LeaveReason};
 
 use super::{
     clients::{Clients, FIXED_POLL_MS},

@@ -2,7 +2,7 @@
 //! for as long as the request lasts, if the line gives it the turn.
 
 use vestibule_domain::fallback_tick::{fallback_tick_due_in_ms, promoter_down_after_ms};
-use vestibule_line::{FallbackTickOrder, PromotionLine};
+use vestibule_line::FallbackTickOrder;
 
 use super::{
     clients::FIXED_POLL_MS,

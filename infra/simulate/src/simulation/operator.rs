@@ -1,7 +1,7 @@
 //! The operator, who changes the settings during a run.
 
 use rand::RngExt;
-use vestibule_line::{ConfigureOutcome, RecoveryLine};
+use vestibule_line::ConfigureOutcome;
 
 use super::state::{Simulation, configuration, resolve};
 use crate::scenario::Operator;

@@ -7,7 +7,7 @@ use vestibule_domain::{
     lane::LaneProgress,
     poll_pacing::{HOLD_MAX_MS, look_after_ms, plan_hold, retry_after_hold_ms, retry_after_ms, retry_cap_ms},
 };
-use vestibule_line::{CheckIn, ClaimOutcome, EntryLine, EntryLookup, QueueLine};
+use vestibule_line::{CheckIn, ClaimOutcome, EntryLookup};
 
 use super::{
     clients::{Clients, FIXED_POLL_MS},

@@ -6,7 +6,7 @@ use vestibule_domain::{
     change::{Change, EndReason, Event},
     id::EntryId,
 };
-use vestibule_line::{JournalLine, LineHistory, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
+use vestibule_line::{LineHistory, PROMOTE_CHUNK, PromoteOrder};
 
 use super::state::{Simulation, resolve};
 use crate::{outcome::Sample, scenario::Promoter};

@@ -2,7 +2,7 @@
 //! the service completes the visit.
 
 use vestibule_domain::poll_pacing::renew_after_ms;
-use vestibule_line::{EntryLine, LeaveReason, Validation};
+use vestibule_line::{LeaveReason, Validation};
 
 use super::{
     state::{Simulation, resolve},

@@ -19,8 +19,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Salt},
     settings::Settings,
 };
-use vestibule_line::{ConfigureOutcome, QueueLine, QueueView, RecoveryLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{ConfigureOutcome, Line, QueueView};
 
 use super::{
     availability::Availability,
@@ -60,7 +59,7 @@ pub(super) struct Simulation {
     /// `None` in a deployment without ceilings.
     pub(super) front_door: Option<FrontDoor>,
     pub(super) entered: u32,
-    pub(super) line: MemoryLine,
+    pub(super) line: Line,
     pub(super) queue: QueueId,
     pub(super) clock_us: Arc<AtomicU64>,
     pub(super) now_ms: u64,
@@ -113,7 +112,7 @@ impl Simulation {
         let visitors: Vec<_> = ids.into_iter().zip(visitors).map(state).collect();
         let clock_us = Arc::new(AtomicU64::new(START_MS * 1_000));
         let time = clock_us.clone();
-        let line = MemoryLine::with_clock(Arc::new(move || time.load(Ordering::Relaxed)));
+        let line = Line::in_process_with_clock(Arc::new(move || time.load(Ordering::Relaxed)));
         let queue: QueueId = "SIMULATION:1".parse().expect("the text is a valid queue id");
         let behaviors = visitors.iter().map(|visitor| visitor.drawn.behavior);
         let outcome = Outcome::new(behaviors);

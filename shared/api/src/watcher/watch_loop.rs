@@ -18,7 +18,7 @@ use tokio::{
     time::sleep,
 };
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{EntryLine, EntryLookup, LineError, Tick, TickSubscription};
+use vestibule_line::{EntryLookup, Line, LineError, Tick, TickSubscription};
 
 use crate::{
     budget::{HoldPermit, HoldPermits},
@@ -40,7 +40,7 @@ const LOOKUPS_IN_FLIGHT_MAX: usize = 2;
 /// What a watcher uses of the process: the line, the snapshots, and the permits that it releases.
 #[derive(Clone)]
 pub(crate) struct WatchContext {
-    pub(crate) line: Arc<dyn EntryLine>,
+    pub(crate) line: Line,
     pub(crate) queue_cache: Arc<QueueCache>,
     pub(crate) permits: Arc<HoldPermits>,
 }
@@ -69,7 +69,7 @@ pub(super) async fn run(
     let mut received = Vec::new();
     loop {
         while let Some(batch) = watch_loop.next_batch(lookups_in_flight.len()) {
-            lookups_in_flight.push(look_up_batch(&*context.line, &queue, batch));
+            lookups_in_flight.push(look_up_batch(&context.line, &queue, batch));
         }
         tokio::select! {
             count = commands.recv_many(&mut received, COMMANDS_MAX) => {
@@ -116,7 +116,7 @@ fn next_snapshot(
 type Batch = Vec<(HeldPollKey, EntryId)>;
 
 async fn look_up_batch(
-    line: &dyn EntryLine,
+    line: &Line,
     queue: &QueueId,
     batch: Batch,
 ) -> (Batch, Result<Vec<EntryLookup>, LineError>) {
@@ -155,7 +155,7 @@ enum SubscriptionEvent {
 }
 
 /// Subscribes to the ticks of a queue, for as long as the caller polls the stream.
-fn subscribe_to_ticks(line: Arc<dyn EntryLine>, queue: QueueId) -> impl Stream<Item = SubscriptionEvent> {
+fn subscribe_to_ticks(line: Line, queue: QueueId) -> impl Stream<Item = SubscriptionEvent> {
     stream::unfold(
         (line, queue, None::<TickSubscription>),
         |(line, queue, mut open)| async move {
@@ -168,14 +168,14 @@ fn subscribe_to_ticks(line: Arc<dyn EntryLine>, queue: QueueId) -> impl Stream<I
                 )))
                 .await;
             }
-            let subscription = subscribe_with_retry(&*line, &queue).await;
+            let subscription = subscribe_with_retry(&line, &queue).await;
             Some((SubscriptionEvent::Subscribed, (line, queue, Some(subscription))))
         },
     )
 }
 
 /// Subscribes to a queue, and tries again until it succeeds.
-async fn subscribe_with_retry(line: &dyn EntryLine, queue: &QueueId) -> TickSubscription {
+async fn subscribe_with_retry(line: &Line, queue: &QueueId) -> TickSubscription {
     let mut is_reported = false;
     loop {
         match line.subscribe(queue).await {

@@ -2,7 +2,6 @@
 //! and also a kill.
 
 mod backup;
-mod checkpoints;
 mod defaults;
 mod entry_pages;
 mod entry_reads;
@@ -22,7 +21,6 @@ use std::{
 };
 
 use redb::{ReadTransaction, ReadableDatabase};
-use serde_json::Value;
 use vestibule_backup::{BackupError, QueueMetadata};
 use vestibule_domain::id::QueueId;
 
@@ -81,34 +79,25 @@ impl FileBackup {
         Ok(Self { writer, store })
     }
 
-    /// Stores the checkpoints of stopped queues. Call it last: a checkpoint says that the file has every change of its
-    /// queue.
+    /// Records that the process stopped in order, under a name. When the call returns, everything that the file accepted
+    /// before survives a crash.
     ///
     /// # Errors
-    /// [`BackupError`] if the file cannot be written. It then has none of the checkpoints.
-    pub async fn store_checkpoints(&self, checkpoints: Vec<(QueueId, Value)>) -> Result<(), BackupError> {
-        self.writer
-            .commit(move |tables| {
-                let put = |(queue, checkpoint)| tables.put_checkpoint(&queue, &checkpoint);
-                checkpoints.into_iter().try_for_each(put)
-            })
-            .await
+    /// [`BackupError`] if the file cannot be written. It then has no stop.
+    pub async fn record_stop(&self, name: String) -> Result<(), BackupError> {
+        self.writer.commit(move |tables| tables.put_stop(&name)).await
     }
 
-    /// Removes all checkpoints from the file and returns them. When the call returns, the removal survives a crash. So a
-    /// checkpoint is used once at most, and no later run takes an older state for that of its queue. An unreadable
-    /// checkpoint is left out.
+    /// Removes the name of the last orderly stop, and returns it. `None` if a process has opened the file since then. When
+    /// the call returns, the removal survives a crash. So what was saved at that stop is used once at most, and no later
+    /// run takes it for the newest state.
     ///
     /// # Errors
-    /// [`BackupError`] if the file cannot be read or written. The checkpoints must not be used then.
-    pub async fn take_checkpoints(&self) -> Result<Vec<(QueueId, Value)>, BackupError> {
-        self.writer
-            .commit(|tables| {
-                let checkpoints = tables.read_checkpoints()?;
-                tables.remove_checkpoints()?;
-                Ok(checkpoints)
-            })
-            .await
+    /// [`BackupError`] if the file cannot be read or written. What was saved must not be used then.
+    // The path of the method has the lifetime of one transaction.
+    #[allow(clippy::redundant_closure_for_method_calls)]
+    pub async fn take_stop(&self) -> Result<Option<String>, BackupError> {
+        self.writer.commit(|tables| tables.take_stop()).await
     }
 
     async fn update_metadata(

@@ -17,8 +17,8 @@ use vestibule_domain::{
 pub(super) type EntryKey = (&'static str, u32, u8, &'static [u8; 16]);
 pub(super) const ENTRIES: TableDefinition<EntryKey, &[u8]> = TableDefinition::new("entries");
 pub(super) const QUEUES: TableDefinition<&str, &[u8]> = TableDefinition::new("queues");
-/// The checkpoint of each queue that was stopped in order.
-const CHECKPOINTS: TableDefinition<&str, &[u8]> = TableDefinition::new("checkpoints");
+/// The name of the last orderly stop, while nothing follows it.
+const STOPS: TableDefinition<&str, ()> = TableDefinition::new("stops");
 /// The default settings of each pattern.
 pub(super) const DEFAULTS: TableDefinition<&str, &[u8]> = TableDefinition::new("defaults");
 /// The tombstone of each deleted queue.
@@ -67,7 +67,7 @@ struct StoredRecord {
 pub(super) struct Tables<'txn> {
     entries: Table<'txn, EntryKey, &'static [u8]>,
     pub(super) queues: Table<'txn, &'static str, &'static [u8]>,
-    pub(super) checkpoints: Table<'txn, &'static str, &'static [u8]>,
+    stops: Table<'txn, &'static str, ()>,
     pub(super) defaults: Table<'txn, &'static str, &'static [u8]>,
     pub(super) tombstones: Table<'txn, &'static str, &'static [u8]>,
     pub(super) tallies: Table<'txn, (&'static str, u32), &'static [u8]>,
@@ -85,13 +85,25 @@ impl<'txn> Tables<'txn> {
         Ok(Self {
             entries: transaction.open_table(ENTRIES)?,
             queues: transaction.open_table(QUEUES)?,
-            checkpoints: transaction.open_table(CHECKPOINTS)?,
+            stops: transaction.open_table(STOPS)?,
             defaults: transaction.open_table(DEFAULTS)?,
             tombstones: transaction.open_table(TOMBSTONES)?,
             tallies: transaction.open_table(TALLIES)?,
             orders: transaction.open_table(ORDERS)?,
             outboxes: transaction.open_table(OUTBOXES)?,
         })
+    }
+
+    /// Adds the name of a stop.
+    pub(super) fn put_stop(&mut self, name: &str) -> Result<(), BackupError> {
+        let put = self.stops.insert(name, ());
+        put.map(drop).map_err(|e| to_backup_error(&e))
+    }
+
+    /// Removes the name of the last stop, and returns it.
+    pub(super) fn take_stop(&mut self) -> Result<Option<String>, BackupError> {
+        let taken = self.stops.pop_first().map_err(|e| to_backup_error(&e))?;
+        Ok(taken.map(|(name, _)| name.value().to_owned()))
     }
 
     /// Writes a change as [`EntryRecord::decide_put`] decides.

@@ -32,9 +32,6 @@ impl Tables<'_> {
         self.queues
             .remove(queue.as_str())
             .map_err(|e| to_backup_error(&e))?;
-        self.checkpoints
-            .remove(queue.as_str())
-            .map_err(|e| to_backup_error(&e))?;
         self.put_tombstone(queue, tombstone)?;
         Ok(true)
     }

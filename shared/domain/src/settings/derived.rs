@@ -2,7 +2,7 @@
 
 use super::{
     declaration::Settings,
-    words::{Entrance, Mode, Passes},
+    words::{Entrance, Mode},
 };
 use crate::pace::Pace;
 
@@ -33,11 +33,6 @@ impl Settings {
     /// Whether visitors are let in without a line, where the switches allow it.
     pub fn is_passthrough(&self) -> bool {
         self.mode == Mode::Passthrough
-    }
-
-    /// How long a visitor may wait, in milliseconds; `None` if there is no limit.
-    pub fn waiting_ms_max(&self) -> Option<u64> {
-        (self.waiting_seconds_max > 0).then(|| u64::from(self.waiting_seconds_max) * 1_000)
     }
 
     /// The most waiting entries that are not absent; `None` if there is no limit.
@@ -71,16 +66,6 @@ impl Settings {
             0 => left_ms,
             seconds => left_ms.min(u64::from(seconds) * 1_000),
         }
-    }
-
-    /// Until when the slot of a visitor is held who leaves at `now_ms` a session that ends at
-    /// `session_end_ms`: until no pass of the session can be valid any more. `passes_until_ms` is the
-    /// end of the passes that were issued before passes became shorter. `None` if the slot is free at
-    /// once. All times are Unix milliseconds.
-    pub fn held_until_ms(&self, now_ms: u64, session_end_ms: u64, passes_until_ms: u64) -> Option<u64> {
-        let left_ms = session_end_ms.saturating_sub(now_ms);
-        let until_ms = (now_ms + self.pass_ms(left_ms)).max(passes_until_ms.min(session_end_ms));
-        (self.passes == Passes::Offline && until_ms > now_ms).then_some(until_ms)
     }
 
     /// `session_seconds` in milliseconds.

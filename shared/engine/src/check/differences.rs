@@ -39,7 +39,7 @@ impl EntryObservation {
 
 /// The entries of these shards that the line and the backup show differently. `now_ms` is line time.
 pub(super) async fn find_differences(
-    line: &dyn Line,
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     shards: Range<u8>,
@@ -69,7 +69,7 @@ pub(super) async fn find_differences(
 
 /// The entries of these shards that the line has, and the ends that it remembers.
 async fn read_line(
-    line: &dyn Line,
+    line: &Line,
     partition: &EntryPartition,
     shards: &Range<u8>,
     config: CheckConfig,

@@ -31,7 +31,7 @@ const FLUSH_TIME_MAX: Duration = Duration::from_secs(20);
 /// # Errors
 /// [`CheckError`] at the first failure.
 pub async fn check_queue(
-    line: &dyn Line,
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     from_shard: u8,
@@ -79,7 +79,7 @@ pub async fn check_queue(
 
 /// Flushes the journal, because a change that is not in the backup yet looks like a difference.
 async fn flush_before_read(
-    line: &dyn Line,
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
 ) -> Result<(), CheckError> {

@@ -32,7 +32,7 @@ const ENTRIES_AT_ONCE: usize = 16;
 
 /// Repairs the differences of one queue.
 pub(super) struct Repairer<'a> {
-    pub(super) line: &'a dyn Line,
+    pub(super) line: &'a Line,
     pub(super) backup: &'a dyn Backup,
     pub(super) partition: &'a EntryPartition,
 }

@@ -8,6 +8,7 @@ mod commands;
 mod interpreter;
 mod json;
 mod reply;
+mod saved;
 mod script_values;
 mod server;
 mod sorted_set;
@@ -15,4 +16,4 @@ mod store;
 mod stream;
 mod struct_format;
 
-pub use self::server::EmbeddedServer;
+pub use self::{saved::LoadError, server::EmbeddedServer};

@@ -16,7 +16,8 @@ use super::{
     commands::{Command, Effect, is_known},
     interpreter::Interpreter,
     reply::{Outcome, bulk, refusal},
-    store::Key,
+    saved::{LoadError, load, save},
+    store::{Key, Store},
 };
 
 /// A server in this process. Its clones are connections to the same server.
@@ -30,7 +31,11 @@ struct Shared {
     clock: Clock,
     /// Whether the server is full: it refuses what would take memory.
     is_full: AtomicBool,
+    /// Whether the server was stopped: it refuses every command.
+    is_stopped: AtomicBool,
     interpreter: Mutex<Interpreter>,
+    /// A text in scripts, and what replaces it.
+    planted: Mutex<Option<(String, String)>>,
     listeners: Mutex<HashMap<Key, Vec<Listener>>>,
     /// What was answered since the recording began.
     recorded: Mutex<Option<Vec<(Cmd, Value)>>>,
@@ -43,10 +48,18 @@ impl EmbeddedServer {
         Self(Arc::new(Shared {
             clock,
             is_full: AtomicBool::default(),
+            is_stopped: AtomicBool::default(),
             interpreter: Mutex::new(Interpreter::new()),
+            planted: Mutex::default(),
             listeners: Mutex::default(),
             recorded: Mutex::default(),
         }))
+    }
+
+    /// The clock of the server.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        Arc::clone(&self.0.clock)
     }
 
     /// Takes the commands that were answered since the last call, and records the next ones.
@@ -64,6 +77,35 @@ impl EmbeddedServer {
     /// Makes the server full, as if it were at its `maxmemory`, or no longer.
     pub fn set_full(&self, is_full: bool) {
         self.0.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    /// Stops the server, which refuses every command from now on. Returns its keys as the commands that make them, in the
+    /// protocol of Redis, under a label.
+    #[must_use]
+    pub fn stop(&self, label: &str) -> Vec<u8> {
+        let interpreter = lock(&self.0.interpreter);
+        self.0.is_stopped.store(true, Ordering::Relaxed);
+        save(&interpreter.lock().store, label)
+    }
+
+    /// Replaces all keys by those that [`stop`](Self::stop) returned under this label.
+    ///
+    /// # Errors
+    /// [`LoadError`] if they have another label or are not complete. The keys are as before then.
+    pub fn load(&self, saved: &[u8], label: &str) -> Result<(), LoadError> {
+        let store = load(saved, label, (self.0.clock)())?;
+        lock(&self.0.interpreter).lock().store = store;
+        Ok(())
+    }
+
+    /// Removes all keys, as a server without a disk does when it restarts.
+    pub fn lose_keys(&self) {
+        lock(&self.0.interpreter).lock().store = Store::default();
+    }
+
+    /// Plants a fault: replaces a text in each script that is loaded from now on. A script keeps its name.
+    pub fn plant_fault(&self, text: &str, faulty: &str) {
+        *lock(&self.0.planted) = Some((text.to_owned(), faulty.to_owned()));
     }
 
     /// Sends the messages of a channel to `listener`, until it returns that it wants no more.
@@ -93,8 +135,12 @@ impl EmbeddedServer {
             })
             .collect();
         interpreter.lock().store.set_time((self.0.clock)());
+        if self.0.is_stopped.load(Ordering::Relaxed) {
+            return refusal("LOADING the server was stopped");
+        }
         let is_full = self.0.is_full.load(Ordering::Relaxed);
-        let answer = answer(interpreter, &words, is_full);
+        let planted = lock(&self.0.planted).clone();
+        let answer = answer(interpreter, &words, is_full, planted.as_ref());
         let published = std::mem::take(&mut interpreter.lock().store.published);
         self.deliver(published);
         let answer = answer.unwrap_or_else(|text| refusal(&text));
@@ -119,7 +165,12 @@ impl EmbeddedServer {
 }
 
 /// Answers a command, which is one of the store, or of the server itself.
-fn answer(interpreter: &mut Interpreter, words: &[&[u8]], is_full: bool) -> Outcome {
+fn answer(
+    interpreter: &mut Interpreter,
+    words: &[&[u8]],
+    is_full: bool,
+    planted: Option<&(String, String)>,
+) -> Outcome {
     match words {
         [b"EVALSHA", hash, count, rest @ ..] => {
             let count = str::from_utf8(count).ok().and_then(|count| count.parse().ok());
@@ -130,7 +181,8 @@ fn answer(interpreter: &mut Interpreter, words: &[&[u8]], is_full: bool) -> Outc
         [b"SCRIPT", b"LOAD", source] => {
             let hash = sha1_smol::Sha1::from(source).digest().to_string();
             let source = str::from_utf8(source).map_err(|_| "ERR a script must be UTF-8")?;
-            interpreter.load(hash.clone(), source)?;
+            let faulty = planted.map(|(text, faulty)| source.replace(text, faulty));
+            interpreter.load(hash.clone(), faulty.as_deref().unwrap_or(source))?;
             Ok(bulk(hash.as_bytes()))
         }
         [b"INFO", b"memory"] => Ok(bulk(

@@ -168,6 +168,18 @@ impl Store {
     }
 }
 
+impl Store {
+    /// All keys in their order, what they hold, and when they end.
+    pub(crate) fn sorted_keys(&self) -> Vec<(&Key, &Stored, Option<u64>)> {
+        let keys = self.keys.iter();
+        let mut keys: Vec<_> = keys
+            .map(|(key, stored)| (key, stored, self.ends.get(key).copied()))
+            .collect();
+        keys.sort_unstable_by_key(|(key, ..)| *key);
+        keys
+    }
+}
+
 fn wrong_type() -> String {
     "WRONGTYPE Operation against a key holding the wrong kind of value".to_owned()
 }

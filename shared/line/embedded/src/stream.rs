@@ -72,6 +72,16 @@ impl Stream {
         self.last
     }
 
+    /// Whether no record was ever added.
+    pub(crate) fn is_new(&self) -> bool {
+        self.last == StreamId::MIN
+    }
+
+    /// All records.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (StreamId, &[Vec<u8>])> {
+        self.records.iter().map(|(id, values)| (*id, values.as_slice()))
+    }
+
     /// Adds a record under an id above the last one.
     pub(crate) fn add(&mut self, id: StreamId, values: Vec<Vec<u8>>) {
         self.last = id;

@@ -1,4 +1,4 @@
-//! Inputs and results of [`RecoveryLine::adopt`](crate::RecoveryLine::adopt), which brings one
+//! Inputs and results of [`Line::adopt`](crate::Line::adopt), which brings one
 //! entry of the line into agreement with its record in the backup.
 
 use vestibule_domain::{
@@ -30,7 +30,7 @@ pub struct AdoptOrder {
     pub basis: AdoptBasis,
 }
 
-/// What the caller of [`RecoveryLine::adopt`](crate::RecoveryLine::adopt) knows of the entry in the
+/// What the caller of [`Line::adopt`](crate::Line::adopt) knows of the entry in the
 /// line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdoptBasis {
@@ -39,7 +39,7 @@ pub enum AdoptBasis {
     /// The line did not know the entry at this line time, in Unix milliseconds, and the caller read
     /// the record afterwards.
     UnknownAt(u64),
-    /// [`EntryLine::enter`](crate::EntryLine::enter) gave the entry this provisional place, and the
+    /// [`Line::enter`](crate::Line::enter) gave the entry this provisional place, and the
     /// backup refused it.
     Provisional {
         /// The place that `enter` gave.
@@ -49,7 +49,7 @@ pub enum AdoptBasis {
     },
 }
 
-/// The answer to [`RecoveryLine::adopt`](crate::RecoveryLine::adopt).
+/// The answer to [`Line::adopt`](crate::Line::adopt).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdoptOutcome {
     /// The entry is live in the line.

@@ -1,6 +1,6 @@
 //! Calls of an API that the authorizer protects.
 
-/// The answer to [`Line::take_call`](crate::CallBudget::take_call).
+/// The answer to [`Line::take_call`](crate::Line::take_call).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallOutcome {
     /// The line counts the call.

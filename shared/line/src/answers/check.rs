@@ -48,7 +48,7 @@ pub struct CheckOrder {
     pub silent_ms: u64,
 }
 
-/// The answer to [`Line::take_check`](crate::RecoveryLine::take_check).
+/// The answer to [`Line::take_check`](crate::Line::take_check).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckAssignment {
     /// The caller gets the check, beginning with this shard.

@@ -1,6 +1,6 @@
 //! The result of marking an entry whose page is closed.
 
-/// The answer to [`Line::mark_closing`](crate::ClosingLine::mark_closing).
+/// The answer to [`Line::mark_closing`](crate::Line::mark_closing).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkClosingOutcome {
     /// The entry waits and is marked.

@@ -32,7 +32,7 @@ pub enum Arrival {
     Drawn(DrawnOrder),
 }
 
-/// The answer to [`Line::enter`](crate::EntryLine::enter).
+/// The answer to [`Line::enter`](crate::Line::enter).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnterOutcome {
     /// The visitor has a place.
@@ -113,7 +113,7 @@ pub enum NotFound {
     },
 }
 
-/// The answer to [`Line::status`](crate::EntryLine::status).
+/// The answer to [`Line::status`](crate::Line::status).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryLookup {
     /// The entry is in the line, with this status.
@@ -122,7 +122,7 @@ pub enum EntryLookup {
     NotFound(NotFound),
 }
 
-/// The answer to [`Line::check_in`](crate::EntryLine::check_in).
+/// The answer to [`Line::check_in`](crate::Line::check_in).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckIn {
     /// The status of the entry.
@@ -131,7 +131,7 @@ pub struct CheckIn {
     pub lane: Option<LaneProgress>,
 }
 
-/// The answer to [`Line::claim`](crate::EntryLine::claim).
+/// The answer to [`Line::claim`](crate::Line::claim).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimOutcome {
     /// The entry is active. This call or an earlier one claimed it.
@@ -161,7 +161,7 @@ pub enum LeaveReason {
     Evict,
 }
 
-/// The answer to [`Line::leave`](crate::EntryLine::leave).
+/// The answer to [`Line::leave`](crate::Line::leave).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaveOutcome {
     /// The visit ended. This is the change to write.
@@ -194,7 +194,7 @@ pub struct Validation {
     pub reactivate_until_ms: Option<u64>,
 }
 
-/// The answer to [`Line::validate`](crate::EntryLine::validate).
+/// The answer to [`Line::validate`](crate::Line::validate).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValidateOutcome {
     /// The visitor may act.
@@ -223,7 +223,7 @@ pub struct SessionExtension {
     pub latest_end_ms: u64,
 }
 
-/// The answer to [`Line::extend`](crate::EntryLine::extend).
+/// The answer to [`Line::extend`](crate::Line::extend).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExtendOutcome {
     /// The entry is active. Its session ends at the new time, never earlier than before.

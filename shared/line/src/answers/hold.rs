@@ -19,7 +19,7 @@ pub struct HoldOrder<'a> {
     pub lease_ms: u64,
 }
 
-/// The answer to [`Line::take_hold`](crate::HoldBudget::take_hold).
+/// The answer to [`Line::take_hold`](crate::Line::take_hold).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOutcome {
     /// The line counts the poll until the caller releases it or the lease ends.

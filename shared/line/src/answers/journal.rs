@@ -5,7 +5,7 @@ use vestibule_domain::change::Change;
 /// A record of the journal, which is the outbox of changes that are not in the backup yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// The key of the record, for [`Line::acknowledge`](crate::JournalLine::acknowledge).
+    /// The key of the record, for [`Line::acknowledge`](crate::Line::acknowledge).
     pub key: String,
     /// The changes. Each is of a different entry, so they may be written in any order.
     pub changes: Vec<Change>,
@@ -32,7 +32,7 @@ pub struct RequeueOrder {
     pub backoff_ms: u64,
 }
 
-/// The answer to [`Line::dead_letter`](crate::JournalLine::dead_letter).
+/// The answer to [`Line::dead_letter`](crate::Line::dead_letter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeadLetterOutcome {
     /// The line moved the record from the journal to the dead letters.

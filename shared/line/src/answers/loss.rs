@@ -1,7 +1,7 @@
 //! How a loss of changes is noticed: by the marks of the ticks, by another server, and by the totals.
 //! `docs/adr/0017-a-line-that-went-back.md` has the reasons.
 
-/// The mark of one call of [`Line::promote`](crate::PromotionLine::promote). Each call raises the
+/// The mark of one call of [`Line::promote`](crate::Line::promote). Each call raises the
 /// number by one, so a line that shows a lower number than before, or the same number with another
 /// time, has lost changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl TickMark {
     }
 }
 
-/// What a caller of [`Line::promote`](crate::PromotionLine::promote) remembers of the line.
+/// What a caller of [`Line::promote`](crate::Line::promote) remembers of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LineHistory {
     /// The latest tick that the caller has seen; `None` if it has seen none.

@@ -4,7 +4,7 @@ use vestibule_domain::{change::Change, entry_status::EntryStatus, id::EntryId, l
 
 use super::NotFound;
 
-/// The answer to [`Line::move_to_lane`](crate::OperatorLine::move_to_lane).
+/// The answer to [`Line::move_to_lane`](crate::Line::move_to_lane).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneMoveOutcome {
     /// The entry waits in the new lane. The caller writes the change to the backup.
@@ -33,7 +33,7 @@ pub struct PromoteEntryOrder {
     pub over_pace: bool,
 }
 
-/// The answer to [`Line::promote_entry`](crate::OperatorLine::promote_entry).
+/// The answer to [`Line::promote_entry`](crate::Line::promote_entry).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryPromotionOutcome {
     /// The entry is ready. The caller writes the change to the backup.

@@ -4,7 +4,7 @@ use vestibule_domain::{clock::ClockDifference, pace::LimitedBy};
 
 use super::loss::{LineHistory, LossSign, TickMark};
 
-/// The input of [`Line::promote`](crate::PromotionLine::promote).
+/// The input of [`Line::promote`](crate::Line::promote).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromoteOrder {
     /// The maximum number of entries to promote. One call moves at most
@@ -26,12 +26,12 @@ pub struct PromoteOrder {
 pub struct MinWatermark {
     /// The epoch of the queue.
     pub epoch: u32,
-    /// The [watermark](crate::RecoveryLine::raise_watermark). The line has shown this value or a
+    /// The [watermark](crate::Line::raise_watermark). The line has shown this value or a
     /// higher one.
     pub watermark: u64,
 }
 
-/// What one call of [`Line::promote`](crate::PromotionLine::promote) did, and the state of the
+/// What one call of [`Line::promote`](crate::Line::promote) did, and the state of the
 /// queue afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promotion {

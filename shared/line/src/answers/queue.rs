@@ -18,7 +18,7 @@ use super::{
     loss::{Imbalance, TickMark},
 };
 
-/// The answer to [`Line::adjust_clock`](crate::PromotionLine::adjust_clock).
+/// The answer to [`Line::adjust_clock`](crate::Line::adjust_clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdjustClockOutcome {
     /// The line now adds this offset to its server's clock.
@@ -30,8 +30,8 @@ pub enum AdjustClockOutcome {
     NotConfirmed,
 }
 
-/// The answer to [`Line::configure`](crate::RecoveryLine::configure) and
-/// [`Line::restore`](crate::RecoveryLine::restore).
+/// The answer to [`Line::configure`](crate::Line::configure) and
+/// [`Line::restore`](crate::Line::restore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigureOutcome {
     /// The line did not have the queue, and has it now.
@@ -60,7 +60,7 @@ pub struct UnflushedChanges {
     pub ends: Vec<Change>,
 }
 
-/// The answer to [`Line::raise_watermark`](crate::RecoveryLine::raise_watermark).
+/// The answer to [`Line::raise_watermark`](crate::Line::raise_watermark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaiseWatermarkOutcome {
     /// The watermark now has this value.

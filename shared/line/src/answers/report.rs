@@ -11,7 +11,7 @@ pub struct ReportOrder {
     pub idle_ms: u64,
 }
 
-/// The answer to [`Line::take_report`](crate::PromotionLine::take_report).
+/// The answer to [`Line::take_report`](crate::Line::take_report).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportOutcome {
     /// A report was due. No other caller gets this one.

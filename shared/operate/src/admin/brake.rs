@@ -47,7 +47,7 @@ impl Admin {
             map.insert(name.to_owned(), change(&map)?);
             Ok::<_, Problem>(settings.clone().with_switches(&map))
         };
-        let (configuration, changed) = match switch_line(&*self.line, queue, name, change).await {
+        let (configuration, changed) = match switch_line(&self.line, queue, name, change).await {
             Ok(switched) => switched,
             Err(problem) if problem.is_of_command() => return Err(problem),
             Err(_) => return Ok(None),
@@ -69,7 +69,7 @@ impl Admin {
     /// Saves in the backup what the line took while the backup was away, so that the command that follows changes the
     /// settings in force. Without an answer of the line, the stored settings are all there is.
     pub(super) async fn save_switches(&self, queue: &QueueId) -> Result<(), Problem> {
-        match save_switches(&*self.line, &*self.backup, queue).await {
+        match save_switches(&self.line, &*self.backup, queue).await {
             Err(SyncError::Backup(error)) => Err(error.into()),
             Ok(()) | Err(_) => Ok(()),
         }

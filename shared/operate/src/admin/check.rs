@@ -25,13 +25,13 @@ impl Admin {
         let partition = entry_partition(queue, &self.read_stored_queue(queue).await?);
         let until = Instant::now() + CHECK_TIME_MAX;
         // The cause may be fixed by now, so the dead letters are retried first.
-        let retried = dead_letter::retry_dead_letters(&*self.line, &*self.backup, &partition).await;
+        let retried = dead_letter::retry_dead_letters(&self.line, &*self.backup, &partition).await;
         let set_aside = retried.map_err(CheckError::from)?.remaining;
         let mut checked = CheckSummary::default();
         let mut next = Some(from_shard);
         while let Some(from_shard) = next.filter(|_| Instant::now() < until) {
             checked += check_queue(
-                &*self.line,
+                &self.line,
                 &*self.backup,
                 &partition,
                 from_shard,

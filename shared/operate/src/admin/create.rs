@@ -91,7 +91,7 @@ impl Admin {
         // `random` uses a cryptographic generator that the operating system seeds.
         let salt = Salt::new(rand::random());
         // A queue that was deleted is no more: neither in the line, nor for its tokens and passes.
-        let part = match complete_deletion(&*self.line, &*self.backup, queue).await? {
+        let part = match complete_deletion(&self.line, &*self.backup, queue).await? {
             Some(tombstone) => QueueMetadata::after_deletion(&tombstone, salt),
             None => QueueMetadata::new(salt),
         };
@@ -130,7 +130,7 @@ impl Admin {
             }
             configured.map_err(Problem::from)
         } else {
-            apply_configuration(&*self.line, &*self.backup, queue, &stored, &configuration)
+            apply_configuration(&self.line, &*self.backup, queue, &stored, &configuration)
                 .await
                 .map(|put| put.outcome)
                 .map_err(Problem::from)

@@ -15,7 +15,7 @@ impl Admin {
         queue: &QueueId,
         confirmation: &Confirmation,
     ) -> Result<Value, Problem> {
-        let (line, backup) = (&*self.line, &*self.backup);
+        let (line, backup) = (&self.line, &*self.backup);
         let found = backup.look_up_queue(queue).await?;
         let is_stored = matches!(found, QueueLookup::Present(_));
         let tombstone = match found {

@@ -90,7 +90,7 @@ impl Admin {
         if ids.is_empty() {
             return Ok(Some(HashMap::new()));
         }
-        match find_live(&*self.line, &partition.queue, &ids).await {
+        match find_live(&self.line, &partition.queue, &ids).await {
             Ok(found) => Ok(Some(found.into_iter().map(|entry| (entry.id, entry)).collect())),
             Err(LineError::QueueNotFound | LineError::Unavailable(_)) => Ok(None),
             Err(error) => Err(error.into()),

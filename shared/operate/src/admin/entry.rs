@@ -22,7 +22,7 @@ impl Admin {
             LeaveOutcome::Ended(change) => {
                 let partition = entry_partition(queue, &stored);
                 let write =
-                    write_through::write_through(&*self.line, &*self.backup, &partition, &change).await?;
+                    write_through::write_through(&self.line, &*self.backup, &partition, &change).await?;
                 Ok(json!({
                     "queue": queue.as_str(),
                     "token": id.to_string(),

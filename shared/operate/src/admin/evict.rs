@@ -105,7 +105,7 @@ impl Admin {
             }
             tried += chunk.len();
             // A flush that fails leaves the ends in the journal, which the promoter writes.
-            let flushed = flush_journal(&*self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
+            let flushed = flush_journal(&self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
             durable &= flushed.is_ok_and(|flushed| flushed.refused + flushed.dead_lettered == 0);
             if Instant::now() >= until {
                 break;
@@ -168,7 +168,7 @@ impl Admin {
         let LeaveOutcome::Ended(change) = left else {
             return Ok(None);
         };
-        let written = write_through(&*self.line, &*self.backup, partition, &change).await?;
+        let written = write_through(&self.line, &*self.backup, partition, &change).await?;
         Ok(Some(written))
     }
 
@@ -189,7 +189,7 @@ impl Admin {
         }
         let mut matching = MatchingEntries::default();
         if let EntryFilter::Listed(tokens) = filter {
-            for entry in find_live(&*self.line, queue, tokens).await? {
+            for entry in find_live(&self.line, queue, tokens).await? {
                 matching.add(entry, spares_checked_in);
             }
             matching.is_complete = true;
@@ -207,7 +207,7 @@ impl Admin {
                 .map(|record| record.id)
                 .collect();
             for chunk in ids.chunks(EVICT_CHUNK) {
-                for entry in find_live(&*self.line, queue, chunk).await? {
+                for entry in find_live(&self.line, queue, chunk).await? {
                     matching.add(entry, spares_checked_in);
                 }
             }

@@ -25,7 +25,7 @@ impl Admin {
         let (from, status, durable) = match self.line.move_to_lane(queue, id, lane).await? {
             LaneMoveOutcome::Moved { from, status, change } => {
                 let partition = entry_partition(queue, &stored);
-                let write = write_through(&*self.line, &*self.backup, &partition, &change).await?;
+                let write = write_through(&self.line, &*self.backup, &partition, &change).await?;
                 (from, status, write.durable)
             }
             LaneMoveOutcome::Unchanged(status) => (lane, status, true),
@@ -64,7 +64,7 @@ impl Admin {
             EntryPromotionOutcome::NotFound(_) => return Err(Problem::unknown_entry()),
         };
         let partition = entry_partition(queue, &stored);
-        let write = write_through(&*self.line, &*self.backup, &partition, &change).await?;
+        let write = write_through(&self.line, &*self.backup, &partition, &change).await?;
         Ok(promotion_to_json(queue, id, &change, over_pace, write.durable))
     }
 }

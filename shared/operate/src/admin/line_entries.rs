@@ -80,7 +80,7 @@ impl StageCounts {
 
 /// Finds which of these entries are live in the line, in the order of `ids`.
 pub(super) async fn find_live(
-    line: &dyn Line,
+    line: &Line,
     queue: &QueueId,
     ids: &[EntryId],
 ) -> Result<Vec<LiveEntry>, LineError> {

@@ -79,7 +79,7 @@ use self::{
 #[derive(Clone)]
 pub struct Admin {
     /// The line.
-    pub line: Arc<dyn Line>,
+    pub line: Line,
     /// The backup.
     pub backup: Arc<dyn Backup>,
     /// The key from which the entry id of a visitor is derived. It is fetched for the first command that names one.

@@ -38,7 +38,7 @@ impl Admin {
         };
         let partition = entry_partition(queue, &stored);
         let until = Instant::now() + FLUSH_TIME;
-        let flushed = flush_journal(&*self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
+        let flushed = flush_journal(&self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
         Ok(json!({
             "queue": queue.as_str(),
             "requested": count,

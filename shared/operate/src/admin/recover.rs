@@ -23,8 +23,8 @@ impl Admin {
         self.save_switches(queue).await?;
         let stored = self.read_stored_queue(queue).await?;
         let settings = self.settings_for_restore(queue, &stored).await?;
-        try_store_tally(&*self.line, &*self.backup, queue, Duration::ZERO).await;
-        let restored = restore_queue(&*self.line, &*self.backup, queue, &stored, &settings).await?;
+        try_store_tally(&self.line, &*self.backup, queue, Duration::ZERO).await;
+        let restored = restore_queue(&self.line, &*self.backup, queue, &stored, &settings).await?;
         Ok(restore_to_json(queue, &restored))
     }
 
@@ -36,7 +36,7 @@ impl Admin {
         stored.require_no_later_layout()?;
         let settings = self.settings_for_restore(queue, &stored).await?;
         // The report of this generation stays in the backup.
-        try_store_tally(&*self.line, &*self.backup, queue, Duration::ZERO).await;
+        try_store_tally(&self.line, &*self.backup, queue, Duration::ZERO).await;
         let salt = Salt::new(rand::random());
         let new_generation = self
             .backup
@@ -46,7 +46,7 @@ impl Admin {
             metadata: new_generation.ok_or_else(Problem::epoch_changed)?,
             ..stored
         };
-        let restored = restore_queue(&*self.line, &*self.backup, queue, &reset_queue, &settings)
+        let restored = restore_queue(&self.line, &*self.backup, queue, &reset_queue, &settings)
             .await
             .map_err(|error| Problem::from(error).after_stored_reset())?;
         Ok(restore_to_json(queue, &restored))
@@ -58,7 +58,7 @@ impl Admin {
         match build_configuration(stored, self.policy) {
             Ok(configuration) => Ok(configuration.settings),
             Err(wrong) => Ok(
-                keep_settings_with_stored_switches(&*self.line, queue, stored, &wrong)
+                keep_settings_with_stored_switches(&self.line, queue, stored, &wrong)
                     .await?
                     .settings,
             ),

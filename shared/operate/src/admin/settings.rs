@@ -99,7 +99,7 @@ impl Admin {
             Ok(configuration) => return self.apply_and_describe(queue, &stored, configuration).await,
             Err(wrong) => wrong,
         };
-        let configuration = keep_settings_with_stored_switches(&*self.line, queue, &stored, &wrong)
+        let configuration = keep_settings_with_stored_switches(&self.line, queue, &stored, &wrong)
             .await
             .map_err(|error| Problem::from(error).after_stored_settings())?;
         let mut result = self.apply_and_describe(queue, &stored, configuration).await?;
@@ -173,7 +173,7 @@ impl Admin {
         stored: &StoredQueue,
         configuration: Configuration,
     ) -> Result<Value, Problem> {
-        let how = apply_configuration(&*self.line, &*self.backup, queue, stored, &configuration)
+        let how = apply_configuration(&self.line, &*self.backup, queue, stored, &configuration)
             .await
             .map_err(|error| Problem::from(error).after_stored_settings())?
             .outcome;

@@ -151,7 +151,7 @@ impl Admin {
         for chunk in records.chunks(EVICT_CHUNK) {
             let live = chunk.iter().filter(|record| record.fact.is_live());
             let ids: Vec<_> = live.map(|record| record.id).collect();
-            let found = find_live(&*self.line, queue, &ids).await?;
+            let found = find_live(&self.line, queue, &ids).await?;
             let stages: HashMap<EntryId, Stage> = found.iter().map(|entry| (entry.id, entry.stage)).collect();
             for record in chunk {
                 table

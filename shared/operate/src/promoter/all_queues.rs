@@ -1,4 +1,4 @@
-//! Syncs and flushes all queues of a process that keeps its line in memory: at its start and at its end.
+//! Syncs and flushes all queues of a process that keeps its line inside the process: at its start and at its end.
 
 use tokio::time::Instant;
 use vestibule_backup::{BackupError, EntryPartition};
@@ -27,7 +27,7 @@ impl Promoter {
         self.registry.replace_queues(listed);
         let mut outcomes = Vec::with_capacity(queues.len());
         for queue in queues {
-            let outcome = sync_settings(&*self.line, &*self.backup, &queue, self.policy).await;
+            let outcome = sync_settings(&self.line, &*self.backup, &queue, self.policy).await;
             self.record_sync_outcome(&queue, &outcome);
             outcomes.push((queue, outcome));
         }
@@ -56,7 +56,7 @@ impl Promoter {
     }
 
     async fn flush_queue_completely(&self, partition: &EntryPartition) -> Result<(), String> {
-        let (line, backup) = (&*self.line, &*self.backup);
+        let (line, backup) = (&self.line, &*self.backup);
         let settled = async {
             while flush_journal(
                 line,

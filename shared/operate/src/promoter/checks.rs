@@ -76,7 +76,7 @@ impl CheckSchedule {
 /// # Errors
 /// [`CheckError`] if a part of the check failed. The next turn continues after the last finished part.
 pub(super) async fn run_due_check(
-    line: &dyn Line,
+    line: &Line,
     backup: &dyn Backup,
     partition: &EntryPartition,
     mut tell: impl FnMut(&CheckSummary),

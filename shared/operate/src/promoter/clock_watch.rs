@@ -15,7 +15,7 @@ use vestibule_domain::{
     clock::{CLOCK_NOISE_MS, ClockDifference},
     id::QueueId,
 };
-use vestibule_line::{AdjustClockOutcome, LineError, PromotionLine};
+use vestibule_line::{AdjustClockOutcome, Line, LineError};
 
 /// The server's clock must be off by the same amount in this many consecutive ticks before the
 /// promoter adjusts it.
@@ -88,7 +88,7 @@ impl ClockWatch {
     /// The text says which clock problem remains.
     pub(super) async fn adjust_if_needed(
         &self,
-        line: &dyn PromotionLine,
+        line: &Line,
         queue: &QueueId,
         clocks: ClockDifference,
     ) -> Result<(), String> {

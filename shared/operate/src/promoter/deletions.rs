@@ -43,7 +43,7 @@ impl Promoter {
     async fn complete_deletion(&self, queue: &QueueId) -> Result<(), DeletionError> {
         let is_removed = match self.deleted_queues.tombstone(queue) {
             Some(tombstone) => self.line.delete_queue(queue, &tombstone).await?,
-            None => complete_deletion(&*self.line, &*self.backup, queue)
+            None => complete_deletion(&self.line, &*self.backup, queue)
                 .await?
                 .is_some(),
         };

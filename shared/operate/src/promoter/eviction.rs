@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use tracing::{debug, info, warn};
-use vestibule_line::{EvictionPolicy, QueueLine};
+use vestibule_line::{EvictionPolicy, Line};
 
 /// The policy that was reported last, so that the log shows it once.
 #[derive(Default)]
@@ -17,7 +17,7 @@ impl EvictionReport {
     }
 
     /// Reads the policy and logs it if it is not the one that was logged last.
-    pub(super) async fn report(&self, line: &(impl QueueLine + ?Sized)) {
+    pub(super) async fn report(&self, line: &Line) {
         let policy = match line.eviction_policy().await {
             Ok(policy) => policy,
             Err(error) => {

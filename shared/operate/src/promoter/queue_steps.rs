@@ -33,7 +33,7 @@ const SYNC_TIMEOUT: Duration = Duration::from_mins(5);
 impl Promoter {
     pub(super) async fn list_queues(self: &Arc<Self>) {
         if self.eviction_report.is_new() {
-            self.eviction_report.report(&*self.line).await;
+            self.eviction_report.report(&self.line).await;
         }
         match timeout(LIST_TIMEOUT, self.backup.list_all_queues()).await {
             Ok(Ok(listing)) => {
@@ -71,7 +71,7 @@ impl Promoter {
         let _permit = self.steps.syncs.acquire().await;
         // From before the sync: a change during it is synced after the next listing.
         let listed = self.registry.listed_fingerprint(queue);
-        let work = sync_settings(&*self.line, &*self.backup, queue, self.policy);
+        let work = sync_settings(&self.line, &*self.backup, queue, self.policy);
         if let Ok(outcome) = timeout(SYNC_TIMEOUT, work).await {
             self.record_sync_outcome(queue, &outcome);
             let is_in_force = matches!(outcome, Ok(SyncOutcome::InForce { .. }));
@@ -154,8 +154,8 @@ impl Promoter {
         let kind = self.registry.tick_kind(queue);
         let ticking = async {
             match kind {
-                TickKind::Regular => tick(&*self.line, queue, fence, &self.tick_history).await,
-                TickKind::Parked => tick_parked_queue(&*self.line, queue, fence, &self.tick_history).await,
+                TickKind::Regular => tick(&self.line, queue, fence, &self.tick_history).await,
+                TickKind::Parked => tick_parked_queue(&self.line, queue, fence, &self.tick_history).await,
             }
         };
         let outcome = match timeout(TICK_TIMEOUT, ticking).await {
@@ -198,7 +198,7 @@ impl Promoter {
         self.reporter.report_tick(queue, summary);
         let adjustment = self
             .clock_watch
-            .adjust_if_needed(&*self.line, queue, summary.clocks)
+            .adjust_if_needed(&self.line, queue, summary.clocks)
             .await;
         self.registry.log_step_outcome(queue, "clock", adjustment);
         if self.reporter.is_due(queue) {
@@ -227,7 +227,7 @@ impl Promoter {
     pub(super) async fn report_queue(&self, queue: &QueueId) {
         let _permit = self.steps.ticks.acquire().await;
         let is_parked = self.registry.tick_kind(queue) == TickKind::Parked;
-        let reporting = self.reporter.report(&*self.line, queue, is_parked);
+        let reporting = self.reporter.report(&self.line, queue, is_parked);
         let outcome = match timeout(TICK_TIMEOUT, reporting).await {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
             Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
@@ -238,7 +238,7 @@ impl Promoter {
     /// Stores the tally of a queue. The step takes a permit of the flushes, because it waits for the backup as they do.
     pub(super) async fn store_tally_of(&self, queue: &QueueId) {
         let _permit = self.steps.flushes.acquire().await;
-        let stored = store_tally(&*self.line, &*self.backup, queue, STORE_INTERVAL).await;
+        let stored = store_tally(&self.line, &*self.backup, queue, STORE_INTERVAL).await;
         let outcome = stored.map(drop).map_err(|error| error.to_string());
         self.registry.log_step_outcome(queue, "tally", outcome);
     }
@@ -255,9 +255,9 @@ impl Promoter {
             has_checked = true;
             self.reporter.report_check(queue, checked);
         };
-        let outcome = run_due_check(&*self.line, &*self.backup, &partition, report).await;
+        let outcome = run_due_check(&self.line, &*self.backup, &partition, report).await;
         if has_checked {
-            self.eviction_report.report(&*self.line).await;
+            self.eviction_report.report(&self.line).await;
         }
         self.registry
             .log_step_outcome(queue, "check", outcome.map_err(|error| error.to_string()));
@@ -268,7 +268,7 @@ impl Promoter {
         let Some(partition) = self.registry.partition(queue) else {
             return;
         };
-        let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + FLUSH_TIME);
+        let (line, backup, until) = (&self.line, &*self.backup, Instant::now() + FLUSH_TIME);
         let mut outcome = flush_journal_until(line, backup, &partition, until).await;
         if outcome.is_ok() && self.registry.take_retry_turn(queue, DEAD_LETTER_RETRY_INTERVAL) {
             outcome = dead_letter::retry_dead_letters(line, backup, &partition)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::{check::CheckSummary, tick::TickSummary};
-use vestibule_line::{LineError, PromotionLine, QueueView, Report, ReportOrder, ReportOutcome};
+use vestibule_line::{Line, LineError, QueueView, Report, ReportOrder, ReportOutcome};
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
@@ -99,7 +99,7 @@ impl MetricsReporter {
     /// one is due only after the time for idle queues.
     pub(super) async fn report(
         &self,
-        line: &dyn PromotionLine,
+        line: &Line,
         queue: &QueueId,
         is_parked: bool,
     ) -> Result<(), LineError> {

@@ -50,7 +50,7 @@ pub fn before_deadline(deadline: SystemTime) -> impl Future<Output = ()> + Send 
 
 /// Ticks, flushes, syncs, reports on and checks every queue of a deployment.
 pub struct Promoter {
-    pub(super) line: Arc<dyn Line>,
+    pub(super) line: Line,
     pub(super) backup: Arc<dyn Backup>,
     pub(super) policy: SettingsPolicy,
     pub(super) registry: QueueRegistry,
@@ -67,7 +67,7 @@ pub struct Promoter {
 
 impl Promoter {
     /// Creates a promoter with an empty registry of queues. The first listing fills it.
-    pub fn new(line: Arc<dyn Line>, backup: Arc<dyn Backup>, policy: SettingsPolicy) -> Self {
+    pub fn new(line: Line, backup: Arc<dyn Backup>, policy: SettingsPolicy) -> Self {
         Self {
             line,
             backup,

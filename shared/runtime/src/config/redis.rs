@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vestibule_line_redis::{Address, IamUser};
+use vestibule_line::{Address, IamUser};
 
 use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable, read_required};
 

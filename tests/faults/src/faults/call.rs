@@ -3,21 +3,19 @@
 use std::time::Duration;
 
 use tokio::time::sleep;
-use vestibule_domain::id::QueueId;
 
 use super::Faults;
 use crate::fault::{Effect, Fault};
 
 impl Faults {
     /// Does what happens before the real operation. Fails if the operation fails instead.
-    pub(crate) async fn begin(&self, name: &'static str, queue: Option<&QueueId>) -> Result<Call, Fault> {
-        let queue = queue.map(ToString::to_string);
+    pub(crate) async fn begin(&self, name: &str, queue: Option<&str>) -> Result<Call, Fault> {
         let (gate, delay) = self.operation(name, |operation| {
             operation.calls += 1;
             operation.running += 1;
             operation.running_max = operation.running_max.max(operation.running);
-            let of_queue = queue.as_ref().map(|queue| {
-                *operation.queue_calls.entry(queue.clone()).or_default() += 1;
+            let of_queue = queue.map(|queue| {
+                *operation.queue_calls.entry(queue.to_owned()).or_default() += 1;
                 operation.queue_delays.get(queue).copied().unwrap_or_default()
             });
             (
@@ -28,7 +26,7 @@ impl Faults {
         // From here on the call counts as running until it is dropped.
         let mut call = Call {
             faults: self.clone(),
-            name,
+            name: name.to_owned(),
             loses_answer: false,
         };
         gate.pass().await;
@@ -47,7 +45,7 @@ impl Faults {
             if std::mem::take(&mut operation.fails_once) {
                 return Some(Fault::Unavailable);
             }
-            let of_queue = queue.as_ref().and_then(|queue| operation.queue_faults.get(queue));
+            let of_queue = queue.and_then(|queue| operation.queue_faults.get(queue));
             of_queue.copied().or(operation.fault)
         });
         if let Some(fault) = fault {
@@ -73,14 +71,14 @@ impl Faults {
 /// A call that is running.
 pub(crate) struct Call {
     faults: Faults,
-    name: &'static str,
+    name: String,
     loses_answer: bool,
 }
 
 impl Call {
     /// Waits at the gate after the operation. Fails if the answer is lost.
     pub(crate) async fn end(self) -> Result<(), Fault> {
-        let gate = self.faults.gate_after(self.name);
+        let gate = self.faults.gate_after(&self.name);
         gate.pass().await;
         if self.loses_answer {
             return Err(Fault::Unavailable);
@@ -92,6 +90,6 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         self.faults
-            .operation(self.name, |operation| operation.running -= 1);
+            .operation(&self.name, |operation| operation.running -= 1);
     }
 }

@@ -9,8 +9,7 @@ use uuid::Uuid;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::id::{IdKey, RootKey, Visitor};
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Arrival, EntryLine, QueueLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, Line};
 use vestibule_operate::admin::Admin;
 use vestibule_tests::{
     functions::{DeploymentConfig, fresh_tables, function_variables, redis_url, root_key},
@@ -40,9 +39,9 @@ impl Calls {
         })
         .await;
         backup.create_tables_if_missing().await?;
-        let line = RedisLine::connect(&redis_url()).await?;
+        let line = Line::connect(&redis_url()).await?;
         let admin = Admin {
-            line: Arc::new(line.clone()),
+            line: line.clone(),
             backup: Arc::new(backup),
             root_key: root_key().into(),
             policy: SettingsPolicy::default(),
@@ -129,12 +128,7 @@ async fn store_keys(variables: &mut BTreeMap<String, String>) -> Result<(), Box<
     Ok(())
 }
 
-async fn enter(
-    line: &RedisLine,
-    queue: &str,
-    visitor: &str,
-    root: &RootKey,
-) -> Result<String, Box<dyn Error>> {
+async fn enter(line: &Line, queue: &str, visitor: &str, root: &RootKey) -> Result<String, Box<dyn Error>> {
     let queue = queue.parse()?;
     let salt = line.queue_view(&queue).await?.configuration.salt;
     let id = IdKey::derive_for_queue(root, &queue, &salt).entry_id(&Visitor::anonymous(visitor)?);

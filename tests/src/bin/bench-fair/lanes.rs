@@ -8,8 +8,7 @@ use std::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 use vestibule_domain::{change::Event, id::QueueId, lane::Lane};
-use vestibule_line::{Arrival, EntryLine, JournalLine, LineError, PromotionLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, Line, LineError};
 use vestibule_tests::lines::{tick_order, visitor};
 
 use super::create_queue;
@@ -26,7 +25,7 @@ const ORDINARY_VISITORS: u64 = BATCH * BATCHES;
 const ENTRANTS: u64 = 64;
 
 /// Promotes batch by batch while visitors with priority enter as fast as they can, and counts the promotions of each lane.
-pub(super) async fn measure(line: &RedisLine) -> Result<(), Box<dyn Error>> {
+pub(super) async fn measure(line: &Line) -> Result<(), Box<dyn Error>> {
     // Without presence every entry may be promoted, so that the lanes alone decide.
     let queue = create_queue(
         line,
@@ -58,7 +57,7 @@ pub(super) async fn measure(line: &RedisLine) -> Result<(), Box<dyn Error>> {
 }
 
 struct Flood<'a> {
-    line: &'a RedisLine,
+    line: &'a Line,
     queue: &'a QueueId,
     lane: Lane,
     entered: AtomicU64,
@@ -106,7 +105,7 @@ fn as_float(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-async fn count_batches(line: &RedisLine, queue: &QueueId, first: Lane) -> Result<Counts, Box<dyn Error>> {
+async fn count_batches(line: &Line, queue: &QueueId, first: Lane) -> Result<Counts, Box<dyn Error>> {
     let mut counts = Counts::default();
     for _ in 0..BATCHES {
         let promoted = line.promote(queue, tick_order(BATCH)).await?.promoted;

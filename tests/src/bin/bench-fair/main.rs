@@ -13,22 +13,21 @@ use vestibule_domain::{
     id::{QueueId, Salt},
     settings::Settings,
 };
-use vestibule_line::RecoveryLine;
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 use vestibule_tests::lines::{configuration, fresh_queue};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = env::var("TEST_REDIS_URL")
         .map_err(|_| "TEST_REDIS_URL is not set: run this with `make bench-fair`")?;
-    let line = RedisLine::connect(&url).await?;
+    let line = Line::connect(&url).await?;
     order::measure(&line).await?;
     draw::measure((0..10).map(|number| Salt::new([number; 32])))?;
     lanes::measure(&line).await
 }
 
 /// Creates a queue with these settings.
-async fn create_queue(line: &RedisLine, settings: serde_json::Value) -> Result<QueueId, Box<dyn Error>> {
+async fn create_queue(line: &Line, settings: serde_json::Value) -> Result<QueueId, Box<dyn Error>> {
     let queue = fresh_queue();
     let settings = settings.as_object().ok_or("settings are an object")?;
     let configuration = configuration(&Settings::from_map(settings)?);

@@ -8,8 +8,7 @@ use vestibule_domain::{
     change::Event,
     id::{EntryId, QueueId},
 };
-use vestibule_line::{Arrival, EntryLine, JournalLine, PromotionLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, Line};
 use vestibule_tests::lines::{tick_order, visitor};
 
 use super::create_queue;
@@ -33,7 +32,7 @@ struct Entering {
 }
 
 /// Lets concurrent visitors enter, keeps all of them present, promotes them one at a time, and compares the orders.
-pub(super) async fn measure(line: &RedisLine) -> Result<(), Box<dyn Error>> {
+pub(super) async fn measure(line: &Line) -> Result<(), Box<dyn Error>> {
     let settings =
         json!({ "capacity": 1_000_000, "batch": 1_000_000, "interval_seconds": 1, "fast_track": false });
     let queue = create_queue(line, settings).await?;
@@ -58,7 +57,7 @@ pub(super) async fn measure(line: &RedisLine) -> Result<(), Box<dyn Error>> {
 }
 
 async fn enter_repeatedly(
-    line: &RedisLine,
+    line: &Line,
     queue: &QueueId,
     entrant: u64,
 ) -> Result<Vec<Entering>, Box<dyn Error>> {
@@ -75,7 +74,7 @@ async fn enter_repeatedly(
 
 /// Promotes the whole line, one entry at a time, and returns the rank of each.
 async fn promote_all(
-    line: &RedisLine,
+    line: &Line,
     queue: &QueueId,
     enterings: &[Entering],
 ) -> Result<HashMap<EntryId, usize>, Box<dyn Error>> {

@@ -20,8 +20,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Arrival, EntryLine, QueueLine, QueueView, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, Line, QueueView};
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
     functions::root_key,
@@ -42,7 +41,7 @@ const SETTLING: Duration = Duration::from_secs(3);
 
 struct Bench {
     queue: QueueId,
-    line: RedisLine,
+    line: Line,
     backup: Arc<FileBackup>,
     processes: Vec<Router>,
     /// The tokens of the polling visitors.
@@ -68,7 +67,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 impl Bench {
     /// Creates a line that is longer than the measurement needs.
     async fn open(url: &str) -> Result<Self, Box<dyn Error>> {
-        let line = RedisLine::connect(url).await?;
+        let line = Line::connect(url).await?;
         let folder = tempfile::tempdir()?;
         let backup = Arc::new(FileBackup::open(folder.path().join("store"))?);
         let queue = fresh_queue();
@@ -99,7 +98,7 @@ impl Bench {
         let (stop, stopped) = watch::channel(false);
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
-            let own = Arc::new(RedisLine::connect(url).await?);
+            let own = Line::connect(url).await?;
             processes.push(build_router(own, backup.clone(), local_config(), &stopped));
         }
         Ok(Self {
@@ -131,7 +130,7 @@ impl Bench {
     }
 
     fn start_promoter(&self) -> JoinHandle<()> {
-        let (line, backup) = (Arc::new(self.line.clone()), self.backup.clone());
+        let (line, backup) = (self.line.clone(), self.backup.clone());
         let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
         tokio::spawn(async move { promoter.run(std::future::pending()).await })
     }

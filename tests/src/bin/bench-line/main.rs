@@ -17,7 +17,7 @@ mod rounds;
 
 use std::{env, error::Error, path::PathBuf};
 
-use vestibule_line_redis::RedisLine;
+use vestibule_line::Line;
 
 const USAGE: &str = "usage: bench-line [--against PATH [--rounds N]]";
 const ROUNDS: usize = 5;
@@ -25,7 +25,7 @@ const ROUNDS: usize = 5;
 /// What every measurement works on.
 struct Bench {
     url: String,
-    line: RedisLine,
+    line: Line,
 }
 
 /// What the command line asks for.
@@ -72,7 +72,7 @@ fn parse_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Comman
 
 async fn measure(url: String) -> Result<(), Box<dyn Error>> {
     let bench = Bench {
-        line: RedisLine::connect(&url).await?,
+        line: Line::connect(&url).await?,
         url,
     };
     rounds::measure_enter(&bench).await?;

@@ -17,8 +17,7 @@ use vestibule_domain::{
     record::{EntryRecord, PutRules},
     score::WaitScore,
 };
-use vestibule_line::{EntryLine, PROMOTE_CHUNK, PromotionLine, QueueLine, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Line, PROMOTE_CHUNK};
 use vestibule_tests::lines::tick_order;
 
 use crate::{
@@ -177,14 +176,14 @@ async fn measure_lookups(
 ) -> Result<f64, Box<dyn Error>> {
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
-        let connection = RedisLine::connect(&bench.url).await?;
+        let connection = Line::connect(&bench.url).await?;
         callers.push(Caller {
             connection,
             ids: ids.clone(),
             queue: queue.clone(),
         });
     }
-    let call = move |caller: Caller<RedisLine>, n: usize| async move {
+    let call = move |caller: Caller<Line>, n: usize| async move {
         let id = nth_id(&caller.ids, n);
         let (line, queue) = (&caller.connection, &caller.queue);
         let answer = match kind {

@@ -5,8 +5,7 @@ use std::{error::Error, sync::Arc};
 
 use redis::{Client, Script, aio::ConnectionManager};
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{Arrival, EntryLine, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, Line};
 
 use crate::{
     Bench,
@@ -111,14 +110,14 @@ async fn measure_enter_script(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f
     bench.line.configure(&queue, &configuration(1, 1), true).await?;
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
-        let connection = RedisLine::connect(&bench.url).await?;
+        let connection = Line::connect(&bench.url).await?;
         callers.push(Caller {
             connection,
             ids: ids.clone(),
             queue: queue.clone(),
         });
     }
-    let call = |caller: Caller<RedisLine>, n: usize| async move {
+    let call = |caller: Caller<Line>, n: usize| async move {
         caller
             .connection
             .enter(&caller.queue, caller.ids[n], Arrival::Ordinary)

@@ -16,8 +16,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Arrival, EntryLine, QueueLine, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, Line};
 use vestibule_operate::promoter::Promoter;
 use vestibule_telemetry::emf::Metrics;
 use vestibule_tests::{functions::root_key, lines::configuration};
@@ -38,7 +37,7 @@ const WHILE_PARKED: Duration = Duration::from_mins(1);
 const ROUNDS: usize = 20;
 
 struct Bench {
-    line: RedisLine,
+    line: Line,
     backup: Arc<FileBackup>,
     queues: Vec<QueueId>,
     probe: RedisProbe,
@@ -60,7 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 impl Bench {
     async fn open(url: &str, queues: usize) -> Result<Self, Box<dyn Error>> {
-        let line = RedisLine::connect(url).await?;
+        let line = Line::connect(url).await?;
         let folder = tempfile::tempdir()?;
         let bench = Self {
             line,
@@ -94,7 +93,7 @@ impl Bench {
 
     /// A promoter that writes metrics, as each deployment's does.
     fn start_promoter(&self) -> JoinHandle<()> {
-        let (line, backup) = (Arc::new(self.line.clone()), self.backup.clone());
+        let (line, backup) = (self.line.clone(), self.backup.clone());
         let promoter = Promoter::new(line, backup, SettingsPolicy::default());
         let promoter = Arc::new(promoter.with_metrics(Metrics::new("bench", io::sink())));
         tokio::spawn(async move { promoter.run(std::future::pending()).await })

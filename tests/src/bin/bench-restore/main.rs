@@ -24,8 +24,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::{restore::read_restored_entries, sync::SettingsPolicy};
-use vestibule_line::{ConfigureOutcome, QueueLine, RecoveryLine};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{ConfigureOutcome, Line};
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::processor_time::process_seconds;
 
@@ -46,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .with_writer(std::io::stderr)
         .with_max_level(tracing::Level::WARN)
         .init();
-    let line = RedisLine::connect(&redis_url).await?;
+    let line = Line::connect(&redis_url).await?;
     let backup = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(table_url.clone()),
         tables: TableNames::default(),
@@ -101,7 +100,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// The time from `FLUSHALL` to the first promotion, with a running promoter, in seconds.
 async fn measure_restore(
     redis_url: &str,
-    line: &RedisLine,
+    line: &Line,
     backup: DynamoDbBackup,
     queue: &QueueId,
 ) -> Result<f64, Box<dyn Error>> {
@@ -110,7 +109,7 @@ async fn measure_restore(
     redis::cmd("FLUSHALL").query_async::<()>(&mut link).await?;
     let since = Instant::now();
     let promoter = Arc::new(Promoter::new(
-        Arc::new(line.clone()),
+        line.clone(),
         Arc::new(backup),
         SettingsPolicy::default(),
     ));

@@ -24,10 +24,7 @@ use vestibule_domain::{
     id::{IdKey, QueueId, RootKey, Salt, Visitor},
     settings::Settings,
 };
-use vestibule_line::{
-    Arrival, EnterOutcome, EntryLine, LineError, LineHistory, PromoteOrder, PromotionLine, RecoveryLine,
-};
-use vestibule_line_redis::RedisLine;
+use vestibule_line::{Arrival, EnterOutcome, Line, LineError, LineHistory, PromoteOrder};
 use vestibule_tests::in_process::{keys, local_config};
 
 use crate::{
@@ -48,7 +45,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(500);
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Scene {
-    line: RedisLine,
+    line: Line,
     operator: ConnectionManager,
     queue: QueueId,
     /// The task that writes the heartbeat until the ticks begin.
@@ -61,7 +58,7 @@ pub(crate) struct Scene {
 impl Scene {
     /// Creates an empty Redis, and a queue whose visitors are all near enough to their turn to be held.
     pub(crate) async fn open(url: &str) -> Result<Self, BenchError> {
-        let line = RedisLine::connect(url).await?;
+        let line = Line::connect(url).await?;
         // To drop the entries of the previous round takes Redis a while.
         let patient = ConnectionManagerConfig::new().set_response_timeout(Some(Duration::from_mins(1)));
         let client = redis::Client::open(url)?;
@@ -85,13 +82,7 @@ impl Scene {
         };
         let root = RootKey::new(ROOT_KEY.to_vec()).map_err(|_| "long enough")?;
         let (stop, stopped) = watch::channel(false);
-        let api = ApiState::new(
-            Arc::new(line.clone()),
-            backup,
-            Keys { root, ..keys() },
-            config,
-            stopped,
-        );
+        let api = ApiState::new(line.clone(), backup, Keys { root, ..keys() }, config, stopped);
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         tokio::spawn(async move { axum::serve(listener, router(api)).await });
@@ -209,7 +200,7 @@ impl Scene {
 }
 
 /// Writes the heartbeat of a promoter that promotes no entry, so that requests run no fallback tick.
-async fn write_heartbeats(line: RedisLine, queue: QueueId) {
+async fn write_heartbeats(line: Line, queue: QueueId) {
     loop {
         // On an overloaded machine a call may time out. The next one comes before the last heartbeat is too old.
         let _ = line.promote(&queue, promote_order(0)).await;

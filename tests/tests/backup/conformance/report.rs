@@ -5,7 +5,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{Event, Version},
     id::{QueueId, SHARD_COUNT, Salt},
-    tally::{QueueTotals, Tally, TallySnapshot},
+    tally::{PeakWaiting, QueueTotals, Tally, TallySnapshot},
 };
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_partition, now_ms, place},
@@ -35,7 +35,10 @@ fn snapshot(generation: u32, version: (u32, u64), entered: u64) -> TallySnapshot
     for wait_ms in [0, 5, 1_000, 86_400_000] {
         tally.waits.record(wait_ms);
     }
-    tally.peak.record(17, 1_700_000_000_000);
+    tally.peak = PeakWaiting {
+        waiting: 17,
+        at_ms: 1_700_000_000_000,
+    };
     TallySnapshot {
         generation,
         salt: Salt::new([3; 32]),

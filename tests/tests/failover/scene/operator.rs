@@ -1,7 +1,5 @@
 //! The commands of an operator.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_operate::admin::Admin;
@@ -44,7 +42,7 @@ impl Scene {
     /// Carries out an operator's command, which may fail.
     pub(crate) async fn try_command(&self, order: Value) -> Value {
         let admin = Admin {
-            line: Arc::new(self.line.clone()),
+            line: self.line.clone(),
             backup: self.backup.clone(),
             root_key: root_key().into(),
             policy: SettingsPolicy::default(),

@@ -1,6 +1,6 @@
 //! An attack from one address: what an operator sees and does, and what is stored of the address.
 
-use std::{fs, sync::Arc};
+use std::fs;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -22,7 +22,7 @@ super::cases![
 
 fn admin(api: &InProcessApi) -> Admin {
     Admin {
-        line: Arc::new(api.line.clone()),
+        line: api.line.clone(),
         backup: api.backup.clone(),
         root_key: root_key().into(),
         policy: SettingsPolicy::default(),

@@ -10,7 +10,7 @@ use vestibule_engine::{
     check::{CheckConfig, check_queue},
     flush::flush_journal,
 };
-use vestibule_line::{JournalLimits, QueueLine};
+use vestibule_line::JournalLimits;
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path, queue_id};
 
 use super::{Guest, enter_and_expect_created, leave_request, new_visitor_id, status_request};

@@ -12,7 +12,6 @@ use vestibule_engine::{
     sync::{SettingsPolicy, build_configuration},
 };
 use vestibule_faults::Fault;
-use vestibule_line::RecoveryLine;
 use vestibule_tests::{
     in_process::{
         ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, build_router, entry_path, local_config,
@@ -211,7 +210,7 @@ async fn a_request_finds_that_the_items_were_deleted_by_hand() {
     let folder = tempfile::tempdir().expect("a folder");
     let emptied = FileBackup::open(folder.path().join("store")).expect("a new store");
     let (_, shutdown) = watch::channel(false);
-    let line = Arc::new(api.line.clone());
+    let line = api.line.clone();
     let process = build_router(line, Arc::new(emptied), local_config(), &shutdown);
     let answer = poll_until(
         BOUND,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_domain::configuration::Configuration;
-use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason, RecoveryLine, RestoredEntries};
+use vestibule_line::{LeaveOutcome, LeaveReason, RestoredEntries};
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, configuration, entry_path, queue_id};
 
 use super::{

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{QueueLine, QueueView};
+use vestibule_line::QueueView;
 use vestibule_tests::in_process::{ApiRequest, BOUND, InProcessApi, QUEUE, entry_path, queue_id};
 
 use super::{Guest, enter_and_expect_created, start_full_queue, status_request};
@@ -193,7 +193,8 @@ async fn only_entering_status_and_the_document_run_ticks() {
     assert_eq!(api.faults.calls("take_fallback_tick"), 0);
     api.send(status_request(&guest)).await;
     assert_eq!(api.faults.calls("take_fallback_tick"), 1);
-    // Far from the head, visitors read only the public document.
+    // Far from the head, visitors read only the public document. The view of the line shows when the last tick was.
+    api.advance_seconds(2);
     sleep(Duration::from_millis(1_100)).await;
     api.send(ApiRequest::get(format!("/queues/{QUEUE}")))
         .await

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_engine::flush::flush_journal;
 use vestibule_faults::Fault;
-use vestibule_line::{JournalLimits, QueueLine, QueueView};
+use vestibule_line::{JournalLimits, QueueView};
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id};
 
 use super::{

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::join;
 use vestibule_api::config::ApiConfig;
 use vestibule_backup::{Backup, PutOutcome};
-use vestibule_line::{Arrival, EnterOutcome, EntryLine};
+use vestibule_line::{Arrival, EnterOutcome};
 use vestibule_tests::in_process::{
     ApiResponse, InProcessApi, QUEUE, event, queue_id, with_claims, with_header,
 };

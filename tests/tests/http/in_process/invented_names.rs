@@ -5,8 +5,7 @@ use std::time::Instant;
 use serde_json::json;
 use vestibule_backup::{Backup, PutOutcome};
 use vestibule_domain::id::EntryId;
-use vestibule_line::{Arrival, EnterOutcome, EntryLine, RecoveryLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{Arrival, EnterOutcome, Line};
 use vestibule_tests::in_process::{
     ApiRequest, InProcessApi, QUEUE, anonymous_visitor, configuration, entry_path, queue_id,
 };
@@ -189,7 +188,7 @@ async fn a_lost_entry_comes_back_during_a_flood() {
 
 /// Writes the entry of a visitor as a line did that has lost it since.
 async fn write_lost_entry(api: &InProcessApi, id: EntryId) {
-    let line = MemoryLine::with_clock(api.clock.as_server_clock());
+    let line = Line::in_process_with_clock(api.clock.as_server_clock());
     let configuration = configuration(json!({}).as_object().expect("settings"), "1");
     let configured = line.configure(&queue_id(), &configuration, true).await;
     configured.expect("the line creates the queue");

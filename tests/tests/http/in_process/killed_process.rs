@@ -7,9 +7,7 @@ use vestibule_backup::Backup;
 use vestibule_domain::{id::EntryId, record::EntryRecord, state::EntryState};
 use vestibule_engine::flush::flush_journal;
 use vestibule_faults::Fault;
-use vestibule_line::{
-    Arrival, ClaimOutcome, EntryLine, LeaveOutcome, LeaveReason, QueueLine, ValidateOutcome, Validation,
-};
+use vestibule_line::{Arrival, ClaimOutcome, LeaveOutcome, LeaveReason, ValidateOutcome, Validation};
 use vestibule_tests::{
     in_process::{
         ApiRequest, BOUND, InProcessApi, anonymous_visitor, entry_path, local_config, queue_id, send_to,

@@ -7,7 +7,6 @@ use serde_json::{Map, json};
 use tokio::time::{Instant, sleep};
 use vestibule_backup::{Backup, StoredQueue};
 use vestibule_faults::Fault;
-use vestibule_line::JournalLine;
 use vestibule_tests::{
     entries::write_all,
     in_process::{ApiRequest, BOUND, InProcessApi, entry_path, queue_id, signer},

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use vestibule_domain::entry_status::EntryStatus;
 use vestibule_faults::Fault;
-use vestibule_line::{Arrival, EnterOutcome, EntryLine};
+use vestibule_line::{Arrival, EnterOutcome};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id},
     lines::visitor,

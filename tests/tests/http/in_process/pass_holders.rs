@@ -7,7 +7,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, jw
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use vestibule_line::{EntryLine, EntryLookup, LeaveReason, PromotionLine, QueueLine};
+use vestibule_line::{EntryLookup, LeaveReason};
 use vestibule_tests::{
     api::{Guest, new_visitor_id},
     in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id},

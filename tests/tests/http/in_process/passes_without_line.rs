@@ -6,7 +6,7 @@ use vestibule_api::pass::PassGrant;
 use vestibule_backup::{Backup, Lease, LeaseOutcome};
 use vestibule_domain::{id::Salt, score::Visit};
 use vestibule_faults::Fault;
-use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason};
+use vestibule_line::{LeaveOutcome, LeaveReason};
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path, queue_id, signer};
 
 use super::{Guest, enter_and_expect_created, leave_request, status_request};

@@ -11,7 +11,7 @@ use tokio::{
 };
 use vestibule_api::config::ApiConfig;
 use vestibule_domain::id::EntryId;
-use vestibule_line::{Arrival, ClaimOutcome, EnterOutcome, EntryLine, LeaveReason};
+use vestibule_line::{Arrival, ClaimOutcome, EnterOutcome, LeaveReason};
 use vestibule_tests::in_process::{
     ApiRequest, InProcessApi, anonymous_visitor, entry_path, local_config, queue_id,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vestibule_domain::pace::LimitedBy;
-use vestibule_line::{AdjustClockOutcome, PromotionLine, QueueLine};
+use vestibule_line::AdjustClockOutcome;
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id};
 
 use super::{Guest, claim_request, enter_and_expect_created, start_full_queue, status_request};

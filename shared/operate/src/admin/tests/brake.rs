@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use vestibule_engine::sync::{SyncOutcome, sync_settings};
 use vestibule_faults::{Fault, Faults, FaultyBackup};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::Line;
 
 use super::{AdminFixture, queue, switches};
 
@@ -67,7 +67,7 @@ async fn each_switch_acts_on_the_line_alone_and_is_stored_later() {
 #[tokio::test]
 async fn without_line_and_backup_the_backup_is_named() {
     let (mut desk, _) = with_absent_backup(json!({}), Fault::Unavailable).await;
-    desk.admin.line = Arc::new(MemoryLine::new());
+    desk.admin.line = Line::in_process();
     for op in ["pause", "open"] {
         let problem = desk.run_refused(json!({ "op": op, "queue": "q" })).await;
         assert_eq!(problem["code"], "backup-unavailable", "{op}");

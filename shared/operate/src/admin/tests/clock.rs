@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::Line;
 
 use super::AdminFixture;
 
@@ -11,8 +11,8 @@ use super::AdminFixture;
 async fn commands_show_that_the_clocks_are_apart() {
     let (right_us, hour_us) = (1_800_000_000_000_000_u64, 3_600_000_000);
     let mut desk = AdminFixture::new();
-    let line = MemoryLine::with_clock(Arc::new(move || right_us + hour_us));
-    desk.admin.line = Arc::new(line.clone().with_witness(Arc::new(move || right_us)));
+    let line = Line::in_process_with_clock(Arc::new(move || right_us + hour_us));
+    desk.admin.line = line.clone().with_witness(Arc::new(move || right_us));
     desk.run(json!({ "op": "create", "queue": "q" })).await;
     desk.enter("a").await;
     let held = json!({ "apart": true, "ahead_ms": 3_600_000, "offset_ms": 0 });
@@ -30,7 +30,7 @@ async fn commands_show_that_the_clocks_are_apart() {
         (&json!(0), &json!("clock"))
     );
 
-    desk.admin.line = Arc::new(line);
+    desk.admin.line = line;
     let stats = desk.run(json!({ "op": "stats", "queue": "q" })).await;
     assert_eq!(
         stats["clock"],

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vestibule_domain::id::QueueId;
-use vestibule_faults::{Fault, Faults, FaultyLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_faults::{Fault, Faults};
+use vestibule_line::Line;
 
 use super::AdminFixture;
 
@@ -108,15 +108,13 @@ async fn order_with_bad_settings_is_refused_as_a_whole() {
 #[tokio::test]
 async fn repeated_order_completes_what_failed() {
     let mut desk = AdminFixture::new();
-    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
-    line.faults().fail_for_queue("configure", "b", Fault::Unavailable);
-    desk.admin.line = line.clone();
+    let faults = Faults::default();
+    faults.fail_for_queue("configure", "b", Fault::Unavailable);
+    desk.admin.line = Line::in_process().with_tap(Arc::new(faults));
     let answer = desk.run(order(&json!(["a", "b", "c"]))).await;
     assert_eq!(counts(&answer), [2, 0, 1]);
     assert_eq!(answer["queues"][1]["problem"]["code"], "line-unavailable");
-    line.faults().heal_all();
-    line.faults().heal("configure");
-    desk.admin.line = Arc::new(MemoryLine::new());
+    desk.admin.line = Line::in_process();
     let answer = desk.run(order(&json!(["a", "b", "c"]))).await;
     assert_eq!(counts(&answer), [0, 3, 0]);
     let queue: QueueId = "b".parse().expect("a queue id");

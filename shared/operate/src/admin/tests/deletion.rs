@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use vestibule_backup::QueueLookup;
 use vestibule_backup_file::FileBackup;
-use vestibule_faults::{Fault, Faults, FaultyLine};
+use vestibule_faults::{Fault, Faults};
 use vestibule_line::{EntryLookup, LineError, QueueTrace};
 
 use super::{AdminFixture, entry_partition, queue};
@@ -117,8 +117,8 @@ async fn a_repeated_delete_completes_one_that_was_killed() {
     let mut desk = AdminFixture::with_queue(json!({})).await;
     desk.enter("ada").await;
     let faults = Faults::default();
-    let line = Arc::clone(&desk.admin.line);
-    desk.admin.line = FaultyLine::new(Arc::clone(&line), faults.clone());
+    let line = desk.admin.line.clone();
+    desk.admin.line = line.clone().with_tap(Arc::new(faults.clone()));
     faults.fail_all(Fault::Unavailable);
     let problem = desk.run_refused(delete(1)).await;
     assert_eq!(problem["code"], "line-unavailable");
@@ -178,7 +178,7 @@ async fn a_create_that_a_delete_overtakes_creates_nothing() {
     let gate = faults.gate_before("configure");
     gate.shut();
     let mut slow = desk.admin.clone();
-    slow.line = FaultyLine::new(Arc::clone(&desk.admin.line), faults.clone());
+    slow.line = slow.line.with_tap(Arc::new(faults));
     let creating = tokio::spawn(async move { slow.handle(create()).await });
     while gate.arrivals() == 0 {
         tokio::task::yield_now().await;

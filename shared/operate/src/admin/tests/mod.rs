@@ -1,4 +1,4 @@
-//! Every operation and every refusal, with the line in memory and the backup in a file.
+//! Every operation and every refusal, with the line inside the process and the backup in a file.
 
 mod blocks;
 mod brake;
@@ -36,7 +36,6 @@ use vestibule_domain::{
 use vestibule_engine::{sync::SettingsPolicy, write_through::write_through};
 use vestibule_faults::MemoryKeyStore;
 use vestibule_line::{Arrival, EnterOutcome, Line};
-use vestibule_line_memory::MemoryLine;
 
 use super::{Admin, SigningKeys};
 
@@ -55,7 +54,7 @@ impl AdminFixture {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
         let admin = Admin {
-            line: Arc::new(MemoryLine::new()),
+            line: Line::in_process(),
             backup: Arc::new(backup),
             root_key: root_key().into(),
             policy: SettingsPolicy::default(),
@@ -163,22 +162,17 @@ impl AdminFixture {
             Ok(EnterOutcome::Joined {
                 change: Some(change), ..
             }) => {
-                write_through(
-                    &*self.admin.line,
-                    &*self.admin.backup,
-                    &entry_partition(),
-                    &change,
-                )
-                .await
-                .expect("written");
+                write_through(&self.admin.line, &*self.admin.backup, &entry_partition(), &change)
+                    .await
+                    .expect("written");
             }
             other => panic!("did not enter: {other:?}"),
         }
         id
     }
 
-    fn line(&self) -> &dyn Line {
-        &*self.admin.line
+    fn line(&self) -> &Line {
+        &self.admin.line
     }
 
     fn backup(&self) -> &dyn Backup {

@@ -1,11 +1,10 @@
 //! The command `entries`: pages are complete and hold no entry twice, also while entries move.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use vestibule_domain::id::EntryId;
-use vestibule_line::LeaveReason;
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{LeaveReason, Line};
 
 use super::{AdminFixture, queue};
 
@@ -109,7 +108,7 @@ async fn ended_entries_come_from_the_backup() {
     assert_eq!(waiting.len(), VISITORS - 10);
 
     // Without a line, the backup alone tells the states.
-    desk.admin.line = Arc::new(MemoryLine::new());
+    desk.admin.line = Line::in_process();
     let shown = page(&desk, "waiting", 100, &Value::Null).await;
     assert_eq!(
         (tokens(&shown).len(), &shown["degraded"]),

@@ -1,13 +1,10 @@
 //! Commands that act on a whole queue.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use vestibule_backup::QueueMetadata;
 use vestibule_domain::settings::FIELDS;
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{EntryLookup, LineError};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{EntryLookup, Line, LineError};
 
 use super::{AdminFixture, queue, switches};
 use crate::admin::OPERATIONS;
@@ -62,7 +59,7 @@ async fn repeated_create_restores_a_lost_queue() {
     let mut desk = AdminFixture::with_queue(json!({ "paused": true })).await;
     let id = desk.enter("ada").await;
     let before = desk.line().status(&queue(), id).await.expect("answered");
-    desk.admin.line = Arc::new(MemoryLine::new());
+    desk.admin.line = Line::in_process();
     assert!(matches!(
         desk.line().queue_view(&queue()).await,
         Err(LineError::QueueNotFound)
@@ -192,7 +189,7 @@ async fn list_includes_a_queue_that_the_line_lost() {
         (&json!(1), &json!(0), &json!(0))
     );
 
-    desk.admin.line = Arc::new(MemoryLine::new());
+    desk.admin.line = Line::in_process();
     let listed = desk.run(json!({ "op": "list" })).await;
     assert!(listed["queues"][1]["problem"].is_string(), "{listed}");
     assert_eq!(

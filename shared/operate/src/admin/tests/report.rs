@@ -1,11 +1,8 @@
 //! The command `report`, after a loss of the line, after a reset, and for a spreadsheet.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use vestibule_backup::ORDERS_KEPT;
-use vestibule_line::{LeaveReason, LineHistory, PROMOTE_CHUNK, PromoteOrder};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{LeaveReason, Line, LineHistory, PROMOTE_CHUNK, PromoteOrder};
 
 use super::{AdminFixture, queue};
 use crate::admin::{Invocation, report_csv::escape_cell};
@@ -74,7 +71,7 @@ async fn a_report_survives_the_loss_of_the_line_and_the_queue() {
     assert_eq!(before["totals"]["promoted"], 2, "{before}");
 
     // The server has lost everything.
-    desk.admin.line = Arc::new(MemoryLine::new());
+    desk.admin.line = Line::in_process();
     let lost = report(&desk).await;
     assert_eq!(
         (&lost["totals"], &lost["waits"]),

@@ -1,10 +1,8 @@
 //! Invalid settings that an operator has written into the table.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use vestibule_engine::sync::{SyncOutcome, sync_settings};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::Line;
 
 use super::{AdminFixture, queue, switches};
 
@@ -97,7 +95,7 @@ async fn stored_settings_that_are_no_map_are_replaced() {
         }
 
         desk.store_raw_settings(left.clone()).await;
-        desk.admin.line = Arc::new(MemoryLine::new());
+        desk.admin.line = Line::in_process();
         let lost = desk.run_refused(json!({ "op": "pause", "queue": "q" })).await;
         assert_eq!(
             lost["code"], "invalid-stored-setting",

@@ -12,8 +12,7 @@ use std::{
 use serde_json::json;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{Arrival, CheckAssignment, CheckOrder, ReportOrder, ReportOutcome};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{Arrival, CheckAssignment, CheckOrder, Line, ReportOrder, ReportOutcome};
 use vestibule_telemetry::metrics::{CHECK_AGE, REPAIRED};
 
 use super::{Fixture, captured_metrics::CapturedMetrics, entry_id, wait_until};
@@ -29,11 +28,11 @@ impl AdvancedClock {
 
     fn scene(&self) -> Fixture {
         let ahead = self.0.clone();
-        Fixture::new(Arc::new(MemoryLine::with_clock(Arc::new(move || {
+        Fixture::new(Line::in_process_with_clock(Arc::new(move || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
             let micros = u64::try_from(now.as_micros()).expect("not that late");
             micros + ahead.load(Ordering::SeqCst) * 1_000_000
-        }))))
+        })))
     }
 }
 

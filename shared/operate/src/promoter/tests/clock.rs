@@ -12,8 +12,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_clock::Clock;
 use vestibule_domain::{id::QueueId, pace::LimitedBy, state::EntryState};
-use vestibule_line::{Arrival, EntryLine, EntryLookup, LineHistory, PromoteOrder, PromotionLine, QueueLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{Arrival, EntryLookup, Line, LineHistory, PromoteOrder};
 use vestibule_telemetry::{emf::Metrics, metrics::CLOCKS_APART};
 
 use super::{Fixture, captured_metrics::CapturedMetrics, entry_id};
@@ -55,7 +54,7 @@ struct ClockFixture {
     server: SettableClock,
     promoter: SettableClock,
     /// The line as visitors reach it.
-    line: MemoryLine,
+    line: Line,
     written: CapturedMetrics,
 }
 
@@ -63,9 +62,9 @@ impl ClockFixture {
     fn new() -> Self {
         let start = Instant::now();
         let [server, promoter, visitors] = [(); 3].map(|()| SettableClock::new(start));
-        let line = MemoryLine::with_clock(server.clock());
+        let line = Line::in_process_with_clock(server.clock());
         Self {
-            scene: Fixture::new(Arc::new(line.clone().with_witness(promoter.clock()))),
+            scene: Fixture::new(line.clone().with_witness(promoter.clock())),
             server,
             promoter,
             line: line.with_witness(visitors.clock()),

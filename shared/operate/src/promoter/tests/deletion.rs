@@ -14,7 +14,7 @@ use vestibule_engine::{
     restore::restore_queue,
     sync::{SettingsPolicy, SyncOutcome},
 };
-use vestibule_faults::{Fault, Faults, FaultyLine};
+use vestibule_faults::{Fault, Faults};
 use vestibule_line::{Line, LineError, QueueTrace};
 
 use super::{Fixture, memory_line};
@@ -23,12 +23,12 @@ use crate::promoter::Promoter;
 /// A bound for each wait that also a busy machine keeps.
 const BOUND: Duration = Duration::from_secs(40);
 
-async fn find_trace(line: &dyn Line, queue: &QueueId) -> QueueTrace {
+async fn find_trace(line: &Line, queue: &QueueId) -> QueueTrace {
     line.find_trace(queue).await.expect("an answer")
 }
 
 /// Waits until the line has nothing of the queue but its tombstone.
-async fn wait_until_deleted(line: &dyn Line, queue: &QueueId) -> Tombstone {
+async fn wait_until_deleted(line: &Line, queue: &QueueId) -> Tombstone {
     let waiting = async {
         loop {
             if let QueueTrace::Deleted(tombstone) = find_trace(line, queue).await {
@@ -54,7 +54,7 @@ async fn the_promoter_completes_a_delete_that_was_killed() {
     let (queue, partition) = scene.create_queue("q", json!({})).await;
     scene.enter(&partition, "ada").await;
     let tombstone = bury(&scene, &queue).await;
-    let deleted = wait_until_deleted(&*scene.line, &queue);
+    let deleted = wait_until_deleted(&scene.line, &queue);
     let mut found = None;
     scene.promoter().run(async { found = Some(deleted.await) }).await;
     assert_eq!(found, Some(tombstone));
@@ -76,7 +76,7 @@ async fn items_deleted_by_hand_delete_the_queue() {
     let emptied = FileBackup::open(folder.path().join("backup.redb")).expect("a new store");
     promoter.backup = Arc::new(emptied);
     let promoter = Arc::new(promoter);
-    let deleted = wait_until_deleted(&*scene.line, &queue);
+    let deleted = wait_until_deleted(&scene.line, &queue);
     let mut found = None;
     promoter.run(async { found = Some(deleted.await) }).await;
     let tombstone = found.expect("deleted");
@@ -90,18 +90,18 @@ async fn a_sync_that_read_the_queue_earlier_does_not_restore_it() {
     let scene = Fixture::new(memory_line());
     let (queue, stored) = scene.store_queue("q", json!({})).await;
     let tombstone = bury(&scene, &queue).await;
-    complete_deletion(&*scene.line, &*scene.backup, &queue)
+    complete_deletion(&scene.line, &*scene.backup, &queue)
         .await
         .expect("deleted");
     let settings = stored.settings.parse().expect("valid");
-    let restored = restore_queue(&*scene.line, &*scene.backup, &queue, &stored, &settings).await;
+    let restored = restore_queue(&scene.line, &*scene.backup, &queue, &stored, &settings).await;
     assert!(restored.is_err(), "{restored:?}");
     assert_eq!(
         scene.sync(&queue).await.expect("synced"),
         SyncOutcome::QueueRemoved
     );
     assert_eq!(
-        find_trace(&*scene.line, &queue).await,
+        find_trace(&scene.line, &queue).await,
         QueueTrace::Deleted(tombstone)
     );
 }
@@ -116,7 +116,7 @@ async fn a_fallback_tick_completes_a_delete_that_was_killed() {
     let ticked = scene.fallback_tick(&partition).await.expect("answered");
     assert_eq!(ticked, FallbackTickOutcome::LineNotCurrent);
     assert_eq!(
-        find_trace(&*scene.line, &queue).await,
+        find_trace(&scene.line, &queue).await,
         QueueTrace::Deleted(tombstone)
     );
 }
@@ -130,12 +130,12 @@ async fn a_restore_that_was_frozen_does_not_bring_a_queue_back() {
     let faults = Faults::default();
     let gate = faults.gate_before("restore");
     gate.shut();
-    let line = FaultyLine::new(scene.line.clone(), faults);
+    let line = scene.line.clone().with_tap(Arc::new(faults));
     let (backup, name) = (scene.backup.clone(), queue.clone());
     let stored = backup.read_queue(&queue).await.expect("read").expect("is there");
     let frozen = tokio::spawn(async move {
         let settings = stored.settings.parse().expect("valid");
-        restore_queue(&*line, &*backup, &name, &stored, &settings).await
+        restore_queue(&line, &*backup, &name, &stored, &settings).await
     });
     timeout(BOUND, async {
         while gate.arrivals() == 0 {
@@ -150,13 +150,13 @@ async fn a_restore_that_was_frozen_does_not_bring_a_queue_back() {
         .await
         .expect("read")
         .expect("is there");
-    let deleted = delete_queue(&*scene.line, &*scene.backup, &queue, &leased.metadata).await;
+    let deleted = delete_queue(&scene.line, &*scene.backup, &queue, &leased.metadata).await;
     let tombstone = deleted.expect("deleted").expect("of this epoch");
     gate.open();
     let restored = frozen.await.expect("no panic");
     assert!(restored.is_err(), "{restored:?}");
     assert_eq!(
-        find_trace(&*scene.line, &queue).await,
+        find_trace(&scene.line, &queue).await,
         QueueTrace::Deleted(tombstone)
     );
 }
@@ -168,7 +168,7 @@ async fn a_deletion_that_failed_is_repeated() {
     bury(&scene, &queue).await;
     let faults = Faults::default();
     faults.fail("delete_queue", Fault::Unavailable);
-    let line = FaultyLine::new(scene.line.clone(), faults.clone());
+    let line = scene.line.clone().with_tap(Arc::new(faults.clone()));
     let promoter = Promoter::new(line, scene.backup.clone(), SettingsPolicy::default());
     let operator = async {
         timeout(BOUND, async {
@@ -181,7 +181,7 @@ async fn a_deletion_that_failed_is_repeated() {
         let view = scene.line.queue_view(&queue).await;
         assert!(view.is_ok(), "{view:?}");
         faults.heal("delete_queue");
-        wait_until_deleted(&*scene.line, &queue).await;
+        wait_until_deleted(&scene.line, &queue).await;
     };
     Arc::new(promoter).run(operator).await;
     let view = scene.line.queue_view(&queue).await;

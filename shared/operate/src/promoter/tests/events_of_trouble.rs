@@ -1,6 +1,6 @@
 //! Events while the line or the backup is away.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::time::sleep;
@@ -8,7 +8,7 @@ use vestibule_domain::{
     queue_event::QueueEventKind::{InTrouble, Opened, Paused, Recovered},
     queue_state::QueueState,
 };
-use vestibule_faults::{Fault, Faults, FaultyBackup, FaultyLine};
+use vestibule_faults::{Fault, Faults, FaultyBackup};
 
 use super::events_scene::EventScene;
 
@@ -17,21 +17,22 @@ async fn lasting_outage_of_the_line_is_a_trouble_and_ends() {
     let scene = EventScene::new(json!({})).await;
     // A visitor keeps the queue from being parked.
     scene.scene.enter(&scene.partition, "ada").await;
-    let line = FaultyLine::new(scene.scene.line.clone(), Faults::default());
-    let promoter = scene.promoter_on(line.clone(), scene.scene.backup.clone());
+    let faults = Faults::default();
+    let line = scene.scene.line.clone().with_tap(Arc::new(faults.clone()));
+    let promoter = scene.promoter_on(line, scene.scene.backup.clone());
     let outages = async {
         sleep(Duration::from_secs(6)).await;
-        line.faults().fail_all(Fault::Unavailable);
+        faults.fail_all(Fault::Unavailable);
         sleep(Duration::from_secs(20)).await;
-        line.faults().heal_all();
+        faults.heal_all();
         sleep(Duration::from_secs(20)).await;
         assert_eq!(scene.bus.kinds(), [Opened], "20 s are no trouble");
-        line.faults().fail_all(Fault::Unavailable);
+        faults.fail_all(Fault::Unavailable);
         sleep(Duration::from_secs(40)).await;
         let last = scene.bus.taken().pop().expect("an event");
         assert_eq!((last.kind, last.state), (InTrouble, Some(QueueState::Open)));
         assert!(last.troubles.contains("tick"), "{last:?}");
-        line.faults().heal_all();
+        faults.heal_all();
         sleep(Duration::from_secs(15)).await;
     };
     promoter.run(outages).await;
@@ -41,8 +42,9 @@ async fn lasting_outage_of_the_line_is_a_trouble_and_ends() {
 #[tokio::test]
 async fn next_promoter_tells_that_a_queue_recovered() {
     let scene = EventScene::new(json!({})).await;
-    let line = FaultyLine::new(scene.scene.line.clone(), Faults::default());
-    line.faults().fail_all(Fault::Unavailable);
+    let faults = Faults::default();
+    let line = scene.scene.line.clone().with_tap(Arc::new(faults.clone()));
+    faults.fail_all(Fault::Unavailable);
     let promoter = scene.promoter_on(line, scene.scene.backup.clone());
     promoter.run(sleep(Duration::from_secs(40))).await;
     assert_eq!(scene.bus.kinds(), [InTrouble], "also if it never ticked");

@@ -104,7 +104,7 @@ impl EventScene {
         self.promoter_on(self.scene.line.clone(), self.scene.backup.clone())
     }
 
-    pub(super) fn promoter_on(&self, line: Arc<dyn Line>, backup: Arc<dyn Backup>) -> Arc<Promoter> {
+    pub(super) fn promoter_on(&self, line: Line, backup: Arc<dyn Backup>) -> Arc<Promoter> {
         let promoter = Promoter::new(line, backup, SettingsPolicy::default());
         Arc::new(promoter.with_event_bus(self.bus.clone()))
     }

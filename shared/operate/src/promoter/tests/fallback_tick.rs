@@ -42,7 +42,7 @@ impl Fixture {
         let pace = view.configuration.settings.pace();
         let until = Instant::now() + Duration::from_secs(1);
         fallback_tick(
-            &*self.line,
+            &self.line,
             &*self.backup,
             partition,
             pace,
@@ -106,7 +106,7 @@ async fn running_promoter_prevents_fallback_ticks() {
     let scene = Fixture::new(paced_line());
     let (partition, _) = queue_with_waiting_visitors(&scene, 5).await;
     tokio::time::pause();
-    tick(&*scene.line, &partition.queue, None, &TickHistory::default())
+    tick(&scene.line, &partition.queue, None, &TickHistory::default())
         .await
         .expect("ticked");
     sleep(Duration::from_millis(2_900)).await;
@@ -145,7 +145,7 @@ async fn stale_or_lost_line_gets_no_fallback_tick() {
     let until = Instant::now() + Duration::from_secs(1);
     let pace = view.configuration.settings.pace();
     let driven = fallback_tick(
-        &*scene.line,
+        &scene.line,
         &*scene.backup,
         &partition,
         pace,

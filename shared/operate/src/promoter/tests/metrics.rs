@@ -6,8 +6,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
 use vestibule_domain::id::QueueId;
-use vestibule_line::{Arrival, LeaveReason};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{Arrival, LeaveReason, Line};
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
@@ -207,7 +206,7 @@ async fn edit_is_applied_soon_or_reported_as_refused() {
 
 #[tokio::test]
 async fn unrestorable_queue_is_reported_as_refused() {
-    let scene = Fixture::new(Arc::new(MemoryLine::new()));
+    let scene = Fixture::new(Line::in_process());
     scene.store_queue("q", json!({ "capacity": "many" })).await;
     let written = CapturedMetrics::default();
     tokio::time::pause();

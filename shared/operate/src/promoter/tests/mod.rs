@@ -34,19 +34,18 @@ use vestibule_engine::{
     write_through::write_through,
 };
 use vestibule_line::{Arrival, ConfigureOutcome, EnterOutcome, Line};
-use vestibule_line_memory::MemoryLine;
 
 use super::Promoter;
 
 /// The fixture: a line, a backup in a temporary folder, and functions that set up queues in both.
 struct Fixture {
-    line: Arc<dyn Line>,
+    line: Line,
     backup: Arc<FileBackup>,
     _dir: TempDir,
 }
 
 impl Fixture {
-    fn new(line: Arc<dyn Line>) -> Self {
+    fn new(line: Line) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
         Self {
@@ -68,7 +67,7 @@ impl Fixture {
     }
 
     async fn sync(&self, queue: &QueueId) -> Result<SyncOutcome, SyncError> {
-        sync_settings(&*self.line, &*self.backup, queue, SettingsPolicy::default()).await
+        sync_settings(&self.line, &*self.backup, queue, SettingsPolicy::default()).await
     }
 
     /// Creates a queue whose settings are in force. Returns its id and the partition of its entries.
@@ -84,7 +83,7 @@ impl Fixture {
     /// Enters like a visitor and writes the entry through to the backup.
     async fn enter(&self, partition: &EntryPartition, visitor: &str) -> EntryId {
         let change = self.enter_unwritten(&partition.queue, visitor).await;
-        let write = write_through(&*self.line, &*self.backup, partition, &change).await;
+        let write = write_through(&self.line, &*self.backup, partition, &change).await;
         assert!(write.expect("written").durable);
         change.id
     }
@@ -140,8 +139,8 @@ fn entry_id(queue: &QueueId, visitor: &str) -> EntryId {
         .entry_id(&Visitor::known(visitor).expect("valid"))
 }
 
-fn memory_line() -> Arc<dyn Line> {
-    Arc::new(MemoryLine::new())
+fn memory_line() -> Line {
+    Line::in_process()
 }
 
 /// Waits until the condition is true. The limit is generous, so that a busy machine passes too.

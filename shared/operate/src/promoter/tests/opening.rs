@@ -43,7 +43,7 @@ async fn promoter_opens_a_queue_for_good() {
     let mut promoted = Vec::new();
     for _ in 0..11 {
         promoted.push(
-            tick(&*scene.line, queue, None, &history)
+            tick(&scene.line, queue, None, &history)
                 .await
                 .expect("ticked")
                 .promoted,

@@ -5,9 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_domain::id::QueueId;
-use vestibule_faults::{Fault, Faults, FaultyLine};
-use vestibule_line::{Arrival, LeaveOutcome, LeaveReason};
-use vestibule_line_memory::MemoryLine;
+use vestibule_faults::{Fault, Faults};
+use vestibule_line::{Arrival, LeaveOutcome, LeaveReason, Line};
 use vestibule_telemetry::metrics::{ACTIVE, TICK_AGE, WAITING};
 
 use super::{
@@ -161,15 +160,14 @@ async fn new_run_forgets_the_emptiness_of_the_last() {
 
 #[tokio::test]
 async fn failing_tick_prevents_parking() {
-    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
-    let scene = Fixture::new(line.clone());
+    let faults = Faults::default();
+    let scene = Fixture::new(Line::in_process().with_tap(Arc::new(faults.clone())));
     scene.create_queue("broken", json!({})).await;
-    line.faults()
-        .fail_for_queue("promote", "broken", Fault::Unavailable);
+    faults.fail_for_queue("promote", "broken", Fault::Unavailable);
     tokio::time::pause();
     assert!(run_for_at_most_a_minute(&scene).await >= MINUTE);
     assert!(
-        line.faults().calls_for_queue("promote", "broken") > 50,
+        faults.calls_for_queue("promote", "broken") > 50,
         "the promoter tries to the end of the run"
     );
 }

@@ -7,13 +7,12 @@ use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::sync::{SettingsPolicy, SyncOutcome, build_configuration};
-use vestibule_faults::{Fault, Faults, FaultyLine};
-use vestibule_line::{Arrival, EntryLine, EntryLookup, Line, QueueLine};
-use vestibule_line_memory::MemoryLine;
+use vestibule_faults::{Fault, Faults};
+use vestibule_line::{Arrival, EntryLookup, Line};
 
 use super::{
     Fixture, entry_id,
-    slow_backup::{paced_line, paced_line_since},
+    slow_backup::{paced_line, paced_server},
 };
 
 /// Longer than until an empty queue is parked.
@@ -36,17 +35,18 @@ async fn run_beside<T>(scene: &Fixture, work: impl Future<Output = T>) -> T {
 }
 
 /// A line whose calls are counted, in paused time.
-fn counted_scene() -> (Fixture, Arc<FaultyLine>) {
-    let line = FaultyLine::new(paced_line(), Faults::default());
-    (Fixture::new(line.clone()), line)
+fn counted_scene() -> (Fixture, Faults) {
+    let faults = Faults::default();
+    let line = paced_line().with_tap(Arc::new(faults.clone()));
+    (Fixture::new(line), faults)
 }
 
-fn ticks(line: &FaultyLine, queue: &QueueId) -> u64 {
-    line.faults().calls_for_queue("promote", queue.as_str())
+fn ticks(faults: &Faults, queue: &QueueId) -> u64 {
+    faults.calls_for_queue("promote", queue.as_str())
 }
 
 /// Waits in paused time until the promoter has parked the queue.
-async fn wait_until_parked(line: &FaultyLine, queue: &QueueId) {
+async fn wait_until_parked(line: &Line, queue: &QueueId) {
     sleep(UNTIL_PARKED).await;
     let view = line.queue_view(queue).await.expect("seen");
     assert_eq!(view.heartbeat_ms, 0, "{queue} is parked");
@@ -54,18 +54,19 @@ async fn wait_until_parked(line: &FaultyLine, queue: &QueueId) {
 
 #[tokio::test]
 async fn idle_queue_is_ticked_once_in_two_minutes() {
-    let (scene, line) = counted_scene();
+    let (scene, faults) = counted_scene();
+    let line = &scene.line;
     let (idle, _) = scene.create_queue("idle", json!({})).await;
     let (busy, partition) = scene.create_queue("busy", json!({ "paused": true })).await;
     scene.enter(&partition, "a").await;
     tokio::time::pause();
     run_beside(&scene, async {
-        wait_until_parked(&line, &idle).await;
-        let before = [ticks(&line, &idle), ticks(&line, &busy)];
+        wait_until_parked(line, &idle).await;
+        let before = [ticks(&faults, &idle), ticks(&faults, &busy)];
         sleep(Duration::from_mins(10)).await;
-        let idle_ticks = ticks(&line, &idle) - before[0];
+        let idle_ticks = ticks(&faults, &idle) - before[0];
         assert!((4..=5).contains(&idle_ticks), "{idle_ticks} ticks in 600 rounds");
-        let busy_ticks = ticks(&line, &busy) - before[1];
+        let busy_ticks = ticks(&faults, &busy) - before[1];
         assert!(
             busy_ticks >= 590,
             "{busy_ticks}: the busy queue is ticked every second"
@@ -81,7 +82,8 @@ async fn idle_queue_is_ticked_once_in_two_minutes() {
 
 #[tokio::test]
 async fn ticks_of_parked_queues_are_spread_over_the_rounds() {
-    let (scene, line) = counted_scene();
+    let (scene, faults) = counted_scene();
+    let line = &scene.line;
     let mut queues = Vec::new();
     for n in 0..60 {
         queues.push(scene.create_queue(&format!("q{n}"), json!({})).await.0);
@@ -96,9 +98,9 @@ async fn ticks_of_parked_queues_are_spread_over_the_rounds() {
         // All of them are parked by now, and the first rare ticks may have run.
         sleep(UNTIL_PARKED).await;
         for _ in 0..60 {
-            let before = line.faults().calls("promote");
+            let before = faults.calls("promote");
             sleep(Duration::from_secs(1)).await;
-            let in_round = line.faults().calls("promote") - before;
+            let in_round = faults.calls("promote") - before;
             assert!(
                 in_round <= 6,
                 "{in_round} of 60 parked queues are ticked in one second"
@@ -110,11 +112,12 @@ async fn ticks_of_parked_queues_are_spread_over_the_rounds() {
 
 #[tokio::test]
 async fn edit_by_hand_is_in_force_in_seconds_on_a_parked_queue() {
-    let (scene, line) = counted_scene();
+    let (scene, _faults) = counted_scene();
+    let line = &scene.line;
     let (queue, _) = scene.create_queue("q", json!({ "capacity": 7 })).await;
     tokio::time::pause();
     run_beside(&scene, async {
-        wait_until_parked(&line, &queue).await;
+        wait_until_parked(line, &queue).await;
         for capacity in [8, 9] {
             scene
                 .replace_stored_settings(&queue, json!({ "capacity": capacity }))
@@ -141,12 +144,13 @@ async fn edit_by_hand_is_in_force_in_seconds_on_a_parked_queue() {
 
 #[tokio::test]
 async fn settings_of_a_parked_queue_are_read_only_when_changed() {
-    let (scene, line) = counted_scene();
+    let (scene, faults) = counted_scene();
+    let line = &scene.line;
     let (queue, _) = scene.create_queue("q", json!({})).await;
     tokio::time::pause();
     run_beside(&scene, async {
-        wait_until_parked(&line, &queue).await;
-        let syncs = || line.faults().calls_for_queue("configure", queue.as_str());
+        wait_until_parked(line, &queue).await;
+        let syncs = || faults.calls_for_queue("configure", queue.as_str());
         let before = syncs();
         sleep(Duration::from_mins(10)).await;
         let synced = syncs() - before;
@@ -160,21 +164,22 @@ async fn settings_of_a_parked_queue_are_read_only_when_changed() {
 
 #[tokio::test]
 async fn visitor_in_a_parked_queue_is_served_by_the_promoter() {
-    let (scene, line) = counted_scene();
+    let (scene, faults) = counted_scene();
+    let line = &scene.line;
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": 3 });
     let (queue, _) = scene.create_queue("q", settings).await;
     tokio::time::pause();
     run_beside(&scene, async {
-        wait_until_parked(&line, &queue).await;
+        wait_until_parked(line, &queue).await;
         for visitor in ["a", "b"] {
             line.enter(&queue, entry_id(&queue, visitor), Arrival::Ordinary)
                 .await
                 .expect("entered");
         }
-        let before = ticks(&line, &queue);
+        let before = ticks(&faults, &queue);
         sleep(Duration::from_secs(10)).await;
         assert!(
-            ticks(&line, &queue) - before >= 6,
+            ticks(&faults, &queue) - before >= 6,
             "the promoter sees the visitors within seconds, without their requests"
         );
         let view = line.queue_view(&queue).await.expect("seen");
@@ -189,7 +194,9 @@ async fn visitor_in_a_parked_queue_is_served_by_the_promoter() {
 
 #[tokio::test]
 async fn lost_parked_queues_are_restored_in_seconds() {
-    let (scene, line) = counted_scene();
+    let server = paced_server(Instant::now());
+    let scene = Fixture::new(Line::on_embedded(server.clone()));
+    let line = &scene.line;
     let mut queues = Vec::new();
     for name in ["a", "b", "c"] {
         queues.push(scene.create_queue(name, json!({})).await.0);
@@ -197,9 +204,9 @@ async fn lost_parked_queues_are_restored_in_seconds() {
     tokio::time::pause();
     run_beside(&scene, async {
         for queue in &queues {
-            wait_until_parked(&line, queue).await;
+            wait_until_parked(line, queue).await;
         }
-        line.replace_line(Arc::new(MemoryLine::new()));
+        server.lose_keys();
         for queue in &queues {
             let mut polls = 0;
             while line.queue_view(queue).await.is_err() {
@@ -214,15 +221,17 @@ async fn lost_parked_queues_are_restored_in_seconds() {
 
 #[tokio::test]
 async fn parked_queue_that_went_back_gets_a_check() {
-    let start = Instant::now();
-    let line = FaultyLine::new(paced_line_since(start), Faults::default());
-    let scene = Fixture::new(line.clone());
+    let server = paced_server(Instant::now());
+    let scene = Fixture::new(Line::on_embedded(server.clone()));
+    let line = &scene.line;
     let (queue, partition) = scene.create_queue("q", json!({})).await;
     tokio::time::pause();
     run_beside(&scene, async {
-        wait_until_parked(&line, &queue).await;
+        wait_until_parked(line, &queue).await;
         let id = scene.enter(&partition, "a").await;
-        line.replace_line(older_line(&scene, &queue, start).await);
+        // No other call comes between these two, because each is answered at once.
+        server.lose_keys();
+        create_as_stored(&scene, &queue).await;
         let mut polls = 0;
         while !matches!(line.status(&queue, id).await, Ok(EntryLookup::Found(_))) {
             sleep(Duration::from_millis(500)).await;
@@ -233,26 +242,26 @@ async fn parked_queue_that_went_back_gets_a_check() {
     .await;
 }
 
-/// A line with the queue as it was when it was created, at the epoch in the backup: a replica that missed all
-/// that followed.
-async fn older_line(scene: &Fixture, queue: &QueueId, start: Instant) -> Arc<dyn Line> {
+/// Creates the queue empty, at the epoch in the backup, as a replica has it that missed all that followed.
+async fn create_as_stored(scene: &Fixture, queue: &QueueId) {
     let stored = scene
         .backup
         .read_queue(queue)
         .await
         .expect("read")
         .expect("is there");
-    let line: Arc<dyn Line> = paced_line_since(start);
     let configuration = build_configuration(&stored, SettingsPolicy::default()).expect("right settings");
-    line.configure(queue, &configuration, true)
+    scene
+        .line
+        .configure(queue, &configuration, true)
         .await
         .expect("configured");
-    line
 }
 
 #[tokio::test]
 async fn queue_with_refused_settings_is_not_parked() {
-    let (scene, line) = counted_scene();
+    let (scene, _faults) = counted_scene();
+    let line = &scene.line;
     let (queue, _) = scene.create_queue("q", json!({})).await;
     scene
         .replace_stored_settings(&queue, json!({ "capacity": 0 }))
@@ -271,17 +280,18 @@ async fn queue_with_refused_settings_is_not_parked() {
 
 #[tokio::test]
 async fn outage_of_the_line_leaves_no_queue_parked_for_long() {
-    let (scene, line) = counted_scene();
+    let (scene, faults) = counted_scene();
+    let line = &scene.line;
     let (queue, _) = scene.create_queue("q", json!({})).await;
     tokio::time::pause();
     run_beside(&scene, async {
-        wait_until_parked(&line, &queue).await;
-        line.faults().fail_for_queue("promote", "q", Fault::Unavailable);
+        wait_until_parked(line, &queue).await;
+        faults.fail_for_queue("promote", "q", Fault::Unavailable);
         sleep(Duration::from_secs(130)).await;
-        let before = ticks(&line, &queue);
+        let before = ticks(&faults, &queue);
         sleep(Duration::from_secs(10)).await;
         assert!(
-            ticks(&line, &queue) - before >= 8,
+            ticks(&faults, &queue) - before >= 8,
             "the promoter tries every second"
         );
     })

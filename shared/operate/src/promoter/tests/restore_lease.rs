@@ -1,7 +1,7 @@
 //! A restore that is cut off at the end of a promoter's run, and one that comes between the two writes that create a
 //! queue.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::{sync::oneshot, time::sleep};
@@ -10,13 +10,13 @@ use vestibule_backup::{Backup, Lease, QueueMetadata, StoredQueue};
 use vestibule_domain::settings::Settings;
 use vestibule_engine::restore::{RestoreError, restore_queue};
 use vestibule_faults::{Faults, FaultyBackup};
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::Line;
 
 use super::{Fixture, slow_backup::promoter};
 
 #[tokio::test]
 async fn restore_that_is_cut_off_releases_its_lease() {
-    let scene = Fixture::new(Arc::new(MemoryLine::new()));
+    let scene = Fixture::new(Line::in_process());
     let (queue, _) = scene.store_queue("cut", json!({})).await;
     let backup = FaultyBackup::new(scene.backup.clone(), Faults::default());
     backup
@@ -50,7 +50,7 @@ async fn restore_that_is_cut_off_releases_its_lease() {
 
 #[tokio::test]
 async fn queue_that_was_read_while_it_was_created_is_not_restored() {
-    let scene = Fixture::new(Arc::new(MemoryLine::new()));
+    let scene = Fixture::new(Line::in_process());
     let (queue, _) = scene.store_queue("new", json!({})).await;
     let read = async || {
         let stored = scene.backup.read_queue(&queue).await;
@@ -67,7 +67,7 @@ async fn queue_that_was_read_while_it_was_created_is_not_restored() {
     };
     // The lease was released since, and the line has the queue.
     let settings = Settings::default();
-    let restored = restore_queue(&*scene.line, &*scene.backup, &queue, &being_created, &settings).await;
+    let restored = restore_queue(&scene.line, &*scene.backup, &queue, &being_created, &settings).await;
     assert!(matches!(restored, Err(RestoreError::LeaseHeld)), "{restored:?}");
     assert_eq!(read().await.metadata.epoch, 1, "nothing was restored");
 }

@@ -5,32 +5,30 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
-use vestibule_faults::{Fault, Faults, FaultyLine};
-use vestibule_line::QueueLine;
-use vestibule_line_memory::MemoryLine;
+use vestibule_clock::system_clock;
+use vestibule_faults::{Fault, Faults};
+use vestibule_line::{EmbeddedServer, Line};
 
 use super::{Fixture, entry_id, json_map, memory_line, wait_until};
 
 /// Runs the loop in paused time with a broken, a slow and a sound queue. Returns how often each of
 /// them was ticked.
 async fn count_ticks(run: Duration) -> (u64, u64, u64) {
-    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
-    let scene = Fixture::new(line.clone());
+    let faults = Faults::default();
+    let scene = Fixture::new(Line::in_process().with_tap(Arc::new(faults.clone())));
     for name in ["broken", "slow", "sound"] {
         let (_, partition) = scene.create_queue(name, json!({ "paused": true })).await;
         // An empty queue is ticked rarely.
         scene.enter(&partition, "a").await;
     }
-    line.faults()
-        .fail_for_queue("promote", "broken", Fault::Unavailable);
-    line.faults()
-        .delay_for_queue("promote", "slow", Duration::from_hours(1));
+    faults.fail_for_queue("promote", "broken", Fault::Unavailable);
+    faults.delay_for_queue("promote", "slow", Duration::from_hours(1));
     tokio::time::pause();
     scene.promoter().run(sleep(run)).await;
     (
-        line.faults().calls_for_queue("promote", "broken"),
-        line.faults().calls_for_queue("promote", "slow"),
-        line.faults().calls_for_queue("promote", "sound"),
+        faults.calls_for_queue("promote", "broken"),
+        faults.calls_for_queue("promote", "slow"),
+        faults.calls_for_queue("promote", "sound"),
     )
 }
 
@@ -50,11 +48,10 @@ async fn broken_and_slow_queues_delay_no_other_queue() {
 
 #[tokio::test]
 async fn run_ends_on_time_although_a_step_hangs() {
-    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
-    let scene = Fixture::new(line.clone());
+    let faults = Faults::default();
+    let scene = Fixture::new(Line::in_process().with_tap(Arc::new(faults.clone())));
     scene.create_queue("slow", json!({})).await;
-    line.faults()
-        .delay_for_queue("promote", "slow", Duration::from_hours(1));
+    faults.delay_for_queue("promote", "slow", Duration::from_hours(1));
     tokio::time::pause();
     let started = Instant::now();
     scene.promoter().run(sleep(Duration::from_secs(10))).await;
@@ -63,10 +60,10 @@ async fn run_ends_on_time_although_a_step_hangs() {
         "{:?}",
         started.elapsed()
     );
-    let calls = line.faults().calls_for_queue("promote", "slow");
+    let calls = faults.calls_for_queue("promote", "slow");
     sleep(Duration::from_mins(1)).await;
     assert_eq!(
-        line.faults().calls_for_queue("promote", "slow"),
+        faults.calls_for_queue("promote", "slow"),
         calls,
         "no step runs after the end"
     );
@@ -74,8 +71,9 @@ async fn run_ends_on_time_although_a_step_hangs() {
 
 #[tokio::test]
 async fn run_applies_edits_and_restores_lost_queues() {
-    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
-    let scene = Fixture::new(line.clone());
+    let server = EmbeddedServer::new(system_clock());
+    let scene = Fixture::new(Line::on_embedded(server.clone()));
+    let line = &scene.line;
     let (queue, stored) = scene.store_queue("q", json!({ "capacity": 7 })).await;
     let promoter = scene.promoter();
     let edit_and_lose = async {
@@ -100,7 +98,7 @@ async fn run_applies_edits_and_restores_lost_queues() {
                 .is_ok_and(|view| view.configuration.settings.capacity == 9)
         })
         .await;
-        line.replace_line(Arc::new(MemoryLine::new()));
+        server.lose_keys();
         wait_until(async || {
             line.queue_view(&queue)
                 .await

@@ -8,8 +8,7 @@ use vestibule_backup::EntryPartition;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::{flush::flush_journal, sync::SettingsPolicy};
 use vestibule_faults::{Faults, FaultyBackup};
-use vestibule_line::Arrival;
-use vestibule_line_memory::MemoryLine;
+use vestibule_line::{Arrival, EmbeddedServer, Line};
 
 use super::{Fixture, entry_id};
 use crate::promoter::Promoter;
@@ -24,16 +23,16 @@ pub(super) fn slow_backup(scene: &Fixture, batch_duration: Duration) -> Arc<Faul
 }
 
 /// A line whose clock follows tokio's time, so that it stops while that is paused.
-pub(super) fn paced_line() -> Arc<MemoryLine> {
-    paced_line_since(Instant::now())
+pub(super) fn paced_line() -> Line {
+    Line::on_embedded(paced_server(Instant::now()))
 }
 
-/// A [`paced_line`] whose clock has run since `start`.
-pub(super) fn paced_line_since(start: Instant) -> Arc<MemoryLine> {
-    Arc::new(MemoryLine::with_clock(Arc::new(move || {
+/// The server of a [`paced_line`] whose clock has run since `start`.
+pub(super) fn paced_server(start: Instant) -> EmbeddedServer {
+    EmbeddedServer::new(Arc::new(move || {
         let passed = Instant::now().duration_since(start).as_micros();
         1_800_000_000_000_000 + u64::try_from(passed).expect("a test is short")
-    })))
+    }))
 }
 
 /// Sets up a queue with a pace of one entry per second and this many visitors, whose entries are in
@@ -127,7 +126,7 @@ async fn flush_ends_only_between_batches() {
     let slow = slow_backup(&scene, Duration::from_secs(5));
     let flush = async |time: u64| {
         let until = Instant::now() + Duration::from_secs(time);
-        flush_journal(&*scene.line, &*slow, &partition, 10_000, until).await
+        flush_journal(&scene.line, &*slow, &partition, 10_000, until).await
     };
     assert_eq!(
         flush(0).await.expect("flushed").records,
@@ -136,7 +135,7 @@ async fn flush_ends_only_between_batches() {
     );
     assert_eq!(flush(7).await.expect("flushed").records, 2_000);
     let hangs = slow_backup(&scene, Duration::from_hours(1));
-    let error = flush_journal(&*scene.line, &*hangs, &partition, 10_000, Instant::now()).await;
+    let error = flush_journal(&scene.line, &*hangs, &partition, 10_000, Instant::now()).await;
     assert!(error.expect_err("given up").to_string().contains("30s"));
     assert_eq!(
         scene.line.queue_view(&queue).await.expect("seen").journal_len,

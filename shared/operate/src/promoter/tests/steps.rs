@@ -44,14 +44,14 @@ async fn tick_promotes_and_flush_writes_the_journal() {
     );
     scene.sync(&queue).await.expect("synced");
 
-    let ticked = tick(&*scene.line, &queue, None, &TickHistory::default())
+    let ticked = tick(&scene.line, &queue, None, &TickHistory::default())
         .await
         .expect("ticked");
 
     assert_eq!((ticked.promoted, ticked.waiting, ticked.ready), (2, 1, 2));
     assert_eq!(ticked.limited_by, LimitedBy::Capacity);
     let until = Instant::now() + Duration::from_secs(30);
-    let flushed = flush_journal(&*scene.line, &*scene.backup, &partition, 10, until).await;
+    let flushed = flush_journal(&scene.line, &*scene.backup, &partition, 10, until).await;
     assert_eq!(flushed.expect("flushed").changes, 2);
     assert_eq!(scene.line.queue_view(&queue).await.expect("seen").journal_len, 0);
     for (id, state) in ids
@@ -72,7 +72,7 @@ async fn tick_promotes_and_flush_writes_the_journal() {
 async fn tick_of_an_unknown_queue_fails() {
     let scene = Fixture::new(memory_line());
     let (queue, _) = scene.store_queue("q", json!({})).await;
-    let error = tick(&*scene.line, &queue, None, &TickHistory::default())
+    let error = tick(&scene.line, &queue, None, &TickHistory::default())
         .await
         .expect_err("lost");
     assert!(matches!(error, LineError::QueueNotFound), "{error}");
@@ -164,7 +164,7 @@ async fn stale_settings_do_not_undo_a_later_change() {
     scene.sync(&queue).await.expect("synced");
 
     let wanted = build_configuration(&stale, SettingsPolicy::default()).expect("right");
-    let put = apply_configuration(&*scene.line, &*scene.backup, &queue, &stale, &wanted).await;
+    let put = apply_configuration(&scene.line, &*scene.backup, &queue, &stale, &wanted).await;
     assert_eq!(put.expect("answered").outcome, ConfigureOutcome::Superseded);
     assert!(in_force().await.settings.paused);
 

@@ -7,7 +7,7 @@ use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use vestibule_api::config::ApiConfig;
-use vestibule_line::{HoldBudget, HoldOrder, HoldOutcome};
+use vestibule_line::{HoldOrder, HoldOutcome};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND, InProcessApi, entry_path, local_config, send_to},
     lines::visitor,

@@ -1,7 +1,6 @@
 //! Tickets by which the shop's own test visitors enter past the line.
 
 use serde_json::json;
-use vestibule_line::QueueLine;
 use vestibule_tests::in_process::{ApiRequest, entry_path, queue_id};
 
 use super::{TicketScene, with_ticket};

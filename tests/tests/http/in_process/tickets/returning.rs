@@ -2,7 +2,6 @@
 
 use serde_json::json;
 use tokio::join;
-use vestibule_line::QueueLine;
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND, entry_path, queue_id},
     waiting::poll_until,

@@ -1,0 +1,206 @@
+-- Chooses the entries that a tick promotes, and takes them out of the line: see domain/lane_turns.rs, which has the same
+-- rules for the turns of the lanes. Include `lanes` and `marks` before this file.
+--
+-- The field `lane_turns` of the hash `state` has `credit last_turn lane place since …`: the credit of the lower lanes in
+-- hundredths of a promotion, the number of the last turn, and for each lane with a head its place, 0 if that is not known
+-- yet, and the turn since which the lane has had it.
+
+local choose_entries
+do
+  local CREDIT_PER_TURN = 100
+
+  -- Finds at most `limit` present entries at the head of a lane: none behind the first place whose visitor was called
+  -- lately and has not checked in. Returns a list of entries and places.
+  local function find_present(keys, lane, progress, judged, limit)
+    local head = redis.call('ZRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)),
+      string.format('%.0f', find_lane_top(lane)), 'WITHSCORES', 'LIMIT', 0, limit)
+    local from = math.max(judged, progress.passed_through)
+    local first = 1
+    while head[first + 1] and tonumber(head[first + 1]) <= from do
+      first = first + 2
+    end
+    if first > #head then
+      return head
+    end
+    -- From here on every waiting entry has to be present.
+    local in_line = redis.call('ZRANGEBYSCORE', keys.waiting, string.format('(%.0f', from), head[#head], 'LIMIT', 0,
+      (#head - first + 1) / 2)
+    for i, id in ipairs(in_line) do
+      local at = first + 2 * (i - 1)
+      if head[at] ~= id then
+        return { unpack(head, 1, at - 1) }
+      end
+    end
+    return head
+  end
+
+  -- Finds at most `limit` entries at the head of a lane, where presence does not matter.
+  local function find_waiting(keys, lane, limit)
+    return redis.call('ZRANGEBYSCORE', keys.waiting, string.format('%.0f', find_lane_bottom(lane)),
+      string.format('%.0f', find_lane_top(lane)), 'WITHSCORES', 'LIMIT', 0, limit)
+  end
+
+  -- Counts that the head of a lane goes to `through`, before the `promoted` entries (a list of entries and places) are
+  -- removed from `waiting`.
+  local function pass_through(keys, progress, through, promoted)
+    local behind = 0
+    while promoted[2 * behind + 2] and tonumber(promoted[2 * behind + 2]) <= progress.passed_through do
+      behind = behind + 1
+    end
+    through = math.max(progress.passed_through, through)
+    local went_by = count_between(keys.waiting, progress.passed_through, through)
+    progress.gone_ahead = progress.gone_ahead + went_by + behind
+    progress.absent = progress.absent + went_by - (#promoted / 2 - behind)
+    progress.passed_through = through
+  end
+
+  -- Removes entries, which are in their order, from `waiting`: by rank if no other entry is between them, which is faster.
+  local function remove_from_waiting(waiting, ids)
+    local first_rank, last_rank = redis.call('ZRANK', waiting, ids[1]), redis.call('ZRANK', waiting, ids[#ids])
+    if first_rank and last_rank and last_rank - first_rank == #ids - 1 then
+      redis.call('ZREMRANGEBYRANK', waiting, first_rank, last_rank)
+    else
+      redis.call('ZREM', waiting, unpack(ids))
+    end
+  end
+
+  -- Takes the entries in `head`, a list of entries and places, out of the line.
+  local function take(keys, lane, progress, clock, head)
+    local ids = {}
+    for i = 1, #head, 2 do
+      ids[#ids + 1] = head[i]
+    end
+    if clock then
+      pass_through(keys, progress, tonumber(head[#head]), head)
+      redis.call('ZREMRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)), head[#head])
+      redis.call('ZREM', keys.seen, unpack(ids))
+    else
+      progress.gone_ahead = progress.gone_ahead + #ids
+      progress.passed_through = math.max(progress.passed_through, tonumber(head[#head]))
+    end
+    remove_from_waiting(keys.waiting, ids)
+  end
+
+  local function read_turns(state)
+    local numbers = parse_marks(hashes.get(state, 'lane_turns'))
+    local turns = { credit = numbers[1] or 0, last = numbers[2] or 0, heads = {} }
+    for i = 3, #numbers, 3 do
+      turns.heads[numbers[i]] = { place = numbers[i + 1], since = numbers[i + 2] }
+    end
+    return turns
+  end
+
+  local function write_turns(state, turns)
+    local numbers = { turns.credit, turns.last }
+    for lane = 0, LANES - 1 do
+      local head = turns.heads[lane]
+      if head then
+        local count = #numbers
+        numbers[count + 1], numbers[count + 2], numbers[count + 3] = lane, head.place, head.since
+      end
+    end
+    hashes.set(state, 'lane_turns', format_marks(numbers))
+  end
+
+  -- Notes which entries are at the heads of the lanes. `found` has a list of entries and places for each lane.
+  local function note_heads(turns, found)
+    for lane = 0, LANES - 1 do
+      local head, place = turns.heads[lane], found[lane] and tonumber(found[lane][2])
+      if not place then
+        turns.heads[lane] = nil
+      elseif head and head.place == 0 then
+        head.place = place
+      elseif not head or head.place ~= place then
+        turns.last = turns.last + 1
+        turns.heads[lane] = { place = place, since = turns.last }
+      end
+    end
+  end
+
+  -- Divides at most `limit` promotions among the lanes. Returns how many each gets.
+  local function divide(turns, found, share, limit)
+    local counts, order = {}, {}
+    for lane = 0, LANES - 1 do
+      if found[lane] and #found[lane] > 0 then
+        counts[lane], order[#order + 1] = 0, lane
+      end
+    end
+    while limit > 0 do
+      local first, lower
+      for _, lane in ipairs(order) do
+        if counts[lane] < #found[lane] / 2 then
+          if not first then
+            first = lane
+          elseif not lower or turns.heads[lane].since < turns.heads[lower].since then
+            lower = lane
+          end
+        end
+      end
+      if not first then
+        return counts
+      end
+      local lane, count = first, 1
+      if not lower then
+        count = math.min(limit, #found[first] / 2 - counts[first])
+      else
+        turns.credit = turns.credit + share
+        if turns.credit >= CREDIT_PER_TURN then
+          lane, turns.credit = lower, turns.credit - CREDIT_PER_TURN
+        end
+      end
+      counts[lane], limit, turns.last = counts[lane] + count, limit - count, turns.last + 1
+      turns.heads[lane] = { place = 0, since = turns.last }
+    end
+    return counts
+  end
+
+  -- Finds the entries of each lane that may be promoted: as many as can get one of `limit` promotions, and one more, so that
+  -- the lane still competes after its last turn.
+  local function find_candidates(keys, lanes, clock, calls, share, credit, limit)
+    local of_lower_lanes = math.floor((credit + share * limit) / CREDIT_PER_TURN)
+    local found, left = {}, limit
+    for lane = 0, LANES - 1 do
+      local progress = lanes[lane]
+      if progress then
+        local wanted = math.min(of_lower_lanes + left + 1, limit)
+        found[lane] = clock and find_present(keys, lane, progress, calls[lane].judged, wanted)
+          or find_waiting(keys, lane, wanted)
+        left = math.max(left - #found[lane] / 2, 0)
+      end
+    end
+    return found
+  end
+
+  -- Chooses at most `limit` entries to promote: present ones if there is a presence `clock`, else the first ones. The lanes
+  -- have their turns in order, but the lower ones at least those of `lane_share`. If all lanes are exhausted, goes past
+  -- those who were called long enough ago and are absent. Returns a list of entries and places, in order.
+  choose_entries = function(keys, config, lanes, has_other_lanes, clock, calls, limit)
+    local share = has_other_lanes and tonumber(hashes.get(config, 'lane_share') or 0) or 0
+    local turns = has_other_lanes and read_turns(keys.state) or { credit = 0, last = 0, heads = {} }
+    local found = find_candidates(keys, lanes, clock, calls, share, turns.credit, limit)
+    note_heads(turns, found)
+    local counts = divide(turns, found, share, limit)
+    if has_other_lanes then
+      write_turns(keys.state, turns)
+    end
+    local chosen = {}
+    for lane = 0, LANES - 1 do
+      local count = counts[lane] or 0
+      if count > 0 then
+        local head = 2 * count < #found[lane] and { unpack(found[lane], 1, 2 * count) } or found[lane]
+        take(keys, lane, lanes[lane], clock, head)
+        for i = 1, #head do
+          chosen[#chosen + 1] = head[i]
+        end
+      end
+    end
+    if clock and #chosen / 2 < limit then
+      for lane, progress in pairs(lanes) do
+        if calls[lane].judged > progress.passed_through then
+          pass_through(keys, progress, calls[lane].judged, {})
+        end
+      end
+    end
+    return chosen
+  end
+end

@@ -1,0 +1,39 @@
+//! Reads the status of an entry for its visitor, who checks in by that: sends `check_in.lua`.
+
+use crate::{CheckIn, EntryLookup, LineError};
+use vestibule_domain::{
+    entry_status::EntryStatus,
+    id::{EntryId, QueueId},
+    lane::LaneProgress,
+};
+
+use super::{Line, lanes::parse_lane, script::script};
+
+script!(CHECK_IN, "presence/check_in");
+
+impl Line {
+    /// Returns the status of an entry for its visitor, who checks in by asking: if the entry waits
+    /// and is called, the visitor is present for `presence_seconds`. The position is that in the lane,
+    /// and counts no absent entry.
+    pub async fn check_in(&self, queue: &QueueId, id: EntryId) -> Result<CheckIn, LineError> {
+        let call = self.begin_call(&CHECK_IN, queue).arg(id.to_member());
+        let mut reply = call.send(self).await?;
+        let lookup = match reply.outcome() {
+            "waiting" => {
+                let (score, position) = (reply.read_score()?, reply.read_number()?);
+                let lane = match reply.read_text()?.as_str() {
+                    "" => LaneProgress::new(score.lane()),
+                    text => parse_lane(text)?,
+                };
+                return Ok(CheckIn {
+                    lookup: EntryLookup::Found(EntryStatus::Waiting { score, position }),
+                    lane: Some(lane),
+                });
+            }
+            "here" => EntryLookup::Found(reply.read_status()?),
+            "gone" => EntryLookup::NotFound(reply.read_not_found(id)?),
+            _ => return Err(reply.protocol_error("a known outcome")),
+        };
+        Ok(CheckIn { lookup, lane: None })
+    }
+}

@@ -1,0 +1,196 @@
+//! Reads the state of a whole queue: sends `queue_view.lua`.
+
+use std::time::Duration;
+
+use crate::{Imbalance, LineError, QueueView, TickMark, VIEW_AGE_MAX};
+use vestibule_domain::{
+    change::Version,
+    clock::ClockDifference,
+    configuration::{Configuration, LAYOUT, LAYOUT_UNNUMBERED},
+    estimate::{CountWindow, LineCounts, MovingAverages},
+    id::{QueueId, Salt},
+    pace::{LimitedBy, Pace, PaceBucket},
+    settings::Settings,
+};
+
+use super::{
+    Line, fields::Fields, lanes::read_lanes, record_load::read_last_load, script::script, tally::read_totals,
+};
+
+script!(QUEUE_VIEW, "tick/queue_view");
+
+impl Line {
+    /// Returns the current state of the queue: its configuration, counts, clocks and averages.
+    pub async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        read_view(self, queue, Duration::ZERO).await
+    }
+
+    /// Returns the state of the queue for one of many processes that all need it once a second. Its
+    /// counts may be up to [`VIEW_AGE_MAX`] old. Its configuration, version, clocks and heartbeat are
+    /// current.
+    pub async fn recent_queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        read_view(self, queue, VIEW_AGE_MAX).await
+    }
+}
+
+/// Reads the state of a queue. Its counts and configuration may be as old as `age_max`, if another
+/// process has read them in the meantime; its version, clocks and heartbeat are current.
+async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<QueueView, LineError> {
+    let call = line.begin_call(&QUEUE_VIEW, queue).arg(age_max.as_millis());
+    let mut reply = call.send(line).await?;
+    let now_ms = reply.read_number()?;
+    let (is_apart, ahead_ms) = (reply.read_number()? == 1, reply.read_signed()?);
+    let line_fields = reply.read_fields()?;
+    let mut reply = reply.read_json_values()?;
+    let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let held = reply.read_number()?;
+    let (unsettled_ends, journal, dead_letters) =
+        (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let configuration = read_configuration(&reply.read_fields()?)?;
+    let (state, load) = (reply.read_fields()?.with(line_fields), reply.read_fields()?);
+    let clocks = ClockDifference {
+        apart: is_apart,
+        ahead_ms,
+        offset_ms: state.signed_or_zero("offset_ms")?,
+    };
+    let session_ends_in_ms = reply.read_numbers()?;
+    let (called, present) = (reply.read_number()?, reply.read_number()?);
+    // A snapshot that an earlier build stored a second ago lacks it.
+    let waiting_by_lane = reply.read_numbers().unwrap_or_default();
+    let lanes = read_lanes(&state)?;
+    let totals = read_totals(&state)?;
+    Ok(QueueView {
+        now_ms,
+        waiting,
+        ready,
+        active,
+        held,
+        unsettled_ends,
+        journal_len: journal,
+        dead_letters,
+        promoted_through: state.number("promoted_through")?,
+        called,
+        present,
+        absent: lanes.iter().map(|(_, progress)| progress.absent).sum(),
+        waiting_by_lane: waiting_by_lane.try_into().unwrap_or_default(),
+        lanes,
+        standstill: if state.has("standstill") {
+            LimitedBy::from_name(state.text("standstill")?)
+        } else {
+            None
+        },
+        heartbeat_ms: state.number("heartbeat_ms")?,
+        // A queue from a release without fallback ticks has no such field.
+        fallback_ticked_at_ms: if state.has("fallback_tick_at_ms") {
+            state.number("fallback_tick_at_ms")?
+        } else {
+            0
+        },
+        bucket: PaceBucket {
+            credit: state.number("credit")?,
+            at_ms: state.number("credit_at_ms")?,
+        },
+        // An earlier release stores no batch of the bucket.
+        bucket_pace: Pace {
+            batch: if state.has("credit_batch") {
+                state.number("credit_batch")?
+            } else {
+                configuration.settings.pace().batch
+            },
+            ..configuration.settings.pace()
+        },
+        averages: MovingAverages {
+            last_tick_at_ms: state.number_or_zero("counted_at_ms")?,
+            taken_seconds: state.number_or_zero("taken_seconds")?,
+            waiting_seconds: state.number_or_zero("waiting_seconds")?,
+            paced: state.number_or_zero("paced")?,
+            paced_seconds: state.number_or_zero("paced_seconds")?,
+            rate_since_ms: state.number_or_zero("rate_since_ms")?,
+            short: read_window(&state, "short")?,
+            long: read_window(&state, "long")?,
+        },
+        version: Version {
+            epoch: configuration.epoch,
+            v: state.number("v")?,
+        },
+        totals,
+        last_tick: TickMark {
+            epoch: configuration.epoch,
+            ticks: state.number_or_zero("ticks")?,
+            at_ms: state.number_or_zero("ticked_at_ms")?,
+        },
+        imbalance: Imbalance {
+            visits: totals.compute_imbalance(waiting + ready + active),
+            at_check: state.signed_or_zero("checked_imbalance")?,
+        },
+        check_due_ms: state.number_or_zero("check_due_ms")?,
+        clocks,
+        session_ends_in_ms,
+        load: read_last_load(&load)?,
+        configuration,
+    })
+}
+
+fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
+    let nonsense =
+        |what: String| LineError::Protocol(format!("the hash `config` of a queue is not valid: {what}"));
+    let settings =
+        serde_json::from_str(config.text("settings")?).map_err(|error| nonsense(error.to_string()))?;
+    let layout = if config.has("layout") {
+        config.number("layout")?
+    } else {
+        LAYOUT_UNNUMBERED
+    };
+    if layout != LAYOUT {
+        return Err(nonsense(format!(
+            "it has layout {layout}, which another build wrote, and this build reads layout {LAYOUT}"
+        )));
+    }
+    Ok(Configuration {
+        settings: Settings::from_map(&settings).map_err(|error| nonsense(error.to_string()))?,
+        revision: config.text("revision")?.to_owned(),
+        settings_order: config.number("settings_order")?,
+        epoch: config.number("epoch")?,
+        generation: config.number("generation")?,
+        // A queue from a release without resets has no such field.
+        min_epoch: if config.has("min_epoch") {
+            config.number("min_epoch")?
+        } else {
+            0
+        },
+        salt: Salt::from_text(config.text("salt")?)
+            .ok_or_else(|| nonsense("field `salt` is not a salt".to_owned()))?,
+        opened_at_ms: Some(config.number_or_zero("opened_at_ms")?).filter(|at_ms| *at_ms > 0),
+    })
+}
+
+fn read_window(state: &Fields, name: &str) -> Result<CountWindow, LineError> {
+    Ok(CountWindow {
+        current_start: read_counts(state, name)?,
+        previous_start: read_counts(state, &format!("{name}_before"))?,
+    })
+}
+
+/// Reads the counts of a window. They are all zero if the window has not begun, because then the
+/// fields are missing, or if an earlier release began it, because then some of them are missing.
+fn read_counts(state: &Fields, name: &str) -> Result<LineCounts, LineError> {
+    let has = |of: &str| state.has(&format!("{name}_{of}"));
+    if !(has("at_ms") && has("expired") && has("no_shows") && has("passed_over") && has("paced_seconds")) {
+        return Ok(LineCounts::default());
+    }
+    let number = |of: &str| state.number(&format!("{name}_{of}"));
+    let signed = |of: &str| state.signed_or_zero(&format!("{name}_{of}"));
+    Ok(LineCounts {
+        at_ms: number("at_ms")?,
+        served: number("served")?,
+        freed: signed("gone")?,
+        expired: number("expired")?,
+        no_shows: number("no_shows")?,
+        left: signed("left")?,
+        passed_over: signed("passed_over")?,
+        taken_seconds: number("taken_seconds")?,
+        waiting_seconds: number("waiting_seconds")?,
+        paced: number("paced")?,
+        paced_seconds: number("paced_seconds")?,
+    })
+}

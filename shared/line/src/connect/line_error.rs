@@ -1,0 +1,74 @@
+//! Tells a mistake of this program from an outage of Redis.
+
+use crate::LineError;
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+/// Converts an error of the Redis client. The codes `ERR`, `WRONGTYPE`, `NOPERM` and `CROSSSLOT`
+/// report a mistake of this program or its setup: [`LineError::Protocol`]. Any other error may be
+/// temporary: [`LineError::Unavailable`].
+#[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
+pub(crate) fn to_line_error(error: RedisError) -> LineError {
+    let own_fault_codes = ["ERR", "WRONGTYPE", "NOPERM", "CROSSSLOT"];
+    if error.is_timeout()
+        || error.is_io_error()
+        || !error.code().is_some_and(|code| own_fault_codes.contains(&code))
+    {
+        LineError::Unavailable(error.to_string())
+    } else {
+        LineError::Protocol(error.to_string())
+    }
+}
+
+/// Whether the server refused a command because it is a replica or loads its data. It then carried out
+/// nothing.
+pub(super) fn is_demotion(error: &RedisError) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Server(
+            ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown | ServerErrorKind::BusyLoading
+        )
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_error(reply: &str) -> RedisError {
+        let value = redis::parse_redis_value(reply.as_bytes()).expect("the reply is valid");
+        value.extract_error().expect_err("the reply is an error")
+    }
+
+    #[test]
+    fn a_refusal_of_a_demoted_server_is_an_outage() {
+        let refusals = [
+            "-READONLY You can't write against a read only replica.\r\n",
+            "-READONLY You can't write against a read only replica. script: 8f1c, on @user_script:3.\r\n",
+            "-READONLY Can not run script with write flag on readonly replica.\r\n",
+            "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.\r\n",
+            "-LOADING Redis is loading the dataset in memory\r\n",
+        ];
+        for refusal in refusals {
+            let error = parse_error(refusal);
+            assert!(is_demotion(&error), "{refusal}");
+            assert!(
+                matches!(to_line_error(error), LineError::Unavailable(_)),
+                "{refusal}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_errors_do_not_mean_a_demoted_server() {
+        let others = [
+            "-ERR unknown command\r\n",
+            "-NOPERM User default has no permissions\r\n",
+            "-NOREPLICAS Not enough good replicas to write.\r\n",
+            "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+            "-NOSCRIPT No matching script. Please use EVAL.\r\n",
+        ];
+        for other in others {
+            assert!(!is_demotion(&parse_error(other)), "{other}");
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! What each operation may do to a queue: the rules of the line, as invariants over the state before and after it. They
+//! know nothing of the scripts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vestibule_domain::{
+    configuration::Configuration,
+    id::EntryId,
+    lane::LANE_PLACES,
+    score::{ORDER_BITS, WaitScore},
+    settings::{Entrance, Settings},
+    state::EntryState,
+};
+use vestibule_line::{Arrival, JournalRecord, QueueView};
+
+use super::dump::Dump;
+use crate::operations::Operation;
+
+type Check = Result<(), String>;
+
+/// A queue at one moment.
+pub(super) struct Moment {
+    pub(super) dump: Dump,
+    pub(super) view: QueueView,
+}
+
+/// An operation, and the queue before and after it.
+pub(super) struct Step<'a> {
+    pub(super) op: &'a Operation,
+    pub(super) before: &'a Moment,
+    pub(super) after: &'a Moment,
+    /// The journal after the operation.
+    pub(super) journal: &'a [JournalRecord],
+}
+
+/// The visit of an entry, and the number of its step.
+type Progress = (u64, u64);
+
+impl Moment {
+    fn set(&self, state: EntryState) -> &[(EntryId, u64)] {
+        match state {
+            EntryState::Waiting => &self.dump.waiting,
+            EntryState::Ready => &self.dump.ready,
+            EntryState::Active => &self.dump.active,
+            _ => &[],
+        }
+    }
+
+    fn ids(&self, state: EntryState) -> BTreeSet<EntryId> {
+        self.set(state).iter().map(|(id, _)| *id).collect()
+    }
+
+    /// How many slots are taken.
+    fn taken(&self) -> usize {
+        self.dump.ready.len() + self.dump.active.len() + self.dump.held.len()
+    }
+
+    fn total(&self, name: &str) -> i64 {
+        self.dump.state.get(name).copied().unwrap_or_default()
+    }
+
+    /// How far each entry has come that the line has. `visits` tells it, or else the place.
+    fn progress(&self) -> BTreeMap<EntryId, Progress> {
+        let mut progress = BTreeMap::new();
+        for (id, place) in &self.dump.waiting {
+            progress.insert(*id, (place % (1 << ORDER_BITS), 0));
+        }
+        for (id, text) in &self.dump.visits {
+            let mut numbers = text.split(' ').filter_map(|number| number.parse().ok());
+            let of_visit = numbers.next().zip(numbers.next());
+            progress.insert(*id, of_visit.expect("a visit and a step"));
+        }
+        progress
+    }
+
+    /// The ends that the line knows, with the visit, the step and the way.
+    fn ends(&self) -> BTreeMap<EntryId, (u64, u64, String)> {
+        let ends = self.dump.ended.iter().map(|(id, text)| {
+            let words: Vec<_> = text.split(' ').collect();
+            let number = |at: usize| words[at].parse().expect("a number");
+            (*id, (number(2), number(3), words[5].to_owned()))
+        });
+        ends.collect()
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.view.configuration.settings
+    }
+
+    fn configuration(&self) -> &Configuration {
+        &self.view.configuration
+    }
+}
+
+impl Step<'_> {
+    /// Whether the operation is a comparison with a record, which may move an entry anywhere that the record says.
+    fn adopts(&self) -> bool {
+        matches!(self.op, Operation::Adopt(_))
+    }
+
+    /// The entries that waited before and are ready after.
+    fn promoted(&self) -> BTreeMap<EntryId, u64> {
+        let ready = self.after.ids(EntryState::Ready);
+        let waited = self.before.dump.waiting.iter();
+        waited.filter(|(id, _)| ready.contains(id)).copied().collect()
+    }
+
+    pub(super) fn check(&self) -> Check {
+        self.require_one_place_each()?;
+        self.require_progress()?;
+        self.require_rising_totals()?;
+        self.require_capacity()?;
+        self.require_order()?;
+        self.require_switches()?;
+        self.require_counted_ends()?;
+        self.require_times()?;
+        self.require_queue_limit()?;
+        self.require_kept_places()?;
+        self.require_journal()
+    }
+
+    /// No visitor has two places, or a place and a slot.
+    fn require_one_place_each(&self) -> Check {
+        let dump = &self.after.dump;
+        let sets = [&dump.waiting, &dump.ready, &dump.active, &dump.held];
+        let all: usize = sets.iter().map(|set| set.len()).sum();
+        let ids: BTreeSet<_> = sets
+            .iter()
+            .flat_map(|set| set.iter().map(|(id, _)| *id))
+            .collect();
+        require(ids.len() == all, || "an entry is in two sets".to_owned())
+    }
+
+    /// Facts never go back: an entry keeps its visit or begins a later one, and its step never falls. One that is gone has an
+    /// end, and only an operation that ends entries ends any.
+    fn require_progress(&self) -> Check {
+        if self.adopts() {
+            return Ok(());
+        }
+        let (now, ends) = (self.after.progress(), self.after.ends());
+        let held: BTreeSet<_> = self.before.dump.held.iter().map(|(id, _)| *id).collect();
+        for (id, was) in self.before.progress() {
+            match (now.get(&id), ends.get(&id)) {
+                (Some(is), _) => require(*is >= was, || format!("{id} went back from {was:?} to {is:?}"))?,
+                (None, Some((visit, ..))) => {
+                    require(*visit >= was.0, || {
+                        format!("{id} has the end of visit {visit}, after {was:?}")
+                    })?;
+                }
+                (None, None) => require(held.contains(&id), || format!("{id} is gone without an end"))?,
+            }
+        }
+        for (id, (visit, step, how)) in &ends {
+            if let Some((known_visit, known_step, _)) = self.before.ends().get(id) {
+                require((visit, step) >= (known_visit, known_step), || {
+                    format!("the end of {id} went back to {visit} {step} {how}")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Versions, visit numbers and totals never fall.
+    fn require_rising_totals(&self) -> Check {
+        let rising = [
+            "v",
+            "last_order",
+            "entered",
+            "promoted",
+            "claimed",
+            "no_shows",
+            "completed",
+            "left",
+            "evicted",
+            "expired",
+            "absences",
+            "overlong_waits",
+            "dismissed",
+            "fast_tracked",
+            "bypassed",
+            "ticks",
+            "promoted_through",
+        ];
+        for name in rising.into_iter().filter(|name| !self.adopts() || *name == "v") {
+            let (was, is) = (self.before.total(name), self.after.total(name));
+            require(is >= was, || format!("{name} fell from {was} to {is}"))?;
+        }
+        Ok(())
+    }
+
+    /// Never over the capacity, but by what had a slot before: a record, a pass, a slot that is held for its visitor.
+    fn require_capacity(&self) -> Check {
+        let (was, is) = (self.before.taken(), self.after.taken());
+        let capacity = self.after.settings().capacity as usize;
+        let may_exceed = self.adopts()
+            || self.after.settings().is_passthrough()
+            || matches!(
+                self.op,
+                Operation::Validate {
+                    pass_ms_from_now: Some(_),
+                    ..
+                }
+            );
+        require(is <= was || is <= capacity || may_exceed, || {
+            format!("{is} slots of {capacity} are taken, after {was}")
+        })
+    }
+
+    /// A tick promotes each lane from its head: nobody who is present, or waits while presence is off, is overtaken. With a
+    /// share of 0, no lane is served before an earlier one.
+    fn require_order(&self) -> Check {
+        if !matches!(self.op, Operation::Promote { .. }) {
+            return Ok(());
+        }
+        let promoted = self.promoted();
+        let has_presence = self.after.dump.presence.contains_key("presence");
+        let in_turn = |moment: &Moment| -> BTreeMap<EntryId, u64> {
+            let all = if has_presence {
+                &moment.dump.present
+            } else {
+                &moment.dump.waiting
+            };
+            all.iter().copied().collect()
+        };
+        let (before, after) = (in_turn(self.before), in_turn(self.after));
+        let still: Vec<_> = after
+            .iter()
+            .filter(|(id, place)| before.get(id) == Some(place))
+            .collect();
+        let shares = self.after.settings().lane_share > 0;
+        for (id, place) in &promoted {
+            let lane = place / LANE_PLACES;
+            let overtaken = still.iter().find(|(_, other)| {
+                let other_lane = **other / LANE_PLACES;
+                *other < place && (other_lane == lane || !shares)
+            });
+            require(overtaken.is_none(), || {
+                format!("{id} at {place} overtook {overtaken:?}")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A queue that is paused, closed, finished or not open yet promotes nobody, and takes nobody on the fast track. An
+    /// entrance that is not open gives no new place.
+    fn require_switches(&self) -> Check {
+        let (configuration, now_ms) = (self.after.configuration(), self.after.view.now_ms);
+        // The operation may have been the one that switched.
+        let could_promote =
+            configuration.can_promote(now_ms) || self.before.configuration().can_promote(now_ms);
+        let promotes = matches!(self.op, Operation::Promote { .. } | Operation::PromoteEntry(..));
+        if promotes && !could_promote {
+            let promoted = self.promoted();
+            require(promoted.is_empty(), || {
+                format!("{promoted:?} are promoted although the queue does not move")
+            })?;
+        }
+        let Operation::Enter(_, arrival, _) = self.op else {
+            return Ok(());
+        };
+        let fast = self.after.total("fast_tracked") - self.before.total("fast_tracked");
+        require(fast == 0 || could_promote, || {
+            "a fast track although the queue does not move".to_owned()
+        })?;
+        let bypassed = self.after.total("bypassed") - self.before.total("bypassed");
+        require(bypassed == 0 || *arrival == Arrival::Bypass, || {
+            "a bypass of an ordinary visitor".to_owned()
+        })?;
+        let newcomers = self.after.dump.waiting.len() > self.before.dump.waiting.len();
+        let is_open = self.before.settings().entrance_at(now_ms) == Entrance::Open;
+        require(!newcomers || is_open, || {
+            "a new place although the entrance is not open".to_owned()
+        })
+    }
+
+    /// Each way of ending counts the ends of its kind.
+    fn require_counted_ends(&self) -> Check {
+        if self.adopts() {
+            return Ok(());
+        }
+        let (before, after) = (self.before.ends(), self.after.ends());
+        for (how, total) in [
+            ("no-show", "no_shows"),
+            ("expired", "expired"),
+            ("absence", "absences"),
+            ("overlong-wait", "overlong_waits"),
+            ("dismissed", "dismissed"),
+            ("evicted", "evicted"),
+        ] {
+            let new = after
+                .iter()
+                .filter(|(id, end)| end.2 == how && before.get(id) != Some(end));
+            let (ends, counted) = (new.count(), self.after.total(total) - self.before.total(total));
+            require(i64::try_from(ends) == Ok(counted), || {
+                format!("{counted} counted as {total}, and {ends} ended so")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Time alone ends sessions and held slots, and a tick ends all that are over.
+    fn require_times(&self) -> Check {
+        if self.adopts() {
+            return Ok(());
+        }
+        let now_ms = self.after.view.now_ms;
+        let ended = self.after.ends();
+        for (id, session_end_ms) in &self.before.dump.active {
+            let expired = ended.get(id).is_some_and(|end| end.2 == "expired");
+            let known = self.before.ends().get(id).map(|end| end.0) == ended.get(id).map(|end| end.0);
+            require(!expired || known || *session_end_ms <= now_ms, || {
+                format!("{id} expired {} ms early", session_end_ms - now_ms)
+            })?;
+        }
+        let Operation::Promote { .. } = self.op else {
+            return Ok(());
+        };
+        let is_full = |moment: &Moment| moment.view.journal_len >= super::LIMITS.all_changes;
+        if self.after.view.clocks.apart || is_full(self.before) || is_full(self.after) {
+            return Ok(());
+        }
+        for (what, set) in [
+            ("session", &self.after.dump.active),
+            ("held slot", &self.after.dump.held),
+        ] {
+            let over = set.iter().find(|(_, end_ms)| *end_ms <= now_ms);
+            require(over.is_none(), || {
+                format!("a {what} outlives its end: {over:?} at {now_ms}")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A newcomer gets no place in a full line.
+    fn require_queue_limit(&self) -> Check {
+        let (Operation::Enter(_, arrival, _), Some(limit)) = (self.op, self.before.settings().queue_limit())
+        else {
+            return Ok(());
+        };
+        // Absent entries do not count, by their number at the last tick.
+        let waiting = i64::try_from(self.before.dump.waiting.len()).map_err(|error| error.to_string())?;
+        let in_line = waiting - self.before.total("absent");
+        let is_new = self.after.dump.waiting.len() > self.before.dump.waiting.len();
+        let has_room = u64::try_from(in_line).is_ok_and(|in_line| in_line < limit);
+        require(!is_new || has_room || *arrival == Arrival::Returning, || {
+            format!("a new place, although {in_line} are in line and the limit is {limit}")
+        })
+    }
+
+    /// A waiting entry keeps its place, unless its visitor enters again, a record says otherwise, or an operator moves it.
+    fn require_kept_places(&self) -> Check {
+        let after: BTreeMap<_, _> = self.after.dump.waiting.iter().copied().collect();
+        for (id, place) in &self.before.dump.waiting {
+            let Some(now) = after.get(id).filter(|now| *now != place) else {
+                continue;
+            };
+            let may_move = match self.op {
+                Operation::Enter(number, ..) => vestibule_tests::lines::visitor(*number) == *id,
+                Operation::MoveToLane(number, _) => {
+                    vestibule_tests::lines::visitor(*number) == *id
+                        && now % LANE_PLACES == place % LANE_PLACES
+                }
+                Operation::Adopt(_) => true,
+                _ => false,
+            };
+            require(may_move, || format!("{id} moved from {place} to {now}"))?;
+        }
+        let places: BTreeSet<_> = self.after.dump.waiting.iter().map(|(_, place)| *place).collect();
+        let drawn = self
+            .after
+            .dump
+            .waiting
+            .iter()
+            .any(|(_, place)| WaitScore::from_raw(*place).is_some_and(|place| !place.is_after_opening()));
+        require(drawn || places.len() == self.after.dump.waiting.len(), || {
+            "two entries have one place".to_owned()
+        })
+    }
+
+    /// What a tick or an eviction does to an entry is in the journal, which is the only way to the backup.
+    fn require_journal(&self) -> Check {
+        if !matches!(
+            self.op,
+            Operation::Promote { .. } | Operation::Evict { .. } | Operation::PromoteEntry(..)
+        ) {
+            return Ok(());
+        }
+        let version = self.after.view.version;
+        let written = |id: &EntryId| {
+            let changes = self.journal.iter().flat_map(|record| &record.changes);
+            let mut own = changes.filter(|change| change.id == *id);
+            own.any(|change| change.version.v > self.before.view.version.v && change.version <= version)
+        };
+        for id in self
+            .promoted()
+            .keys()
+            .filter(|_| !matches!(self.op, Operation::PromoteEntry(..)))
+        {
+            require(written(id), || {
+                format!("the promotion of {id} is not in the journal")
+            })?;
+        }
+        let (before, after) = (self.before.ends(), self.after.ends());
+        for (id, end) in after.iter().filter(|(id, end)| before.get(id) != Some(end)) {
+            require(written(id), || {
+                format!("the end {end:?} of {id} is not in the journal")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// How many may have been promoted at most: a token bucket beside that of the line.
+#[derive(Default)]
+pub(super) struct PaceCheck {
+    /// Entries times milliseconds of an interval.
+    credit: u64,
+    at_ms: u64,
+    pace: (u64, u64),
+}
+
+impl PaceCheck {
+    pub(super) fn check(&mut self, step: &Step<'_>) -> Check {
+        let view = &step.after.view;
+        let pace = (view.bucket_pace.batch, view.bucket_pace.interval_ms);
+        let is_free = view.configuration.settings.is_passthrough()
+            || step.before.view.configuration.settings.is_passthrough()
+            || matches!(step.op, Operation::PromoteEntry(_, true));
+        if pace != self.pace || is_free {
+            // The line keeps whole tokens up to the new batch. A full bucket is the most that it can have.
+            *self = Self {
+                credit: pace.0 * pace.1,
+                at_ms: view.now_ms,
+                pace,
+            };
+            return Ok(());
+        }
+        let passed_ms = view.now_ms.saturating_sub(self.at_ms);
+        self.credit = (self.credit + passed_ms * pace.0).min(pace.0 * pace.1);
+        self.at_ms = self.at_ms.max(view.now_ms);
+        let count = |moment: &Moment| moment.total("promoted") + moment.total("fast_tracked");
+        let spent = u64::try_from(count(step.after) - count(step.before)).unwrap_or_default();
+        require(spent * pace.1 <= self.credit, || {
+            format!("{spent} promoted with the credit of {} for {pace:?}", self.credit)
+        })?;
+        self.credit -= spent * pace.1;
+        Ok(())
+    }
+}
+
+fn require(holds: bool, broken: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(broken()) }
+}
