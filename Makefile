@@ -48,7 +48,7 @@ test-long: ## Run all long suites: random faults, failovers under load, the atta
 	infra/steps.sh test-long "infra/test.sh --slice 1" "infra/test.sh --slice 2" "infra/test.sh --slice 3" \
 	  "infra/test.sh --slice 4"
 
-test-longest: ## Run what is in no slice: a million forged passes and tokens, and the two lives of a queue in chaos
+test-longest: ## Run what is in no slice: a million forged passes and tokens, the two lives of a queue in chaos, and `make watch`
 	infra/test.sh --longest
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)

@@ -326,6 +326,32 @@ async fn an_entry_that_the_line_lacks_keeps_its_place() {
     runner.stop("TERM", BOUND).await;
 }
 
+/// As on a Redis that goes on: the settings in force stay, and an operator sees what is wrong with the stored ones.
+#[tokio::test]
+async fn an_invalid_stored_setting_leaves_those_in_force() {
+    let dir = temporary_folder();
+    let (_, guests, created) = stop_and_copy(&dir).await;
+    let store = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
+    let queue = QUEUE.parse().expect("a queue id");
+    let stored = store.read_queue(&queue).await.expect("read").expect("is there");
+    let mut invalid = stored.settings.as_map().expect("a map").clone();
+    invalid.insert("capacity".to_owned(), json!("many"));
+    let replaced = store.replace_settings(&queue, &stored.settings, &invalid).await;
+    assert!(replaced.expect("written").is_some());
+    drop(store);
+    let runner = start_runner(&dir);
+    for guest in &guests {
+        guest.expect_same_entry(&runner).await;
+    }
+    let described = runner
+        .run_command(json!({ "op": "describe", "queue": QUEUE }))
+        .await;
+    let problem = described["stored_settings_problem"].as_str().expect("a problem");
+    assert!(problem.starts_with("capacity: "), "{problem}");
+    assert_eq!(epoch(&runner, QUEUE).await, created);
+    runner.stop("TERM", BOUND).await;
+}
+
 /// A folder in which nothing can be written: the stop says so, and the next start restores.
 #[tokio::test]
 async fn a_line_that_cannot_be_saved_is_logged() {

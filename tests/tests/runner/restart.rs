@@ -108,7 +108,8 @@ async fn invalid_stored_setting_stops_only_its_own_queue() {
     let dir = temporary_folder();
     let mut runner = start_runner(&dir);
     let line = line_up(&runner, 3).await;
-    runner.signal("TERM");
+    // After an orderly stop the settings in force would go on: see `planned_restart`.
+    runner.signal("KILL");
     runner.wait_for_exit(Duration::from_secs(10)).await;
     let valid = {
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
