@@ -10,8 +10,8 @@ script!(ADJUST_CLOCK, "tick/adjust_clock");
 impl Line {
     /// Sets the offset that the line adds to its server's clock, in milliseconds.
     ///
-    /// The line accepts the offset only if two of three clocks support it: see
-    /// [`is_server_outvoted`](vestibule_domain::clock::is_server_outvoted). Only a promoter calls
+    /// The line accepts the offset only if two of three clocks support it:
+    /// the server's, the caller's and the last line time. Only a promoter calls
     /// this, because a promoter knows whether its own clock is steady.
     pub async fn adjust_clock(
         &self,
