@@ -1,19 +1,15 @@
 //! The closed loop of an adaptive pace: a service that reports its latency gets nearly as many visitors as it bears, and few
 //! as soon as it slows.
 
-use vestibule_simulate::{
-    adaptive::{INTERVAL_SECONDS, LATENCY_MS_MAX, SLOW, adaptive_settings, figures::AdaptiveFigures},
-    parallel::run_on_all_cores,
+use vestibule_simulate::adaptive::{
+    INTERVAL_SECONDS, LATENCY_MS_MAX, SLOW, adaptive_settings, figures::AdaptiveFigures,
 };
 
 #[test]
 fn an_adaptive_pace_follows_a_service_that_slows_and_recovers() {
-    let seeds = [1, 2, 3];
-    for (seed, figures) in seeds
-        .iter()
-        .zip(run_on_all_cores(&seeds, |seed| AdaptiveFigures::run(*seed)))
-    {
-        let text = figures.format(*seed);
+    for seed in 1..=3 {
+        let figures = AdaptiveFigures::run(seed);
+        let text = figures.format(seed);
         assert!(
             figures.adaptive_per_second >= 0.9 * figures.best_constant_per_second,
             "within a tenth of the best constant pace: {text}"

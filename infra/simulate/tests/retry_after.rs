@@ -9,7 +9,7 @@ use vestibule_simulate::{
     simulation::{Clients, run_scenario},
 };
 
-const SEEDS: u32 = 4;
+const SEEDS: u32 = 12;
 const VISITORS: u32 = 10_000;
 
 fn extremes(seed: u64, visitor_profile: VisitorProfile) -> Scenario {

@@ -9,7 +9,7 @@ use vestibule_simulate::{
     simulation::{Clients, FIXED_POLL_MS, SAMPLE_MS, run_scenario},
 };
 
-const VISITORS: u32 = 10_000;
+const VISITORS: u32 = 20_000;
 const SEED: u64 = 11;
 
 fn scenario(name: &str) -> Scenario {
@@ -151,7 +151,7 @@ fn estimates_cover_changes_by_the_operator() {
 /// The operator raises pace and capacity fivefold, so visitors who were told to poll late get their turn at once.
 #[test]
 fn raising_the_pace_costs_no_punctual_visitor_a_turn() {
-    for seed in 1..=3 {
+    for seed in 1..=8 {
         let scenario = Scenario::by_name("operator", 4_000, seed).expect("the scenario exists");
         let outcome = run_scenario(&scenario, Clients::Paced);
         let violations = (outcome.lost_turns, outcome.overshoot, outcome.out_of_order);
@@ -204,7 +204,7 @@ fn a_full_queue_polls_less_than_fixed_clients_from_the_start() {
 /// All requests are refused for a minute.
 #[test]
 fn refusals_cost_no_punctual_visitor_a_turn() {
-    for seed in 1..=2 {
+    for seed in 1..=4 {
         let scenario = Scenario::by_name("refused", 4_000, seed).expect("the scenario exists");
         for clients in [Clients::Paced, Clients::Fixed] {
             let outcome = run_scenario(&scenario, clients);

@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use crate::{JournalLimits, LineError};
 use vestibule_clock::{Clock, system_clock};
 #[cfg(feature = "embedded")]
 use vestibule_line_embedded::EmbeddedServer;
@@ -14,6 +13,7 @@ use vestibule_telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::Dura
 #[cfg(feature = "test-hooks")]
 use crate::connect::Tap;
 use crate::{
+    JournalLimits, LineError,
     calls::TimeSources,
     connect::{Connection, IamLogin, Request, Timeouts},
 };

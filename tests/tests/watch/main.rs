@@ -22,7 +22,7 @@ use vestibule_tests::{
 const START_MAX: Duration = Duration::from_mins(15);
 /// A build of one crate and what depends on it, and the restart of all instances.
 const RESTART_MAX: Duration = Duration::from_mins(10);
-const REQUEST_MAX: Duration = Duration::from_mins(5);
+const REQUEST_MAX: Duration = Duration::from_mins(2);
 /// As in the workspace's Cargo.toml.
 const INSTANCES_MAX: usize = 4;
 const VISITOR: &str = "11111111-1111-4111-8111-111111111111";

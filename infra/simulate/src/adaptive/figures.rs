@@ -7,6 +7,7 @@ use super::{
     constant_settings,
     run::{Second, run},
 };
+use crate::parallel::run_on_all_cores;
 
 /// The constant paces that are tried.
 const CONSTANT_BATCHES: Range<u32> = 30..46;
@@ -40,7 +41,13 @@ impl AdaptiveFigures {
     /// # Panics
     /// The service does not bear the lowest constant pace.
     pub fn run(seed: u64) -> Self {
-        let (best_constant_batch, best) = find_best_constant(seed);
+        let constant: Vec<u32> = CONSTANT_BATCHES.collect();
+        let constant_runs = run_on_all_cores(&constant, |batch| {
+            run(&constant_settings(*batch), seed, STEADY.end)
+        });
+        let bearable = constant.iter().zip(&constant_runs);
+        let mut bearable = bearable.filter(|(_, seconds)| max_latency_ms(seconds, STEADY) <= LATENCY_MS_MAX);
+        let (best_constant_batch, best) = bearable.next_back().expect("the service bears the lowest pace");
         let seconds = run(&adaptive_settings(), seed, RUN_SECONDS);
         let lowest = u64::from(adaptive_settings().batch_min);
         let slow = || in_range(&seconds, SLOW);
@@ -48,8 +55,8 @@ impl AdaptiveFigures {
         let is_overloaded = |at: &&Second| at.latency_ms > LATENCY_MS_MAX;
         let overloads = slow().filter(is_overloaded).count();
         Self {
-            best_constant_batch,
-            best_constant_per_second: promoted_per_second(&best, STEADY),
+            best_constant_batch: *best_constant_batch,
+            best_constant_per_second: promoted_per_second(best, STEADY),
             adaptive_per_second: promoted_per_second(&seconds, STEADY),
             latency_ms_max: max_latency_ms(&seconds, STEADY).max(max_latency_ms(&seconds, RECOVERED)),
             fell_after_seconds: fell.map(|at| at.second - SLOW.start),
@@ -83,23 +90,6 @@ impl AdaptiveFigures {
             self.overload_seconds,
         )
     }
-}
-
-/// The highest constant batch that the service bears, and its run. A higher one is never borne where a lower one is not.
-fn find_best_constant(seed: u64) -> (u32, Vec<Second>) {
-    let (mut borne, mut too_high) = (None, CONSTANT_BATCHES.end);
-    let mut lowest = CONSTANT_BATCHES.start;
-    while lowest < too_high {
-        let batch = lowest.midpoint(too_high);
-        let seconds = run(&constant_settings(batch), seed, STEADY.end);
-        if max_latency_ms(&seconds, STEADY) <= LATENCY_MS_MAX {
-            lowest = batch + 1;
-            borne = Some((batch, seconds));
-        } else {
-            too_high = batch;
-        }
-    }
-    borne.expect("the service bears the lowest pace")
 }
 
 fn in_range(seconds: &[Second], range: Range<u32>) -> impl Iterator<Item = &Second> {

@@ -1,10 +1,10 @@
 //! Deletes journal records and dead letters that the backup has, and settles ends: sends
 //! `acknowledge.lua`.
 
-use crate::{LineError, SETTLED_END_KEPT_MS};
 use vestibule_domain::{change::VisitEnd, id::QueueId};
 
 use super::{Line, script::script};
+use crate::{LineError, SETTLED_END_KEPT_MS};
 
 script!(ACKNOWLEDGE, "journal/acknowledge");
 

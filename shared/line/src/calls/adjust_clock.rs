@@ -1,9 +1,9 @@
 //! Sets the offset that the line adds to the server's clock: sends `adjust_clock.lua`.
 
-use crate::{AdjustClockOutcome, LineError};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, script::script};
+use crate::{AdjustClockOutcome, LineError};
 
 script!(ADJUST_CLOCK, "tick/adjust_clock");
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 
-use crate::{ADOPT_WITHIN_MS, AdoptBasis, AdoptOrder, AdoptOutcome, LineError};
 use vestibule_domain::{
     change::{Change, EndReason},
     id::{EntryId, QueueId},
@@ -15,6 +14,7 @@ use super::{
     reply::{ScriptReply, repeat_status},
     script::script,
 };
+use crate::{ADOPT_WITHIN_MS, AdoptBasis, AdoptOrder, AdoptOutcome, LineError};
 
 script!(ADOPT, "recovery/adopt");
 

@@ -1,9 +1,9 @@
 //! Appends a change that the backup did not take to the journal: sends `append_to_journal.lua`.
 
-use crate::LineError;
 use vestibule_domain::{change::Change, id::QueueId};
 
 use super::{Line, journal_encoding::encode_change, keys::Keys, script::script};
+use crate::LineError;
 
 script!(APPEND_TO_JOURNAL, "journal/append_to_journal");
 

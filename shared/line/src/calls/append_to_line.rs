@@ -1,6 +1,5 @@
 //! Gives a visitor of a crowd a place: sends `append_to_line.lua`.
 
-use crate::{EnterOutcome, JoinKind, LineError, Refusal};
 use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
@@ -9,6 +8,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, reply::repeat_status, script::script};
+use crate::{EnterOutcome, JoinKind, LineError, Refusal};
 
 script!(APPEND_TO_LINE, "visit/append_to_line");
 

@@ -2,11 +2,11 @@
 //!
 //! The version and the epoch are in the packed field `line` of the hash `state`: see `include/line.lua`.
 
-use crate::{ChangeMark, LineError};
 use redis::Cmd;
 use vestibule_domain::{change::Version, id::QueueId};
 
 use super::{Line, connect::Request, keys::Keys};
+use crate::{ChangeMark, LineError};
 
 /// Where the version and the epoch are among the numbers of the field `line`, each a double of 8 bytes.
 const VERSION_AT: usize = 0;

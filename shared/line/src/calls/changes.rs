@@ -1,9 +1,9 @@
 //! Subscribes to the messages that `promote.lua` publishes.
 
-use crate::{LineError, TickSubscription};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, keys::Keys};
+use crate::{LineError, TickSubscription};
 
 impl Line {
     /// Subscribes to the promotions of a queue. The line need not have the queue.

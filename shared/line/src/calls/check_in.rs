@@ -1,6 +1,5 @@
 //! Reads the status of an entry for its visitor, who checks in by that: sends `check_in.lua`.
 
-use crate::{CheckIn, EntryLookup, LineError};
 use vestibule_domain::{
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
@@ -8,6 +7,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, lanes::parse_lane, script::script};
+use crate::{CheckIn, EntryLookup, LineError};
 
 script!(CHECK_IN, "presence/check_in");
 

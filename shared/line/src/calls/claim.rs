@@ -1,6 +1,5 @@
 //! Makes a ready entry active: sends `claim.lua`.
 
-use crate::{ClaimOutcome, LineError};
 use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
@@ -8,6 +7,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, script::script};
+use crate::{ClaimOutcome, LineError};
 
 script!(CLAIM, "visit/claim");
 

@@ -1,6 +1,5 @@
 //! Puts a configuration in force: sends `configure.lua`.
 
-use crate::{ConfigureOutcome, LineError, SwitchOrder};
 use serde_json::Value;
 use vestibule_domain::{
     configuration::{Configuration, LAYOUT},
@@ -9,6 +8,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, script::script};
+use crate::{ConfigureOutcome, LineError, SwitchOrder};
 
 script!(CONFIGURE, "recovery/configure");
 

@@ -1,9 +1,9 @@
 //! Moves a journal record to the dead letters: sends `dead_letter.lua`.
 
-use crate::{DeadLetterOutcome, LineError};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, keys::Keys, script::script};
+use crate::{DeadLetterOutcome, LineError};
 
 script!(DEAD_LETTER, "journal/dead_letter");
 

@@ -1,9 +1,9 @@
 //! Removes a deleted queue and keeps its tombstone: sends `delete_queue.lua`.
 
-use crate::LineError;
 use vestibule_domain::{id::QueueId, tombstone::Tombstone};
 
 use super::{Line, keys::Keys, script::script};
+use crate::LineError;
 
 script!(DELETE_QUEUE, "recovery/delete_queue");
 

@@ -1,9 +1,9 @@
 //! Drops a queue that is to be restored with a later epoch: sends `drop_queue.lua`.
 
-use crate::LineError;
 use vestibule_domain::id::QueueId;
 
 use super::{Line, keys::Keys, script::script};
+use crate::LineError;
 
 script!(DROP_QUEUE, "recovery/drop_queue");
 

@@ -1,13 +1,14 @@
 //! Reads the end of a visit. The scripts write it into the hash `ended`, in the form
 //! `epoch v visit step step_ms how at_ms`, where `how` is [`EndReason::name`].
 
-use crate::LineError;
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
     fact::{Fact, Step},
     id::EntryId,
     score::Visit,
 };
+
+use crate::LineError;
 
 /// Parses one value of the hash `ended`.
 pub(super) fn parse_end(id: EntryId, text: &str) -> Result<Change, LineError> {

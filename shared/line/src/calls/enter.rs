@@ -2,7 +2,6 @@
 //! the decision to it. A visitor who may pass the line, or has another lane than the default one, needs
 //! `enter.lua` alone.
 
-use crate::{Arrival, EnterOutcome, JoinKind, LineError};
 use serde_json::Value;
 use vestibule_domain::{
     change::{Change, Event},
@@ -17,6 +16,7 @@ use super::{
     reply::{ScriptReply, repeat_status},
     script::script,
 };
+use crate::{Arrival, EnterOutcome, JoinKind, LineError};
 
 script!(ENTER, "visit/enter");
 

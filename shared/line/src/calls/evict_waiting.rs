@@ -1,9 +1,9 @@
 //! Evicts many waiting entries: sends `evict_waiting.lua`.
 
-use crate::{EVICT_CHUNK, EvictOrder, LineError};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, script::script};
+use crate::{EVICT_CHUNK, EvictOrder, LineError};
 
 script!(EVICT_WAITING, "operator/evict_waiting");
 

@@ -3,10 +3,10 @@
 //! The recommended access rights (`-@admin -@dangerous`) exclude `INFO`, and a managed service may
 //! hide the field. The policy is unknown then.
 
-use crate::{EvictionPolicy, LineError};
 use redis::Value;
 
 use super::{Line, connect::Request};
+use crate::{EvictionPolicy, LineError};
 
 const FIELD: &str = "maxmemory_policy:";
 const NO_EVICTION: &str = "noeviction";

@@ -1,9 +1,9 @@
 //! Counts held polls in and out: sends `take_hold.lua` and `release_holds.lua`.
 
-use crate::{HoldOrder, HoldOutcome, LineError};
 use vestibule_domain::{id::EntryId, poll_pacing::HOLD_LEASE_MAX_MS};
 
 use super::{Line, keys::holds_key, script::script};
+use crate::{HoldOrder, HoldOutcome, LineError};
 
 script!(TAKE_HOLD, "presence/take_hold");
 script!(RELEASE_HOLDS, "presence/release_holds");

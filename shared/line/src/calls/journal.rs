@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::{JournalRecord, LineError};
 use redis::streams::StreamRangeReply;
 use vestibule_domain::id::QueueId;
 
 use super::{Line, connect::Request, fields::Fields, journal_encoding::decode_record, keys::Keys};
+use crate::{JournalRecord, LineError};
 
 /// A read returns no further record after this many bytes of fields and values. Redis serves no other
 /// command during a read, and the reader holds all of it in memory.

@@ -10,13 +10,14 @@
 mod record_fields;
 mod tick;
 
-use crate::LineError;
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     fact::{Step, Turn},
     id::Source,
     score::Visit,
 };
+
+use crate::LineError;
 
 pub(super) use self::tick::encode_tick;
 use self::{

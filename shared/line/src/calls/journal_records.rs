@@ -1,7 +1,6 @@
 //! Reads the records that the backup does not have, due or not: those of the journal, and the dead
 //! letters.
 
-use crate::{JournalRecord, LineError};
 use vestibule_domain::id::QueueId;
 
 use super::{
@@ -10,6 +9,7 @@ use super::{
     journal::{DEAD_LETTER_LIMITS, JOURNAL_LIMITS, read_deferred, read_records},
     keys::Keys,
 };
+use crate::{JournalRecord, LineError};
 
 impl Line {
     /// Returns the oldest journal records, due or not, oldest first, at most `records_max`. The

@@ -1,6 +1,5 @@
 //! Reads how far the lanes of a queue have moved, as `include/lanes.lua` stores it.
 
-use crate::LineError;
 use redis::Cmd;
 use vestibule_domain::{
     id::QueueId,
@@ -8,6 +7,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, connect::Request, fields::Fields, keys::Keys};
+use crate::LineError;
 
 impl Line {
     /// Returns how far a lane has moved. An answer that names a position reads this after the

@@ -1,6 +1,5 @@
 //! Ends a visit: sends `leave.lua`.
 
-use crate::{LeaveOutcome, LeaveReason, LineError};
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     fact::Fact,
@@ -9,6 +8,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, script::script};
+use crate::{LeaveOutcome, LeaveReason, LineError};
 
 script!(LEAVE, "visit/leave");
 

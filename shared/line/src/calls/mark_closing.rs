@@ -1,12 +1,12 @@
 //! Marks a waiting entry whose visitor closes the page: sends `mark_closing.lua`. A plain command removes the mark.
 
-use crate::{LineError, MarkClosingOutcome};
 use vestibule_domain::{
     id::{EntryId, QueueId},
     score::Visit,
 };
 
 use super::{Line, connect::Request, keys::Keys, leave::visit_arg, script::script};
+use crate::{LineError, MarkClosingOutcome};
 
 script!(MARK_CLOSING, "presence/mark_closing");
 

@@ -1,6 +1,5 @@
 //! Moves a waiting entry to another lane: sends `move_to_lane.lua`.
 
-use crate::{LaneMoveOutcome, LineError};
 use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
@@ -10,6 +9,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, reply::ScriptReply, script::script};
+use crate::{LaneMoveOutcome, LineError};
 
 script!(MOVE_TO_LANE, "operator/move_to_lane");
 

@@ -1,10 +1,10 @@
 //! Takes back the heartbeat of a promoter that goes idle, so that the next request ticks the queue:
 //! sends `park_idle_promoter.lua`.
 
-use crate::LineError;
 use vestibule_domain::id::QueueId;
 
 use super::{Line, keys::Keys, script::script};
+use crate::LineError;
 
 script!(PARK_IDLE_PROMOTER, "tick/park_idle_promoter");
 

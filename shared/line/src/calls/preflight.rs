@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::{COMMAND_WORDS_MAX, LineError, ScriptAnswers, ServerAnswers, ServerLogin, TickSubscription};
 use tokio::time::{Instant, timeout_at};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, connect::Request, keys::Keys, script::script, server_memory::read_server_memory};
+use crate::{COMMAND_WORDS_MAX, LineError, ScriptAnswers, ServerAnswers, ServerLogin, TickSubscription};
 
 script!(PREFLIGHT, "recovery/preflight");
 

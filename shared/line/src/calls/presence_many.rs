@@ -1,9 +1,9 @@
 //! Reads the presence of many waiting entries: sends `presence_many.lua`, once per [`EVICT_CHUNK`] entries.
 
-use crate::{EVICT_CHUNK, LineError, PresenceState, WaitingPresence};
 use vestibule_domain::id::{EntryId, QueueId};
 
 use super::{Line, keys::Keys, script::script};
+use crate::{EVICT_CHUNK, LineError, PresenceState, WaitingPresence};
 
 script!(PRESENCE_MANY, "presence/presence_many");
 

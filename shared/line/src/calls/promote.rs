@@ -1,6 +1,5 @@
 //! Ends what timed out and promotes entries: sends `promote.lua`.
 
-use crate::{LineError, LossSign, PROMOTE_CHUNK, PromoteOrder, Promotion, SETTLED_END_KEPT_MS, TickMark};
 use vestibule_domain::{
     clock::ClockDifference,
     estimate::{LONG_WINDOW_MS, SHORT_WINDOW_MS, TICK_GAP_MAX_MS},
@@ -9,6 +8,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, reply::ScriptReply, script::script};
+use crate::{LineError, LossSign, PROMOTE_CHUNK, PromoteOrder, Promotion, SETTLED_END_KEPT_MS, TickMark};
 
 script!(PROMOTE, "tick/promote");
 

@@ -1,6 +1,5 @@
 //! Promotes one entry by order of an operator: sends `promote_entry.lua`.
 
-use crate::{EntryPromotionOutcome, LineError, PromoteEntryOrder};
 use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
@@ -10,6 +9,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, reply::ScriptReply, script::script};
+use crate::{EntryPromotionOutcome, LineError, PromoteEntryOrder};
 
 script!(PROMOTE_ENTRY, "operator/promote_entry");
 

@@ -1,10 +1,10 @@
 //! Finds what Redis has of a queue, with plain commands: its configuration, the mark of a restore, or its tombstone.
 
-use crate::{LineError, QueueTrace};
 use redis::Pipeline;
 use vestibule_domain::{id::QueueId, tombstone::Tombstone};
 
 use super::{Line, connect::Request, keys::Keys};
+use crate::{LineError, QueueTrace};
 
 /// The epoch and the generation that a hash has, if it has them.
 type Epochs = (Option<u32>, Option<u32>);

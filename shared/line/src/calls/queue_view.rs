@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::{Imbalance, LineError, QueueView, TickMark, VIEW_AGE_MAX};
 use vestibule_domain::{
     change::Version,
     clock::ClockDifference,
@@ -16,6 +15,7 @@ use vestibule_domain::{
 use super::{
     Line, fields::Fields, lanes::read_lanes, record_load::read_last_load, script::script, tally::read_totals,
 };
+use crate::{Imbalance, LineError, QueueView, TickMark, VIEW_AGE_MAX};
 
 script!(QUEUE_VIEW, "tick/queue_view");
 

@@ -1,9 +1,9 @@
 //! Raises the watermark that shows whether Redis lost recent changes: sends `raise_watermark.lua`.
 
-use crate::{LineError, RaiseWatermarkOutcome};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, keys::Keys, script::script};
+use crate::{LineError, RaiseWatermarkOutcome};
 
 script!(RAISE_WATERMARK, "recovery/raise_watermark");
 

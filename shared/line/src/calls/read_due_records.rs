@@ -1,6 +1,5 @@
 //! Reads the journal records that are due: sends `read_due_records.lua`.
 
-use crate::{JournalRecord, LineError};
 use vestibule_domain::id::QueueId;
 
 use super::{
@@ -8,6 +7,7 @@ use super::{
     journal::{RECORDS_BYTES_MAX, parse_records},
     script::script,
 };
+use crate::{JournalRecord, LineError};
 
 script!(READ_DUE_RECORDS, "journal/read_due_records");
 

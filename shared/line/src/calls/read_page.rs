@@ -1,6 +1,5 @@
 //! Reads the entries of a queue page by page: sends `read_page.lua`.
 
-use crate::{Cursor, LineError, PAGE_ENTRIES, Page};
 use vestibule_domain::{
     entry_status::StoredEntry,
     fact::{Fact, Step},
@@ -9,6 +8,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, end::parse_end, fields::parse_integer, reply::parse_entry_id, script::script};
+use crate::{Cursor, LineError, PAGE_ENTRIES, Page};
 
 script!(READ_PAGE, "recovery/read_page");
 

@@ -1,9 +1,9 @@
 //! Records how far a consistency check has come: sends `record_check_progress.lua`.
 
-use crate::LineError;
 use vestibule_domain::id::{QueueId, SHARD_COUNT};
 
 use super::{Line, script::script};
+use crate::LineError;
 
 script!(RECORD_CHECK_PROGRESS, "recovery/record_check_progress");
 

@@ -1,13 +1,13 @@
 //! Keeps the last load report of the protected service: sends `record_load.lua`, and reads what
 //! that script stores.
 
-use crate::LineError;
 use vestibule_domain::{
     id::QueueId,
     load::{LastLoadReport, LoadReport},
 };
 
 use super::{Line, fields::Fields, script::script};
+use crate::LineError;
 
 script!(RECORD_LOAD, "tick/record_load");
 

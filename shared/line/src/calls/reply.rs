@@ -2,7 +2,6 @@
 
 use std::vec;
 
-use crate::{LineError, NotFound};
 use redis::Value;
 use serde_json::Value as JsonValue;
 use vestibule_domain::{
@@ -14,6 +13,7 @@ use vestibule_domain::{
 };
 
 use super::{end::read_end_fact, fields::Fields, places::parse_place};
+use crate::{LineError, NotFound};
 
 /// The reply of a script. Each reading method takes the next value.
 pub(super) struct ScriptReply {

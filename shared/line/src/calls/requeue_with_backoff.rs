@@ -1,7 +1,6 @@
 //! Puts changes that the backup refused back into the journal, to be tried again later: sends
 //! `requeue_with_backoff.lua`.
 
-use crate::{LineError, RequeueOrder};
 use vestibule_domain::id::QueueId;
 
 use super::{
@@ -9,6 +8,7 @@ use super::{
     journal_encoding::{encode_change, encode_tick},
     script::script,
 };
+use crate::{LineError, RequeueOrder};
 
 script!(REQUEUE_WITH_BACKOFF, "journal/requeue_with_backoff");
 

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use crate::{ConfigureOutcome, LineError, RestoredEntries};
 use serde_json::json;
 use uuid::Uuid;
 use vestibule_domain::{
@@ -22,6 +21,7 @@ use super::{
     stage::{StagedMark, StagedVisit, stage_entries, stage_visits},
     tally::tally_fields,
 };
+use crate::{ConfigureOutcome, LineError, RestoredEntries};
 
 script!(RESTORE, "recovery/restore");
 

@@ -14,11 +14,11 @@
 
 use std::fmt::Display;
 
-use crate::LineError;
 use redis::{Cmd, RedisWrite, Script, Value};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, connect::Request, keys::Keys, reply::ScriptReply, server_time::with_time};
+use crate::LineError;
 
 const INCLUDES: &[(&str, &str)] = &[
     ("absences", include_str!("../../lua/include/absences.lua")),

@@ -1,9 +1,9 @@
 //! Reads how much memory the server uses, or the fullest node of a cluster, from `INFO memory`.
 
-use crate::{LineError, ServerMemory};
 use redis::Value;
 
 use super::{Line, connect::Request, eviction_policy::collect_texts};
+use crate::{LineError, ServerMemory};
 
 const USED_FIELD: &str = "used_memory:";
 const MAX_FIELD: &str = "maxmemory:";

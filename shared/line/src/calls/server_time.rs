@@ -1,10 +1,10 @@
 //! Where scripts take the server's time from: from the command `TIME` inside them, unless the server
 //! forbids that.
 
-use crate::LineError;
 use redis::Cmd;
 
 use super::{Line, connect::Request, time_source::TimeSource};
+use crate::LineError;
 
 impl Line {
     /// The time to pass to a script, in Unix microseconds; `None` if the script asks the server.

@@ -1,10 +1,10 @@
 //! Reads the switches that the backup may not have, and notes that it has them: sends `settle_switches.lua`.
 
-use crate::{LineError, UnsavedSwitches};
 use redis::Cmd;
 use vestibule_domain::id::QueueId;
 
 use super::{Line, connect::Request, keys::Keys, script::script};
+use crate::{LineError, UnsavedSwitches};
 
 script!(SETTLE_SWITCHES, "recovery/settle_switches");
 

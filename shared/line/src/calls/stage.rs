@@ -1,12 +1,12 @@
 //! Prepares a sorted set or hash for a restore under a name of its own. Plain commands are enough,
 //! because no other process reads the key yet.
 
-use crate::LineError;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use redis::{Cmd, Pipeline, cmd};
 use vestibule_domain::{end_reason::EndReason, fact::Step, id::EntryId, score::Visit};
 
 use super::{Line, connect::Request};
+use crate::LineError;
 
 /// The number of entries in one command. Redis serves no other command meanwhile, so this bounds
 /// the wait of other callers.

@@ -3,7 +3,6 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::{EntryLookup, LineError};
 use redis::{Cmd, Pipeline};
 use vestibule_domain::{
     entry_status::EntryStatus,
@@ -12,6 +11,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, connect::Request, fields::parse_integer, keys::Keys, script::script};
+use crate::{EntryLookup, LineError};
 
 script!(STATUS, "visit/status");
 

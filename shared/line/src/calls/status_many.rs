@@ -1,9 +1,9 @@
 //! Reads the status of many entries: sends `status_many.lua`, once per [`STATUS_CHUNK`] entries.
 
-use crate::{EntryLookup, LineError, STATUS_CHUNK};
 use vestibule_domain::id::{EntryId, QueueId};
 
 use super::{Line, script::script};
+use crate::{EntryLookup, LineError, STATUS_CHUNK};
 
 script!(STATUS_MANY, "visit/status_many");
 

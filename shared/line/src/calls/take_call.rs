@@ -1,12 +1,12 @@
 //! Counts the calls of an entry to a protected API: sends `take_call.lua`.
 
-use crate::{CallOutcome, LineError};
 use vestibule_domain::{
     call_limit::CallLimit,
     id::{EntryId, QueueId},
 };
 
 use super::{Line, keys::Keys, script::script};
+use crate::{CallOutcome, LineError};
 
 script!(TAKE_CALL, "visit/take_call");
 

@@ -1,9 +1,9 @@
 //! Asks for the consistency check of a queue when it is due: sends `take_check.lua`.
 
-use crate::{CheckAssignment, CheckOrder, LineError};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, script::script};
+use crate::{CheckAssignment, CheckOrder, LineError};
 
 script!(TAKE_CHECK, "recovery/take_check");
 

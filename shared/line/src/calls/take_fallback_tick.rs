@@ -1,9 +1,9 @@
 //! Asks for a fallback tick while the promoter is down: sends `take_fallback_tick.lua`.
 
-use crate::{FallbackTickOrder, LineError};
 use vestibule_domain::id::QueueId;
 
 use super::{Line, script::script};
+use crate::{FallbackTickOrder, LineError};
 
 script!(TAKE_FALLBACK_TICK, "tick/take_fallback_tick");
 

@@ -1,9 +1,9 @@
 //! Takes the report of what happened in a queue since the last report: sends `take_report.lua`.
 
-use crate::{LineError, QueueEvents, Report, ReportOrder, ReportOutcome};
 use vestibule_domain::{id::QueueId, score::WaitScore};
 
 use super::{Line, script::script};
+use crate::{LineError, QueueEvents, Report, ReportOrder, ReportOutcome};
 
 script!(TAKE_REPORT, "tick/take_report");
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::LineError;
 use vestibule_domain::{
     change::Version,
     id::{QueueId, Salt},
@@ -10,6 +9,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, fields::Fields, keys::Keys, reply::ScriptReply, script::script};
+use crate::LineError;
 
 script!(READ_TALLY, "tick/read_tally");
 script!(TAKE_TALLY, "tick/take_tally");

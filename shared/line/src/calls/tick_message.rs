@@ -1,9 +1,9 @@
 //! Parses the messages that `promote.lua` publishes.
 
-use crate::Tick;
 use vestibule_domain::{change::Version, score::WaitScore};
 
 use super::fields::parse_integer;
+use crate::Tick;
 
 /// Parses a message: `through epoch v at_ms claim_by_ms`. `through` is the highest score that the
 /// tick promoted. The rest is the version and time of the change, and the time by which the

@@ -1,12 +1,12 @@
 //! Reads the unflushed changes of a dropped queue. Nothing adds to them any more, so plain commands are
 //! enough.
 
-use crate::{LineError, UnflushedChanges};
 use vestibule_domain::{change::Change, id::QueueId};
 
 use super::{
     Line, connect::Request, end, journal_records::read_all_records, keys::Keys, reply::parse_entry_id,
 };
+use crate::{LineError, UnflushedChanges};
 
 /// The number of ends in one read. Redis serves no other command during a read, so this bounds the
 /// wait of other callers.

@@ -1,6 +1,5 @@
 //! Sends `validate.lua`, which says whether an entry may act now, or makes its session longer.
 
-use crate::{ExtendOutcome, LineError, SessionExtension, ValidateOutcome, Validation};
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     consumption::{Consumption, UseId},
@@ -10,6 +9,7 @@ use vestibule_domain::{
 };
 
 use super::{Line, leave::visit_arg, reply::ScriptReply, script::script};
+use crate::{ExtendOutcome, LineError, SessionExtension, ValidateOutcome, Validation};
 
 script!(VALIDATE, "visit/validate");
 

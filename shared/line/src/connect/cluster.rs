@@ -10,7 +10,6 @@ use std::{
     time::Duration,
 };
 
-use crate::LineError;
 use redis::{
     Client, RedisResult,
     cluster::ClusterClient,
@@ -26,6 +25,7 @@ use super::{
     line_error::to_line_error,
     timeouts::Timeouts,
 };
+use crate::LineError;
 
 const RETRIES: u32 = 4;
 const RETRY_MIN_MS: u64 = 20;

@@ -8,7 +8,6 @@ use std::{
     time::Instant,
 };
 
-use crate::{LineError, TickSubscription};
 use redis::FromRedisValue;
 #[cfg(feature = "test-hooks")]
 use redis::Value;
@@ -33,6 +32,7 @@ use super::{
     subscriber_connection::SubscriptionServer,
     timeouts::{PING_AFTER_IDLE_MS, Timeouts},
 };
+use crate::{LineError, TickSubscription};
 
 /// The connection that all clones of a [`Line`](crate::Line) share.
 #[derive(Clone)]
@@ -140,11 +140,11 @@ impl Connection {
     }
 
     async fn send_within_limit<T: FromRedisValue>(&self, request: Request<'_>) -> Result<T, LineError> {
-        // It answers at once, and its callers need no runtime with a timer, such as a simulation on a virtual clock.
+        // The server inside this process answers at once, and its callers need no runtime with a timer, such as a simulation
+        // on a virtual clock.
         #[cfg(feature = "embedded")]
-        if let Topology::Embedded(server) = &self.topology {
-            let link = CallLink::Embedded(server.clone());
-            return request.send(link).await.map_err(to_line_error);
+        if matches!(self.topology, Topology::Embedded(_)) {
+            return self.send_without_limit(request).await;
         }
         let outcome = timeout(self.timeouts.call, self.send_without_limit(request))
             .await
@@ -243,7 +243,10 @@ impl Connection {
                     .map_err(to_line_error)
             }
             #[cfg(feature = "embedded")]
-            Topology::Embedded(_) => unreachable!("`send_within_limit` has answered"),
+            Topology::Embedded(server) => request
+                .send(CallLink::Embedded(server.clone()))
+                .await
+                .map_err(to_line_error),
         }
     }
 }

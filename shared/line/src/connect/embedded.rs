@@ -1,10 +1,9 @@
 //! Subscriptions to the server inside this process.
 
-use crate::TickSubscription;
 use tokio::sync::mpsc::unbounded_channel;
 use vestibule_line_embedded::EmbeddedServer;
 
-use crate::calls::parse_tick;
+use crate::{TickSubscription, calls::parse_tick};
 
 /// Subscribes to a channel. The subscription never breaks.
 pub(super) fn subscribe(server: &EmbeddedServer, channel: &str) -> TickSubscription {

@@ -1,7 +1,8 @@
 //! Tells a mistake of this program from an outage of Redis.
 
-use crate::LineError;
 use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+use crate::LineError;
 
 /// Converts an error of the Redis client. The codes `ERR`, `WRONGTYPE`, `NOPERM` and `CROSSSLOT`
 /// report a mistake of this program or its setup: [`LineError::Protocol`]. Any other error may be

@@ -28,7 +28,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::LineError;
 use redis::{
     Client, FromRedisValue, RedisError, RedisResult,
     aio::{ConnectionManager, ConnectionManagerConfig},
@@ -45,6 +44,7 @@ use super::{
     server_link::{ServerLink, build_manager_config},
     timeouts::Timeouts,
 };
+use crate::LineError;
 
 /// The shortest time between two write tests beside calls, in milliseconds.
 const WRITE_TEST_INTERVAL_MS: u64 = 1_000;

@@ -10,7 +10,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{LineError, TickSubscription};
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
 use super::{
@@ -18,6 +17,7 @@ use super::{
     line_error::to_line_error,
     subscriber_connection::{SubscriberCommand, SubscriberConnection, SubscriptionServer},
 };
+use crate::{LineError, TickSubscription};
 
 /// The subscription connections of a process, by the name of the server.
 #[derive(Default)]

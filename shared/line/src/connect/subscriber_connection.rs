@@ -2,7 +2,6 @@
 
 use std::{future::pending, time::Duration};
 
-use crate::{LineError, TickSubscription, tick_subscription::Subscribers};
 use redis::{
     AsyncConnectionConfig, Client, PushInfo, PushKind, RedisError, Value, aio::MultiplexedConnection,
 };
@@ -20,7 +19,7 @@ use super::{
     link_test::{LinkHealth, LinkTest},
     timeouts::{PING_AFTER_IDLE_MS, Timeouts},
 };
-use crate::calls::parse_tick;
+use crate::{LineError, TickSubscription, calls::parse_tick, tick_subscription::Subscribers};
 
 /// A connection that received nothing for this long is tested: before a new subscription, and as
 /// long as it has subscriptions.

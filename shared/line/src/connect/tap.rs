@@ -1,9 +1,10 @@
 //! A place between a line and its server, for tests.
 
-use crate::LineError;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use redis::Value;
+
+use crate::LineError;
 
 /// Sends a request to the server, and returns its answer.
 pub type Sending<'a> = BoxFuture<'a, Result<Value, LineError>>;

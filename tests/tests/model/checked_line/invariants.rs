@@ -61,6 +61,18 @@ pub(super) fn require_counted_absent(snapshot: &Dump) -> Result<(), String> {
     }
 }
 
+/// The totals of the state that count ends, one for each way of ending.
+pub(super) const ENDS: [&str; 8] = [
+    "no_shows",
+    "completed",
+    "left",
+    "evicted",
+    "expired",
+    "absences",
+    "overlong_waits",
+    "dismissed",
+];
+
 /// Each visit that began or went on is in a set, or was counted when it ended.
 pub(super) fn require_conservation(snapshot: &Dump) -> Result<(), String> {
     let total = |name: &str| snapshot.state.get(name).copied().unwrap_or_default();
@@ -68,16 +80,7 @@ pub(super) fn require_conservation(snapshot: &Dump) -> Result<(), String> {
     let sets = [&snapshot.waiting, &snapshot.ready, &snapshot.active];
     let in_sets: usize = sets.iter().map(|set| set.len()).sum();
     let begun = sum(&["entered", "returned"]);
-    let ended = sum(&[
-        "no_shows",
-        "completed",
-        "left",
-        "evicted",
-        "expired",
-        "absences",
-        "overlong_waits",
-        "dismissed",
-    ]);
+    let ended = sum(&ENDS);
     if usize::try_from(begun - ended) == Ok(in_sets) {
         Ok(())
     } else {

@@ -1,12 +1,14 @@
 //! The fields that both forms of a record have.
 
-use crate::LineError;
 use vestibule_domain::{
     change::{EndReason, Version},
     fact::Fact,
 };
 
-use crate::calls::{end::read_end_fact, fields::Fields};
+use crate::{
+    LineError,
+    calls::{end::read_end_fact, fields::Fields},
+};
 
 pub(super) fn decode_version(fields: &Fields) -> Result<Version, LineError> {
     Ok(Version {

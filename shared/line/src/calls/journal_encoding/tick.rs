@@ -1,16 +1,18 @@
 //! The record of a tick: what it did to many entries.
 
-use crate::LineError;
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     fact::Turn,
 };
 
 use super::record_fields::{decode_version, parse_end_fact, protocol_error, to_field_list};
-use crate::calls::{
-    fields::{Fields, parse_integer},
-    places::{format_place, parse_place},
-    reply::parse_entry_id,
+use crate::{
+    LineError,
+    calls::{
+        fields::{Fields, parse_integer},
+        places::{format_place, parse_place},
+        reply::parse_entry_id,
+    },
 };
 
 /// Encodes the remaining changes of a tick in the form that [`decode_tick`] reads.
