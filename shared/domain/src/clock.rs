@@ -15,9 +15,6 @@
 pub const CLOCK_DIFFERENCE_MAX_MS: u64 = 5_000;
 /// A difference below this is not corrected, in milliseconds. It may come from the measurement itself.
 pub const CLOCK_NOISE_MS: u64 = 1_000;
-/// The last line time supports a witness that is ahead of it by at most this, in milliseconds.
-/// While a queue is ticked, the line records its time every second.
-pub const LAST_TIME_AGE_MAX_MS: u64 = 60_000;
 /// A record whose visit began later than both clocks show by more than this is not believed, in
 /// milliseconds. A clock was wrong, or someone edited the record.
 pub const FUTURE_MAX_MS: u64 = 60_000;

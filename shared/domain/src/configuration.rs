@@ -6,8 +6,6 @@ use super::{id::Salt, settings::Settings};
 /// an earlier build cannot read. A build serves queues of its own layout only: see
 /// `docs/adr/0019-layout-number.md`.
 pub const LAYOUT: u32 = 3;
-/// The layout of data without a layout number, which was written before there was one.
-pub const LAYOUT_UNNUMBERED: u32 = 1;
 
 /// The configuration of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]

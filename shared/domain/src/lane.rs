@@ -46,10 +46,6 @@ pub const LANE_PLACES: u64 = 1 << 50;
 pub const WINDOW_ENTRIES_MIN: u64 = 500;
 /// How often a called visitor polls, at least, in milliseconds, if presence is switched off.
 const POLL_INTERVAL_MS: u64 = 30_000;
-/// The time over which the speed of a lane is averaged, in milliseconds.
-pub const SPEED_AVERAGED_MS: u64 = 20_000;
-/// The least time between two measurements of the speed, in milliseconds.
-pub const SPEED_MEASURED_MS: u64 = 1_000;
 
 /// The highest place of a lane.
 pub fn lane_top(lane: u8) -> u64 {
@@ -74,7 +70,7 @@ pub struct LaneProgress {
 /// A moving average of the entries that go past the head of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaneSpeed {
-    /// Entries per 1,000 seconds. An integer, because Redis and memory must compute the same.
+    /// Entries per 1,000 seconds.
     pub per_1000_seconds: u64,
     /// When it was last measured, in Unix milliseconds; 0 if it never was.
     pub at_ms: u64,
@@ -111,32 +107,6 @@ impl LaneSpeed {
     #[allow(clippy::cast_precision_loss)]
     pub fn per_second(self) -> Option<f64> {
         (self.at_ms > 0).then_some(self.per_1000_seconds as f64 / 1_000.0)
-    }
-
-    /// The average with what happened since the last measurement, if that was long enough ago.
-    #[must_use]
-    pub fn measure(self, now_ms: u64, gone_ahead: i64) -> Self {
-        let passed_ms = now_ms.saturating_sub(self.at_ms);
-        if self.at_ms == 0 {
-            return Self {
-                at_ms: now_ms,
-                gone_ahead,
-                ..self
-            };
-        }
-        if passed_ms < SPEED_MEASURED_MS {
-            return self;
-        }
-        let passed_entries = u64::try_from(gone_ahead - self.gone_ahead).unwrap_or(0);
-        let weight_ms = passed_ms.min(SPEED_AVERAGED_MS);
-        let kept = self.per_1000_seconds * (SPEED_AVERAGED_MS - weight_ms);
-        // The entries went past in `passed_ms`, and count for `weight_ms` of the time that is averaged.
-        let added = passed_entries * 1_000_000 * weight_ms / passed_ms;
-        Self {
-            per_1000_seconds: (kept + added) / SPEED_AVERAGED_MS,
-            at_ms: now_ms,
-            gone_ahead,
-        }
     }
 }
 

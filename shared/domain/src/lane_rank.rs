@@ -1,5 +1,5 @@
 //! How many promotions it takes until an entry of a lane has its turn: its rank in the whole line, by the rules of
-//! [`lane_turns`](crate::lane_turns).
+//! `docs/adr/0037-lanes.md`.
 //!
 //! A later visitor may still enter an earlier lane, so the rank is a range. Its low end is exact if no such visitor comes.
 //! Its high end is exact if they come as they came lately: earlier lanes then take the part of the promotions that they

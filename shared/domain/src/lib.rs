@@ -20,7 +20,6 @@ pub mod id;
 pub mod key_ring;
 pub mod lane;
 pub mod lane_rank;
-pub mod lane_turns;
 pub mod load;
 pub mod opening;
 pub mod pace;

@@ -2,8 +2,8 @@
 //!
 //! The bucket is a token bucket ("leaky bucket as a meter", ITU-T I.371) that uses whole numbers
 //! only. Its level is counted in *credit*: entries times milliseconds of an interval. So no
-//! fraction is ever rounded, and the Lua scripts and this code compute exactly the same
-//! numbers.
+//! fraction is ever rounded. The scripts of the line keep the bucket; this code tells its readers the level between two
+//! ticks.
 
 /// The pace of a queue: at most one `batch` at once, and one `batch` per interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,14 +31,6 @@ pub struct PaceBucket {
 }
 
 impl PaceBucket {
-    /// The bucket of a new queue. It is full, so one batch may be promoted at once.
-    pub fn full(pace: Pace, now_ms: u64) -> Self {
-        Self {
-            credit: pace.full_credit(),
-            at_ms: now_ms,
-        }
-    }
-
     /// The bucket at a later moment. It never holds more than one batch, however long the promoter
     /// was down.
     #[must_use]
@@ -61,15 +53,6 @@ impl PaceBucket {
     /// The number of entries that may be promoted.
     pub fn tokens(self, pace: Pace) -> u64 {
         self.credit / pace.interval_ms
-    }
-
-    /// The bucket after `entries` were promoted.
-    #[must_use]
-    pub fn spend(self, pace: Pace, entries: u64) -> Self {
-        Self {
-            credit: self.credit.saturating_sub(entries * pace.interval_ms),
-            ..self
-        }
     }
 
     /// The bucket after the pace changed. Whole tokens are kept, up to the new batch. If the
@@ -165,41 +148,6 @@ mod tests {
     }
 
     proptest! {
-        /// The guarantee for the protected service: over any period, at most
-        /// `batch + elapsed * batch / interval` entries are promoted.
-        #[test]
-        fn promotions_never_exceed_one_batch_plus_the_pace(
-            pace in paces(),
-            steps in prop::collection::vec((0u64..10_000_000, 0u64..2_000_000), 1..200),
-        ) {
-            let (mut bucket, mut now_ms, mut gone) = (PaceBucket::full(pace, 0), 0, 0u64);
-            for (wait_ms, wanted) in steps {
-                now_ms += wait_ms;
-                bucket = bucket.refill(pace, now_ms);
-                let going = bucket.tokens(pace).min(wanted);
-                prop_assert!(going <= pace.batch, "at most one batch at once");
-                bucket = bucket.spend(pace, going);
-                gone += going;
-                prop_assert!(u128::from(gone) * u128::from(pace.interval_ms)
-                    <= u128::from(pace.batch) * u128::from(pace.interval_ms + now_ms));
-            }
-        }
-
-        /// The guarantee for waiting visitors: rounding loses no token, however often the bucket is
-        /// refilled.
-        #[test]
-        fn ticks_of_any_length_lose_no_token(pace in paces(), tick_ms in 1u64..5_000) {
-            let mut bucket = PaceBucket { credit: 0, at_ms: 0 };
-            let (mut now_ms, mut gone) = (0, 0u64);
-            while now_ms + tick_ms <= pace.interval_ms.min(tick_ms * 2_000) {
-                now_ms += tick_ms;
-                bucket = bucket.refill(pace, now_ms);
-                gone += bucket.tokens(pace);
-                bucket = bucket.spend(pace, bucket.tokens(pace));
-            }
-            prop_assert_eq!(gone, now_ms * pace.batch / pace.interval_ms);
-        }
-
         #[test]
         fn a_changed_pace_creates_no_tokens(from in paces(), to in paces(), credit in 0u64..u64::MAX) {
             let before = PaceBucket { credit: credit % (from.full_credit() + 1), at_ms: 0 };

@@ -1,34 +1,9 @@
-//! How two accounts of one entry are reconciled: the line's and the backup's. All code that finds
-//! them different decides by this table.
+//! What becomes of a provisional place. Of two accounts of an entry the greater fact wins: see [`fact`](crate::fact).
 
 use super::{
-    fact::{Fact, Step},
+    fact::Fact,
     score::{Visit, WaitScore},
 };
-
-/// What to do about one entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The two accounts agree, or both say that the entry has no place.
-    Agree,
-    /// The line takes over the fact of the record.
-    Adopt,
-    /// The backup gets the fact of the line.
-    Write,
-}
-
-/// Compares what the line knows of an entry (`None`: nothing) with the fact of its record (`None`:
-/// no record). The greater fact wins. An end that only the backup has needs no action, because the
-/// line keeps ends for a short time; but a slot that is held counts.
-pub fn reconcile(line: Option<Fact>, record: Option<Fact>) -> Verdict {
-    match (line, record) {
-        (None, Some(record)) if record.is_live() || record.step == Step::Held => Verdict::Adopt,
-        (None, _) => Verdict::Agree,
-        (Some(line), Some(record)) if line.agrees_with(record) => Verdict::Agree,
-        (Some(line), Some(record)) if line < record => Verdict::Adopt,
-        (Some(_), _) => Verdict::Write,
-    }
-}
 
 /// What becomes of a provisional place: one that `enter` gave and that the backup does not have yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

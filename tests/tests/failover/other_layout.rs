@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
-use vestibule_domain::{
-    configuration::{LAYOUT, LAYOUT_UNNUMBERED},
-    id::Salt,
-};
+use vestibule_domain::{configuration::LAYOUT, id::Salt};
 use vestibule_tests::{
     in_process::{ApiRequest, BOUND},
     lines::{Backend, fresh_queue},
@@ -45,7 +42,7 @@ fn enter(scene: &Scene) -> ApiRequest {
 }
 
 pub(crate) async fn a_queue_of_an_earlier_build_is_served_after_a_reset(backend: Backend) {
-    let scene = open_queue_of_layout(backend, LAYOUT_UNNUMBERED).await;
+    let scene = open_queue_of_layout(backend, LAYOUT - 1).await;
     scene
         .with_promoters(1, async {
             let refused = scene.send(enter(&scene)).await;
@@ -65,7 +62,7 @@ pub(crate) async fn a_queue_of_an_earlier_build_is_served_after_a_reset(backend:
         .expect("a problem")
         .to_owned();
     assert!(
-        detail.contains("layout 1") && detail.contains("reset"),
+        detail.contains(&format!("layout {}", LAYOUT - 1)) && detail.contains("reset"),
         "{detail}"
     );
 

@@ -23,7 +23,6 @@ mod dead_letters;
 mod deletion;
 mod draw;
 mod dropped_queue;
-mod earlier_release;
 mod embedded_scripts;
 mod endings;
 mod entry_promotion;

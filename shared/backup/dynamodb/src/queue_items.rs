@@ -19,7 +19,6 @@ use std::{collections::HashMap, str::FromStr};
 use aws_sdk_dynamodb::types::AttributeValue;
 use vestibule_backup::{BackupError, Lease, QueueLookup, QueueMetadata, StoredQueue};
 use vestibule_domain::{
-    configuration::LAYOUT_UNNUMBERED,
     id::{QueueId, Salt},
     tombstone::Tombstone,
 };
@@ -155,11 +154,7 @@ pub(super) fn to_live_metadata(item: &Item) -> Result<Option<QueueMetadata>, Bac
 /// [`BackupError::Unreadable`] with the name of the first attribute that is missing or invalid.
 pub(super) fn to_metadata(item: &Item) -> Result<QueueMetadata, BackupError> {
     Ok(QueueMetadata {
-        layout: if item.contains_key(LAYOUT) {
-            required_number(item, LAYOUT)?
-        } else {
-            LAYOUT_UNNUMBERED
-        },
+        layout: required_number(item, LAYOUT)?,
         epoch: required_number(item, EPOCH)?,
         generation: required_number(item, GENERATION)?,
         // Items from before resets and watermarks existed lack both attributes.

@@ -8,7 +8,6 @@ use vestibule_backup::{
     BackupError, Lease, LeaseOutcome, QueueFingerprint, QueueMetadata, StoredQueue, StoredSettings,
 };
 use vestibule_domain::{
-    configuration::LAYOUT_UNNUMBERED,
     id::{QueueId, Salt},
     tombstone::Tombstone,
 };
@@ -21,7 +20,6 @@ struct FileQueue {
     settings: Value,
     #[serde(default)]
     settings_order: u64,
-    #[serde(default = "unnumbered_layout")]
     layout: u32,
     epoch: u32,
     generation: u32,
@@ -34,10 +32,6 @@ struct FileQueue {
     opened_at_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lease: Option<FileLease>,
-}
-
-fn unnumbered_layout() -> u32 {
-    LAYOUT_UNNUMBERED
 }
 
 /// A lease as the file stores it.

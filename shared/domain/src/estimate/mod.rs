@@ -19,7 +19,8 @@ pub use self::{
     forecast::Forecast,
     observed_line::ObservedLine,
     windows::{
-        CountWindow, LONG_WINDOW_MS, LineCounts, MovingAverages, SHORT_WINDOW_MS, TICK_GAP_MAX_MS, TickCounts,
+        CountWindow, CurrentCounts, LONG_WINDOW_MS, LineCounts, MovingAverages, SHORT_WINDOW_MS,
+        TICK_GAP_MAX_MS,
     },
 };
 

@@ -50,35 +50,14 @@ pub struct CountWindow {
     pub previous_start: LineCounts,
 }
 
-impl CountWindow {
-    /// The window after the counts of a later moment. If no tick came for two window lengths, the
-    /// averages start anew.
-    #[must_use]
-    pub fn advance(self, now: LineCounts, length_ms: u64) -> Self {
-        let age_ms = now.at_ms.saturating_sub(self.current_start.at_ms);
-        if self.current_start.at_ms > 0 && age_ms < length_ms {
-            return self;
-        }
-        let is_fresh = self.current_start.at_ms > 0 && age_ms < 2 * length_ms;
-        Self {
-            current_start: now,
-            previous_start: if is_fresh { self.current_start } else { now },
-        }
-    }
-}
-
-/// The input of one tick to the averages.
+/// What a reader sees of a line at one moment.
 #[derive(Debug, Clone, Copy)]
-pub struct TickCounts {
+pub struct CurrentCounts {
     /// Line time, in Unix milliseconds.
-    pub now_ms: u64,
-    /// Entries in line between the previous tick and this one.
-    pub waiting_before: u64,
-    /// Entries ready or active between the previous tick and this one.
-    pub taken_before: u64,
-    /// Entries in line after this tick.
+    pub at_ms: u64,
+    /// Entries in line.
     pub waiting: u64,
-    /// Entries ready or active after this tick.
+    /// Entries ready or active.
     pub taken: u64,
     /// New visits so far.
     pub entered: u64,
@@ -90,8 +69,6 @@ pub struct TickCounts {
     pub no_shows: u64,
     /// Entries that went past the head of the line without a turn so far: see [`LineCounts`].
     pub passed_over: i64,
-    /// Entries that this tick promoted, if only the pace limited it.
-    pub paced: Option<u64>,
 }
 
 /// The moving averages of one queue.
@@ -118,63 +95,29 @@ pub struct MovingAverages {
 }
 
 impl MovingAverages {
-    /// The averages after a tick.
+    /// The current counts, for a reader between two ticks.
     #[must_use]
-    pub fn record_tick(self, tick: TickCounts) -> Self {
-        let before_ms = if self.last_tick_at_ms > 0 {
+    pub fn current_counts(&self, now: CurrentCounts) -> LineCounts {
+        let last_tick_at_ms = if self.last_tick_at_ms > 0 {
             self.last_tick_at_ms
         } else {
-            tick.now_ms
+            now.at_ms
         };
-        // The difference of whole clock seconds, so that many short ticks lose no time to rounding.
-        let passed_seconds = (tick.now_ms / 1_000).saturating_sub(before_ms / 1_000);
-        let is_silent = tick.now_ms.saturating_sub(before_ms) > TICK_GAP_MAX_MS;
-        let paced = tick.paced.filter(|_| self.last_tick_at_ms > 0 && !is_silent);
-        let mut after = Self {
-            last_tick_at_ms: tick.now_ms,
-            taken_seconds: self.taken_seconds + tick.taken_before * passed_seconds,
-            waiting_seconds: self.waiting_seconds + tick.waiting_before * passed_seconds,
-            paced: self.paced + paced.unwrap_or(0),
-            paced_seconds: self.paced_seconds + paced.map_or(0, |_| passed_seconds),
-            ..self
-        };
-        let now = after.line_counts(&tick);
-        after.short = self.short.advance(now, SHORT_WINDOW_MS);
-        after.long = self.long.advance(now, LONG_WINDOW_MS);
-        after
-    }
-
-    /// The averages after the pace or the capacity changed. The rate is observed from the start again.
-    #[must_use]
-    pub fn restart_rate(self, now_ms: u64) -> Self {
-        Self {
-            paced: 0,
-            paced_seconds: 0,
-            rate_since_ms: now_ms,
-            ..self
-        }
-    }
-
-    fn line_counts(&self, tick: &TickCounts) -> LineCounts {
+        // The difference of whole clock seconds, as the ticks count them, so that no time is lost to rounding.
+        let passed_seconds = (now.at_ms / 1_000).saturating_sub(last_tick_at_ms / 1_000);
         LineCounts {
-            at_ms: tick.now_ms,
-            served: tick.served,
-            freed: signed_difference(tick.served, tick.taken),
-            expired: tick.expired,
-            no_shows: tick.no_shows,
-            left: signed_difference(tick.entered, tick.served + tick.waiting),
-            passed_over: tick.passed_over,
-            taken_seconds: self.taken_seconds,
-            waiting_seconds: self.waiting_seconds,
+            at_ms: now.at_ms,
+            served: now.served,
+            freed: signed_difference(now.served, now.taken),
+            expired: now.expired,
+            no_shows: now.no_shows,
+            left: signed_difference(now.entered, now.served + now.waiting),
+            passed_over: now.passed_over,
+            taken_seconds: self.taken_seconds + now.taken * passed_seconds,
+            waiting_seconds: self.waiting_seconds + now.waiting * passed_seconds,
             paced: self.paced,
             paced_seconds: self.paced_seconds,
         }
-    }
-
-    /// The current counts, for a reader between two ticks.
-    #[must_use]
-    pub fn current_counts(&self, tick: TickCounts) -> LineCounts {
-        self.record_tick(tick).line_counts(&tick)
     }
 }
 

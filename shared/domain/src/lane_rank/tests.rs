@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::lane_turns::{LaneCandidates, LaneTurns};
 
 fn loads(in_line: [u64; 8], share_percent: u64) -> LaneLoads {
     LaneLoads {
@@ -11,24 +10,22 @@ fn loads(in_line: [u64; 8], share_percent: u64) -> LaneLoads {
     }
 }
 
-/// Counts the promotions until the entry has its turn, one by one, by the rules of the line.
+/// Counts the promotions until the entry has its turn, one by one: each that lanes compete for adds the share to a credit,
+/// and at a whole promotion the lower lane has the turn that has waited for longest.
 fn count_turns(in_line: [u64; 8], share_percent: u64, lane: u8, position: u64) -> u64 {
-    let (mut left, mut turns, mut served) = (in_line, LaneTurns::default(), 0);
+    let (mut left, mut credit, mut last_turns, mut served) = (in_line, 0, [0; 8], 0);
     for count in 1.. {
-        let candidates: Vec<_> = (0..LANES)
-            .filter(|lane| left[usize::from(*lane)] > 0)
-            .map(|lane| LaneCandidates {
-                lane,
-                first_place: left[usize::from(lane)],
-                count: left[usize::from(lane)],
-            })
-            .collect();
-        let (promoted, _) = turns
-            .divide(&candidates, share_percent, 1)
-            .pop_first()
-            .expect("an entry is promoted");
-        left[usize::from(promoted)] -= 1;
-        served += u64::from(promoted == lane);
+        let mut competing = (0..usize::from(LANES)).filter(|lane| left[*lane] > 0);
+        let mut promoted = competing.next().expect("an entry is promoted");
+        if let Some(lower) = competing.min_by_key(|lane| last_turns[*lane]) {
+            credit += share_percent;
+            if credit >= 100 {
+                (promoted, credit) = (lower, credit - 100);
+            }
+        }
+        left[promoted] -= 1;
+        last_turns[promoted] = count;
+        served += u64::from(promoted == usize::from(lane));
         if served == position {
             return count;
         }

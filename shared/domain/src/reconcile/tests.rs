@@ -37,69 +37,6 @@ fn facts(visit: Visit) -> Vec<(&'static str, Fact)> {
     ]
 }
 
-/// The whole table: rows are the line's accounts, columns the record's, both of the same visit and
-/// in the order of `facts`, each with "nothing" first. `=` is agree, `a` adopt, `w` write.
-const TABLE: [&str; 11] = [
-    //  - w r m a R M A E H e
-    "=aa=aa=a=a=", // nothing
-    "w=aaaaaaaaa", // waiting
-    "ww=aaaaaaaa", // ready
-    "www=aaaaaaa", // missed
-    "wwww=aaaaaa", // again
-    "wwwww=aaaaa", // ready again
-    "wwwwww=aaaa", // missed again
-    "wwwwwww=aaa", // active
-    "wwwwwwww=aa", // expired
-    "wwwwwwwww=a", // held
-    "wwwwwwwwww=", // ended
-];
-
-#[test]
-fn the_table_decides_every_pair_of_line_and_record() {
-    let accounts: Vec<_> = [("nothing", None)]
-        .into_iter()
-        .chain(
-            facts(place(JOINED_MS).visit())
-                .into_iter()
-                .map(|(name, fact)| (name, Some(fact))),
-        )
-        .collect();
-    for ((in_line, line), row) in accounts.iter().zip(TABLE) {
-        for ((in_record, record), wanted) in accounts.iter().zip(row.chars()) {
-            let verdict = match reconcile(*line, *record) {
-                Verdict::Agree => '=',
-                Verdict::Adopt => 'a',
-                Verdict::Write => 'w',
-            };
-            assert_eq!(verdict, wanted, "line: {in_line}, record: {in_record}");
-        }
-    }
-}
-
-#[test]
-fn a_later_visit_beats_every_step_of_an_earlier_one() {
-    let (earlier, later) = (place(JOINED_MS).visit(), place(JOINED_MS + 1).visit());
-    for (name, old) in facts(earlier) {
-        for (_, new) in facts(later) {
-            assert_eq!(reconcile(Some(old), Some(new)), Verdict::Adopt, "{name}");
-            assert_eq!(reconcile(Some(new), Some(old)), Verdict::Write, "{name}");
-        }
-    }
-}
-
-#[test]
-fn ready_deadlines_differ_without_a_difference() {
-    let visit = place(JOINED_MS).visit();
-    for turn in [Turn::First, Turn::Second] {
-        let (short, long) = (Fact::ready(visit, turn, 1_000), Fact::ready(visit, turn, 2_000));
-        assert_eq!(reconcile(Some(short), Some(long)), Verdict::Agree);
-        assert_eq!(reconcile(Some(long), Some(short)), Verdict::Agree);
-        assert_eq!(reconcile(Some(short.timed_out()), Some(long)), Verdict::Adopt);
-    }
-    let (short, long) = (Fact::active(visit, 1_000), Fact::active(visit, 2_000));
-    assert_eq!(reconcile(Some(short), Some(long)), Verdict::Adopt);
-}
-
 #[test]
 fn a_provisional_place_yields_to_a_visit_that_goes_on() {
     let old = place(JOINED_MS).visit();

@@ -1,7 +1,7 @@
 -- The pace of a queue, which may follow the load of the protected service: see domain/adaptive_pace.rs, which has the
 -- same rules. The field `load` of the hash `state` has the last load report as `at_ms _ tps _ healthy _`, with
--- `latency_ms _` if the report has it. `credit_batch` has the batch by which the pace bucket refills since it was stored; an
--- earlier build stores none. Include `pace` before this file.
+-- `latency_ms _` if the report has it. `credit_batch` has the batch by which the pace bucket refills since it was stored.
+-- Include `pace` before this file.
 
 -- Returns the batch in force with these settings (fields of the hash `config`), and whether the service is down.
 local function compute_batch(settings, load, now_ms)
@@ -39,7 +39,7 @@ local function read_bucket(config, state, now_ms)
     hashes.get_many(state, 'credit', 'credit_at_ms', 'credit_batch', 'load')
   local batch, is_service_down = compute_batch(settings, load, now_ms)
   local interval_ms, is_passthrough = tonumber(settings.interval_ms), settings.mode == 'passthrough'
-  stored_batch = tonumber(stored_batch or settings.batch)
+  stored_batch = tonumber(stored_batch)
   credit = refill_credit(tonumber(credit), tonumber(at_ms), now_ms, stored_batch, interval_ms)
   return { credit = math.min(credit, batch * interval_ms), at_ms = math.max(now_ms, tonumber(at_ms)), batch = batch,
     interval_ms = interval_ms, stored_batch = stored_batch, is_passthrough = is_passthrough,

@@ -13,11 +13,7 @@ local function rotate_window(state, window, length_ms, began_at_ms, counted)
   local fields = {}
   for _, name in ipairs(names) do
     local field = window .. '_' .. name
-    local before = counted[name]
-    if is_fresh then
-      -- A window that an earlier release began lacks the fields that were added since.
-      before = hashes.get(state, field) or before
-    end
+    local before = is_fresh and hashes.get(state, field) or counted[name]
     local count = #fields
     fields[count + 1], fields[count + 2] = field, counted[name]
     fields[count + 3], fields[count + 4] = window .. '_before_' .. name, before
@@ -35,8 +31,7 @@ local function rotate_windows(state, line, now_ms, short_ms, long_ms, in_line, t
   end
   local returned, fast_tracked, bypassed, promoted, expired, no_shows = hashes.get_many(state, 'returned',
     'fast_tracked', 'bypassed', 'promoted', 'expired', 'no_shows')
-  -- A queue that an earlier build created has no `bypassed`.
-  local served = fast_tracked + (bypassed or 0) + promoted
+  local served = fast_tracked + bypassed + promoted
   local counted = {
     at_ms = now_ms,
     served = served,

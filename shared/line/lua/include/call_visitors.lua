@@ -30,11 +30,11 @@ end
 
 -- Measures how fast each lane moves, and calls visitors accordingly. `calls` has by how much the window of a lane has
 -- grown. `pace` is the pace of the queue in entries per 1,000 seconds if nothing else limits the promotion, else 0. It
--- counts for the first lane with an entry. `room` is how many entries may be called at once; the lanes share it. Returns
--- how many more visitors are called by entering the default lane.
-local function call_visitors(waiting, lanes, calls, now_ms, pace, check_in_ms, room)
-  local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
-  local first_lane = first[2] and find_lane(first[2])
+-- counts for the first lane with an entry. `room` is how many entries may be called at once; the lanes share it.
+-- `has_lanes` tells whether there is another than the default lane, and `waiting_count` how many entries wait. Returns how
+-- many more visitors are called by entering the default lane.
+local function call_visitors(waiting, lanes, calls, has_lanes, waiting_count, now_ms, pace, check_in_ms, room)
+  local first_lane = has_lanes and waiting_count > 0 and find_outer_lanes(waiting) or LANE_DEFAULT
   local newcomers_called = 0
   for lane = 0, LANES - 1 do
     local progress = lanes[lane]
@@ -47,10 +47,14 @@ local function call_visitors(waiting, lanes, calls, now_ms, pace, check_in_ms, r
       room = room - window
       local top = find_lane_top(lane)
       local before = redis.call('ZCOUNT', waiting, '-inf', string.format('%.0f', progress.passed_through))
-      local last_called = redis.call('ZRANGE', waiting, before + window - 1, before + window - 1, 'WITHSCORES')
-      progress.check_in_through = last_called[2] and math.min(tonumber(last_called[2]), top) or top
+      progress.check_in_through = top
+      if before + window <= waiting_count then
+        local _, last_called = unpack(redis.call('ZRANGE', waiting, before + window - 1, before + window - 1, 'WITHSCORES'))
+        progress.check_in_through = math.min(tonumber(last_called), top)
+      end
       if lane == LANE_DEFAULT and progress.check_in_through == top then
-        newcomers_called = math.max(window - count_between(waiting, progress.passed_through, top), 0)
+        local behind = has_lanes and count_between(waiting, progress.passed_through, top) or waiting_count - before
+        newcomers_called = math.max(window - behind, 0)
       end
     end
   end

@@ -1,5 +1,6 @@
--- Chooses the entries that a tick promotes, and takes them out of the line: see domain/lane_turns.rs, which has the same
--- rules for the turns of the lanes. Include `lanes` and `marks` before this file.
+-- Chooses the entries that a tick promotes, and takes them out of the line: the order of the lanes is strict,
+-- but of the promotions for which lanes compete, `lane_share` percent go to the lower ones: see
+-- docs/adr/0037-lanes.md. Include `lanes` and `marks` before this file.
 --
 -- The field `lane_turns` of the hash `state` has `credit last_turn lane place since …`: the credit of the lower lanes in
 -- hundredths of a promotion, the number of the last turn, and for each lane with a head its place, 0 if that is not known
@@ -41,7 +42,7 @@ do
   end
 
   -- Counts that the head of a lane goes to `through`, before the `promoted` entries (a list of entries and places) are
-  -- removed from `waiting`.
+  -- removed from `waiting`. Returns whether those are all that it goes by.
   local function pass_through(keys, progress, through, promoted)
     local behind = 0
     while promoted[2 * behind + 2] and tonumber(promoted[2 * behind + 2]) <= progress.passed_through do
@@ -52,33 +53,31 @@ do
     progress.gone_ahead = progress.gone_ahead + went_by + behind
     progress.absent = progress.absent + went_by - (#promoted / 2 - behind)
     progress.passed_through = through
-  end
-
-  -- Removes entries, which are in their order, from `waiting`: by rank if no other entry is between them, which is faster.
-  local function remove_from_waiting(waiting, ids)
-    local first_rank, last_rank = redis.call('ZRANK', waiting, ids[1]), redis.call('ZRANK', waiting, ids[#ids])
-    if first_rank and last_rank and last_rank - first_rank == #ids - 1 then
-      redis.call('ZREMRANGEBYRANK', waiting, first_rank, last_rank)
-    else
-      redis.call('ZREM', waiting, unpack(ids))
-    end
+    return behind == 0 and went_by == #promoted / 2
   end
 
   -- Takes the entries in `head`, a list of entries and places, out of the line.
   local function take(keys, lane, progress, clock, head)
-    local ids = {}
+    local ids, are_first, last_place = {}, true, head[#head]
     for i = 1, #head, 2 do
       ids[#ids + 1] = head[i]
     end
+    -- The place behind which the lane begins, where its first entries are taken.
+    local passed_through = clock and progress.passed_through or find_lane_bottom(lane)
     if clock then
-      pass_through(keys, progress, tonumber(head[#head]), head)
-      redis.call('ZREMRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)), head[#head])
+      are_first = pass_through(keys, progress, tonumber(last_place), head)
+      redis.call('ZREMRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)), last_place)
       redis.call('ZREM', keys.seen, unpack(ids))
     else
       progress.gone_ahead = progress.gone_ahead + #ids
-      progress.passed_through = math.max(progress.passed_through, tonumber(head[#head]))
+      progress.passed_through = math.max(progress.passed_through, tonumber(last_place))
     end
-    remove_from_waiting(keys.waiting, ids)
+    -- A range without other entries is removed faster than one entry after the other.
+    if are_first then
+      redis.call('ZREMRANGEBYSCORE', keys.waiting, string.format('(%.0f', passed_through), last_place)
+    else
+      redis.call('ZREM', keys.waiting, unpack(ids))
+    end
   end
 
   local function read_turns(state)

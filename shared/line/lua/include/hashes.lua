@@ -3,9 +3,16 @@
 
 local hashes = {}
 
--- Reads all fields. `hashes.save` writes what has changed since.
-function hashes.open(key)
-  local hash, fields = { key = key, values = {}, changed = {}, is_changed = {} }, redis.call('HGETALL', key)
+-- Reads the fields with these names, or all. `hashes.save` writes what has changed since.
+function hashes.open(key, names)
+  local hash = { key = key, values = {}, changed = {}, is_changed = {} }
+  if names then
+    for i, value in ipairs(redis.call('HMGET', key, unpack(names))) do
+      hash.values[names[i]] = value or nil
+    end
+    return hash
+  end
+  local fields = redis.call('HGETALL', key)
   for i = 1, #fields, 2 do
     hash.values[fields[i]] = fields[i + 1]
   end

@@ -62,23 +62,23 @@ local function read_lanes(state)
   return lanes
 end
 
--- Adds the lanes of the entries in line that had no entry at a tick before, and the default one. Returns whether there are
--- others.
-local function add_new_lanes(waiting, lanes)
-  lanes[LANE_DEFAULT] = lanes[LANE_DEFAULT] or parse_lane(LANE_DEFAULT, nil)
+-- The first and the last lane with a waiting entry. Some entry has to wait.
+local function find_outer_lanes(waiting)
   local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
-  if #first > 0 then
-    local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
-    for lane = find_lane(first[2]), find_lane(last[2]) do
-      lanes[lane] = lanes[lane] or parse_lane(lane, nil)
-    end
+  local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
+  return find_lane(first[2]), find_lane(last[2])
+end
+
+-- Adds the default lane, and those of waiting entries that had no entry at a tick before.
+local function add_new_lanes(waiting, lanes, has_lanes, waiting_count)
+  local first, last = LANE_DEFAULT, LANE_DEFAULT
+  if has_lanes and waiting_count > 0 then
+    first, last = find_outer_lanes(waiting)
   end
-  for lane in pairs(lanes) do
-    if lane ~= LANE_DEFAULT then
-      return true
-    end
+  lanes[LANE_DEFAULT] = lanes[LANE_DEFAULT] or parse_lane(LANE_DEFAULT, nil)
+  for lane = first, last do
+    lanes[lane] = lanes[lane] or parse_lane(lane, nil)
   end
-  return false
 end
 
 local function sum_lanes(lanes, field)

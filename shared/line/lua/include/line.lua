@@ -14,8 +14,7 @@
 --   has_lanes: whether an entry had another lane than the default one since the queue was created or restored. It is
 --     packed with journal_full, as 2
 --   epoch, entrance: as in the hash `config`, so that entering does not read that one too
---   queue_limit: as there; nil if the line has no limit. An earlier build reads the other fields, and drops this one and
---     the next one when it writes them. The next tick of this build adds them again.
+--   queue_limit: as there; nil if the line has no limit
 --   entrance_changes_at_ms: from this moment on, enter.lua decides (entrance.lua), in Unix milliseconds; nil if there is no
 --     such moment, and 0 in the mode `passthrough`. Where it is, an infinite queue_limit stands for none.
 local function unpack_line_fields(state)

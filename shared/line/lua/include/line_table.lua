@@ -1,9 +1,9 @@
 -- Reads and writes the fields of line.lua as a table by their names. Include `line` before this file. append_to_line.lua
 -- does without the table, because making one takes a twentieth of its time.
 
--- Reads a limit of the configuration. Returns nil if there is none, and so for a queue that an earlier build configured.
+-- Reads a limit of the configuration. Returns nil if there is none.
 local function parse_limit(text)
-  local limit = tonumber(text or 0)
+  local limit = tonumber(text)
   return limit > 0 and limit or nil
 end
 

@@ -2,10 +2,7 @@
 -- this file. `loss_sign` is what has shown a loss already, or ''. Returns the sign, '' if there is none, and when a check
 -- became due, in Unix milliseconds; 0 if none is.
 local function compare_imbalance(imbalance, checked_imbalance, loss_sign, check_due_ms, state, now_ms)
-  if not checked_imbalance then
-    -- A queue of an earlier release has no imbalance to compare with.
-    hashes.set(state, 'checked_imbalance', imbalance)
-  elseif loss_sign == '' and check_due_ms == 0 and imbalance ~= tonumber(checked_imbalance) then
+  if loss_sign == '' and check_due_ms == 0 and imbalance ~= tonumber(checked_imbalance) then
     loss_sign = 'imbalance'
   end
   if loss_sign ~= '' then

@@ -1,10 +1,10 @@
 -- The opening of a queue: see domain/opening.rs, which has the same rules. The fields `opens_at_ms` and `opened_at_ms` of the
--- hash `config` are 0 if there is no such moment, and missing in a queue that an earlier build configured.
+-- hash `config` are 0 if there is no such moment.
 
 -- Returns both moments, in Unix milliseconds.
 local function read_opening(config)
   local opens_at_ms, opened_at_ms = hashes.get_many(config, 'opens_at_ms', 'opened_at_ms')
-  return tonumber(opens_at_ms or 0), tonumber(opened_at_ms or 0)
+  return tonumber(opens_at_ms), tonumber(opened_at_ms)
 end
 
 -- Whether the queue has not opened yet.

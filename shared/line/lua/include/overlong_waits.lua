@@ -51,12 +51,12 @@ do
       hashes.set(keys.state, 'moving_since_ms', tick.now_ms)
       return 0, ''
     end
-    local waiting_seconds_max = tonumber(hashes.get(config, 'waiting_seconds_max') or 0)
+    local waiting_seconds_max = tonumber(hashes.get(config, 'waiting_seconds_max'))
     if waiting_seconds_max == 0 or limit <= 0 then
       return 0, ''
     end
     local begun_by_ms, opens_at_ms = tick.now_ms - waiting_seconds_max * 1000, read_opening(config)
-    local moving_since_ms = tonumber(hashes.get(keys.state, 'moving_since_ms') or 0)
+    local moving_since_ms = tonumber(hashes.get(keys.state, 'moving_since_ms'))
     if begun_by_ms < moving_since_ms or (opens_at_ms <= tick.now_ms and begun_by_ms < opens_at_ms) then
       return 0, ''
     end

@@ -148,11 +148,13 @@ local function write_calls(keys, lanes, calls, clock, call_ms, absent_ms)
   local CALLED_MARK_MS = 1000
   write_presence_clock(keys.state, clock)
   for lane, progress in pairs(lanes) do
-    local own = calls[lane]
-    local last = redis.call('ZREVRANGEBYSCORE', keys.waiting, string.format('%.0f', find_lane_top(lane)),
-      string.format('%.0f', find_lane_bottom(lane)), 'WITHSCORES', 'LIMIT', 0, 1)
-    -- A visitor who enters behind the last entry was not called yet.
-    local called_through = math.min(progress.check_in_through, tonumber(last[2] or progress.passed_through))
+    local own, top, called_through = calls[lane], find_lane_top(lane), progress.check_in_through
+    if called_through == top then
+      -- A visitor who enters behind the last entry was not called yet.
+      local _, last = unpack(redis.call('ZREVRANGEBYSCORE', keys.waiting, string.format('%.0f', top),
+        string.format('%.0f', find_lane_bottom(lane)), 'WITHSCORES', 'LIMIT', 0, 1))
+      called_through = tonumber(last or progress.passed_through)
+    end
     add_mark(own.called, clock.ms, called_through, CALLED_MARK_MS, call_ms)
     add_mark(own.passed, clock.ms, progress.passed_through, math.floor(absent_ms / ABSENCE_MARKS), absent_ms)
     hashes.set(keys.state, 'calls_' .. lane, format_marks({ own.growth, own.judged_at_ms, own.judged_through,

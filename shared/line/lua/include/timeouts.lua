@@ -52,12 +52,14 @@ local function remove_timed_out(keys, tick, set, clock_ms, limit, how, total)
 end
 
 -- Frees the slots that are not held any more, at most `limit` of them. Their visits ended when their visitors left, so there
--- is nothing to write.
+-- is nothing to write. Returns how many are still held.
 local function free_held_slots(keys, now_ms, limit)
-  local due = limit > 0
+  local held = redis.call('ZCARD', keys.held)
+  local due = held > 0 and limit > 0
     and redis.call('ZRANGEBYSCORE', keys.held, '-inf', string.format('%.0f', now_ms), 'LIMIT', 0, limit) or {}
   if #due > 0 then
     redis.call('ZREM', keys.held, unpack(due))
     redis.call('HDEL', keys.visits, unpack(due))
   end
+  return held - #due
 end

@@ -86,7 +86,7 @@ redis.call('ZADD', ready, string.format('%.0f', queue.claim_clock_ms + claim_ms)
 store_step(keys, id, entry)
 spend_tokens(state, bucket, takes_token and 1 or 0)
 local waits = measure_waits({ id, entry.place }, queue.now_ms, (read_opening(config)))
-count_waits(tally, waits)
+count_for_tally(tally, queue.now_ms, 0, waits)
 redis.call('HSET', state, 'promoted', promoted + 1, 'waited_ms', tonumber(waited_ms or 0) + waits.sum_ms, 'waited_max_ms',
   math.max(tonumber(waited_max_ms or 0), waits.longest_ms))
 local v = take_version(queue, state)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Compares one entry with its record in the backup. The greater fact wins, as domain/reconcile.rs decides: Redis takes
+-- Compares one entry with its record in the backup. The greater fact wins: Redis takes
 -- the record over, or the reply has what the backup is to get. A provisional place that the backup refused yields to an
 -- earlier visit that goes on: the only case in which a lower visit wins.
 -- See docs/adr/0016-one-order-of-truth.md.

@@ -5,7 +5,7 @@
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
 -- `journal`, `journaled`, `deferred`, `dead_letters`, `ended` and `settled` stay, unless they are of another
 -- generation.
--- include: hashes line line_table entrance new_state fields imbalance
+-- include: hashes line line_table entrance places scores lanes new_state fields imbalance
 -- KEYS: waiting ready active held visits ended settled present seen closing journal journaled deferred dead_letters view config state lost tombstone tally staged_waiting staged_ready staged_active staged_held staged_visits
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -84,8 +84,15 @@ for _, move in ipairs(moves) do
   end
 end
 local line = write_new_state(state, now_us, math.floor(now_us / 1000), 0, last_order, 0, new)
+local waiting_count = redis.call('ZCARD', waiting)
+if waiting_count > 0 then
+  local first, last = find_outer_lanes(waiting)
+  line.has_lanes = first ~= LANE_DEFAULT or last ~= LANE_DEFAULT
+  write_line_fields(state, line)
+end
 -- No total counts the restored entries.
-redis.call('HSET', state, 'fence', fence, 'checked_imbalance', compute_imbalance(waiting, ready, active, state, line))
+local entries = waiting_count + redis.call('ZCARD', ready) + redis.call('ZCARD', active)
+redis.call('HSET', state, 'fence', fence, 'checked_imbalance', compute_imbalance(entries, state, line))
 -- The caller sends some hundred fields at most.
 local tally_fields = cjson.decode(tally_json)
 if #tally_fields > 0 then

@@ -60,8 +60,8 @@ else
     -- A loss that is noticed from now on sets another check due.
     redis.call('HSET', state, 'check_due_ms', 0, 'loss_check_began_ms', now_ms)
   end
-  redis.call('HSET', state, 'check_v', line.v,
-    'checked_imbalance', compute_imbalance(waiting, ready, active, state, line))
+  local entries = redis.call('ZCARD', waiting) + redis.call('ZCARD', ready) + redis.call('ZCARD', active)
+  redis.call('HSET', state, 'check_v', line.v, 'checked_imbalance', compute_imbalance(entries, state, line))
 end
 redis.call('HSET', state, 'check_heard_ms', now_ms)
 return { 'due', stored.check_shards or 0 }

@@ -90,7 +90,7 @@ local paused_at_ms, paused_ms, claim_floor_ms, claim_floor_until_ms, taken_secon
   'testified_ms', 'fence', 'paced_seconds', 'counted_at_ms', 'ticks',
   'ticked_at_ms', 'check_due_ms', 'checked_imbalance')
 local line = read_line_fields(state)
-if not line or (fence_epoch ~= '' and (epoch ~= fence_epoch or tonumber(watermark or 0) < fence)) then
+if not line or (fence_epoch ~= '' and (epoch ~= fence_epoch or tonumber(watermark) < fence)) then
   return { 'no-queue' }
 end
 promoted_through = tonumber(promoted_through)
@@ -101,7 +101,7 @@ local change_v = next_version(us, line.v)
 local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
 
 -- Looks for a loss of changes.
-ticks = tonumber(ticks or 0)
+ticks = tonumber(ticks)
 local loss_sign = ''
 if seen_epoch == epoch and (ticks < seen_ticks or (ticks == seen_ticks and ticked_at_ms ~= seen_at_ms)) then
   loss_sign = 'lost-tick'
@@ -110,8 +110,12 @@ elseif has_changed_server == '1' then
 end
 ticks = ticks + 1
 hashes.set(state, 'ticks', ticks, 'ticked_at_ms', now_ms)
-loss_sign, check_due_ms = compare_imbalance(compute_imbalance(waiting, ready, active, state, line), checked_imbalance,
-  loss_sign, tonumber(check_due_ms or 0), state, now_ms)
+-- How many entries are in each set. They are counted once, and what this call moves is added and subtracted.
+local counts = { waiting = redis.call('ZCARD', waiting), ready = redis.call('ZCARD', ready),
+  active = redis.call('ZCARD', active) }
+loss_sign, check_due_ms = compare_imbalance(
+  compute_imbalance(counts.waiting + counts.ready + counts.active, state, line), checked_imbalance, loss_sign, tonumber(check_due_ms), state,
+  now_ms)
 
 line.queue_limit = parse_limit(queue_limit)
 local due_count = redis.call('XLEN', journal)
@@ -127,10 +131,10 @@ tick.is_scheduled = open_if_due(config, now_ms, clocks_apart)
 local is_switched_off = paused == '1' or tick.entrance == 'closed' or tick.entrance == 'finished'
   or tick.is_scheduled
 
--- Presence. A queue that an earlier build configured has no settings for it yet: then it is off.
-presence_ms, call_ms, absent_ms = tonumber(presence_ms or 0), tonumber(call_ms or 0), tonumber(absent_ms or 0)
+-- Presence.
+presence_ms, call_ms, absent_ms = tonumber(presence_ms), tonumber(call_ms), tonumber(absent_ms)
 local lanes = read_lanes(state)
-line.has_lanes = add_new_lanes(waiting, lanes)
+add_new_lanes(waiting, lanes, line.has_lanes, counts.waiting)
 local clock = switch_presence(keys, lanes, now_ms, presence_ms)
 local silent, is_clock_running, calls = 0, false, {}
 local is_door_down, door_down_ms = false, 0
@@ -143,10 +147,12 @@ if door_down_ms > 0 then
   hashes.add(state, 'paused_ms', door_down_ms)
   claim_clock_ms = claim_clock_ms - door_down_ms
 end
-local no_shows, no_show_list = remove_timed_out(keys, tick, ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
-local expired, expired_list = remove_timed_out(keys, tick, active, now_ms, remove_limit - no_shows, 'expired',
-  'expired')
-free_held_slots(keys, now_ms, remove_limit)
+local no_shows, no_show_list = remove_timed_out(keys, tick, ready, claim_clock_ms,
+  math.min(remove_limit, counts.ready), 'no-show', 'no_shows')
+local expired, expired_list = remove_timed_out(keys, tick, active, now_ms,
+  math.min(remove_limit - no_shows, counts.active), 'expired', 'expired')
+counts.ready, counts.active, counts.held = counts.ready - no_shows, counts.active - expired,
+  free_held_slots(keys, now_ms, remove_limit)
 if clock then
   silent = drop_silent(keys, lanes, clock, presence_ms, remove_limit - no_shows - expired)
   calls = read_calls(keys, lanes, clock, call_ms)
@@ -162,13 +168,12 @@ tick.overlong_waits, tick.overlong_list = end_overlong_waits(keys, tick, lanes, 
   and (is_switched_off or bucket.is_service_down or is_door_down or is_journal_full),
   remove_limit - no_shows - expired - silent - tick.dismissed)
 tick.left, tick.left_list = end_closed_pages(keys, tick, lanes, config,
-  clocks_apart or is_door_down or now_ms - tonumber(ticked_at_ms or 0) > silent_ms,
+  clocks_apart or is_door_down or now_ms - tonumber(ticked_at_ms) > silent_ms,
   remove_limit - no_shows - expired - silent - tick.dismissed - tick.overlong_waits)
 
 -- How many entries to promote, and which limit keeps it from being more.
-local in_line, ready_count = redis.call('ZCARD', waiting) - count_absent(lanes), redis.call('ZCARD', ready)
-count_peak(tally, in_line, now_ms)
-local taken = ready_count + redis.call('ZCARD', active) + redis.call('ZCARD', held)
+counts.waiting = counts.waiting - tick.dismissed - tick.overlong_waits - tick.left
+local in_line, taken = counts.waiting - count_absent(lanes), counts.ready + counts.active + counts.held
 local promoted, limited_by = in_line, 'line'
 local function apply_limit(name, maximum)
   if maximum < promoted then
@@ -180,7 +185,7 @@ if not bucket.is_passthrough then
   apply_limit('pace', math.floor(bucket.credit / bucket.interval_ms))
 end
 apply_limit('requested', math.min(requested, chunk - no_shows - expired - silent - tick.overlong_waits - tick.left))
-if is_door_down and ready_count > 0 then
+if is_door_down and counts.ready > 0 then
   promoted, limited_by = 0, 'presence'
 end
 if bucket.is_service_down then
@@ -202,11 +207,11 @@ end
 local head = promoted > 0 and choose_entries(keys, config, lanes, line.has_lanes, clock, calls, promoted) or {}
 if #head / 2 < promoted then
   promoted = #head / 2
-  limited_by = redis.call('ZCARD', waiting) > count_absent(lanes) and 'presence' or 'line'
+  limited_by = counts.waiting - promoted > count_absent(lanes) and 'presence' or 'line'
 end
 
 -- Makes them ready.
-local promoted_list, promoted_again_list, claim_by_ms = '', '', 0
+local promoted_list, promoted_again_list, claim_by_ms, waits = '', '', 0, nil
 if promoted > 0 then
   claim_ms = tonumber(claim_ms)
   if now_ms < tonumber(claim_floor_until_ms) then
@@ -215,8 +220,7 @@ if promoted > 0 then
   claim_by_ms = now_ms + claim_ms
   local highest_place = tonumber(head[#head])
   promoted_list = table.concat(head, ' ')
-  local waits = measure_waits(head, now_ms, (read_opening(config)))
-  count_waits(tally, waits)
+  waits = measure_waits(head, now_ms, (read_opening(config)))
   -- An entry that waits again gets its second turn, and a drawn place does not tell the visit. Nearly always the counts
   -- show that there is no such entry.
   if redis.call('HLEN', visits) > taken then
@@ -230,16 +234,18 @@ if promoted > 0 then
     head[i] = deadline_ms
   end
   redis.call('ZADD', ready, deadline_ms, unpack(head, 1, #head - 1))
+  counts.waiting, counts.ready = counts.waiting - promoted, counts.ready + promoted
 
   promoted_through = math.max(promoted_through, highest_place)
-  hashes.set(state, 'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waits.sum_ms,
-    'waited_max_ms', math.max(tonumber(waited_max_ms or 0), waits.longest_ms))
+  hashes.set(state, 'promoted_through', promoted_through, 'waited_ms', waited_ms + waits.sum_ms,
+    'waited_max_ms', math.max(tonumber(waited_max_ms), waits.longest_ms))
   hashes.add(state, 'promoted', promoted)
   -- Tells held polls up to which place the line was promoted: see tick_message.rs.
   redis.call('SPUBLISH', changes,
     string.format('%.0f %.0f %.0f %.0f %.0f', highest_place, epoch, change_v, now_ms, claim_by_ms))
 end
 
+count_for_tally(tally, now_ms, in_line, waits)
 if not clocks_apart then
   spend_tokens(state, bucket, bucket.is_passthrough and 0 or promoted)
 end
@@ -253,15 +259,17 @@ if clock then
     absences, absence_list = end_absences(keys, tick, lanes, calls, clock, absent_ms,
       parse_limit(absent_limit) or line.queue_limit,
       remove_limit - no_shows - expired - silent - tick.overlong_waits - tick.left - promoted)
+    counts.waiting = counts.waiting - absences
   end
 end
 local newcomers_called = tick.is_scheduled and call_none(keys, lanes)
-  or call_visitors(waiting, lanes, calls, now_ms, pace, tonumber(check_in_ms or 60000), room)
+  or call_visitors(waiting, lanes, calls, line.has_lanes, counts.waiting, now_ms, pace,
+    tonumber(check_in_ms), room)
 if clock then
   write_calls(keys, lanes, calls, clock, call_ms, absent_ms)
 end
 write_lanes(state, lanes)
-local left_in_line = redis.call('ZCARD', waiting) - count_absent(lanes)
+local left_in_line = counts.waiting - count_absent(lanes)
 line.absent, line.newcomers_called = count_absent(lanes), clock and newcomers_called or -1
 if promoted + no_shows + expired + absences + tick.overlong_waits + tick.dismissed + tick.left > 0 then
   line.v = change_v
@@ -275,19 +283,19 @@ if not clocks_apart then
 end
 if heartbeat == '1' then
   local gap_ms = line.heartbeat_ms > 0 and now_ms - line.heartbeat_ms or 0
-  hashes.set(state, 'tick_gap_ms', math.max(gap_ms, tonumber(tick_gap_ms or 0)))
+  hashes.set(state, 'tick_gap_ms', math.max(gap_ms, tonumber(tick_gap_ms)))
   line.heartbeat_ms = now_ms
 end
 write_line_fields(state, line)
 
 -- Adds the time since the last tick to the sums for the moving averages. Counts the seconds at which the clock turned,
 -- so that many ticks within a second add up to the same as one.
-counted_at_ms = tonumber(counted_at_ms or 0)
+counted_at_ms = tonumber(counted_at_ms)
 local passed_ms = counted_at_ms > 0 and math.max(now_ms - counted_at_ms, 0) or 0
 local passed_seconds = math.floor(now_ms / 1000) - math.floor((now_ms - passed_ms) / 1000)
-local sums = { taken_seconds = tonumber(taken_seconds or 0) + taken * passed_seconds,
-  waiting_seconds = tonumber(waiting_seconds or 0) + in_line * passed_seconds, paced = tonumber(paced or 0),
-  paced_seconds = tonumber(paced_seconds or 0) }
+local sums = { taken_seconds = taken_seconds + taken * passed_seconds,
+  waiting_seconds = waiting_seconds + in_line * passed_seconds, paced = tonumber(paced),
+  paced_seconds = tonumber(paced_seconds) }
 -- The first tick after a silence spends what the pace allowed before.
 if (limited_by == 'pace' or limited_by == 'requested') and counted_at_ms > 0 and passed_ms <= silent_ms then
   sums.paced, sums.paced_seconds = sums.paced + promoted, sums.paced_seconds + passed_seconds
@@ -301,5 +309,4 @@ rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + pro
 hashes.save(config)
 hashes.save(state)
 return { 'promoted', promoted, no_shows, expired, silent, absences, tick.overlong_waits, tick.dismissed, tick.left,
-  limited_by, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active), promoted_through,
-  now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }
+  limited_by, counts.waiting, counts.ready, counts.active, promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }

@@ -84,16 +84,17 @@ local function sample_session_ends(active_count, now_ms)
   return session_ends_in_ms
 end
 
--- Nearly always all entries are in one lane, which the first and the last one show.
-local function count_by_lane(waiting_count)
+-- Nearly always all entries are in one lane.
+local function count_by_lane(waiting_count, has_lanes)
   local counts = {}
   for lane = 0, LANES - 1 do
     counts[lane + 1] = 0
   end
   if waiting_count > 0 then
-    local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
-    local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
-    local first_lane, last_lane = find_lane(first[2]), find_lane(last[2])
+    local first_lane, last_lane = LANE_DEFAULT, LANE_DEFAULT
+    if has_lanes then
+      first_lane, last_lane = find_outer_lanes(waiting)
+    end
     for lane = first_lane, last_lane do
       counts[lane + 1] = first_lane == last_lane and waiting_count
         or count_between(waiting, find_lane_bottom(lane) - 1, find_lane_top(lane))
@@ -102,14 +103,14 @@ local function count_by_lane(waiting_count)
   return counts
 end
 
-local function take_snapshot(config_fields, now_ms)
+local function take_snapshot(config_fields, now_ms, has_lanes)
   local waiting_count, active_count = redis.call('ZCARD', waiting), redis.call('ZCARD', active)
   local fields = hashes.open(state)
   return cjson.encode({ waiting_count, redis.call('ZCARD', ready), active_count,
     redis.call('ZCARD', held), redis.call('HLEN', ended) - redis.call('ZCARD', settled),
     redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
     list_state_fields(fields), split_words(hashes.get(fields, 'load') or ''), sample_session_ends(active_count, now_ms),
-    count_called(waiting, read_lanes(fields)), redis.call('ZCARD', present), count_by_lane(waiting_count) })
+    count_called(waiting, read_lanes(fields)), redis.call('ZCARD', present), count_by_lane(waiting_count, has_lanes) })
 end
 
 local line = read_line_fields(state)
@@ -132,7 +133,7 @@ local config_fields = redis.call('HGETALL', config)
 if #config_fields == 0 then
   return { 'no-queue' }
 end
-reply[6] = take_snapshot(config_fields, now_ms)
+reply[6] = take_snapshot(config_fields, now_ms, line.has_lanes)
 if age_max_ms > 0 then
   redis.call('SET', view, string.format('%.0f %s', now_ms, reply[6]))
 end

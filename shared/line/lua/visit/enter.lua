@@ -150,7 +150,6 @@ local is_moving = paused ~= '1' and not is_before_opening
 local is_passthrough = line.entrance_changes_at_ms == 0
 local may_pass = (is_line_empty or is_passthrough) and is_moving and takes_newcomers and not clocks_apart
 if may_bypass or may_pass then
-  -- A queue that an earlier build configured has no setting for the fast track, which was always there.
   local capacity, session_ms, fast_track =
     unpack(redis.call('HMGET', config, 'capacity', 'session_ms', 'fast_track'))
   local bucket = read_bucket(config, state, now_ms)

@@ -29,13 +29,48 @@ if not queue then
 end
 local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended }
 local ids = { unpack(ARGV, 3) }
-local visit_texts = redis.call('HMGET', visits, unpack(ids))
-local end_texts = redis.call('HMGET', ended, unpack(ids))
-local scores = {
-  waiting = redis.call('ZMSCORE', waiting, unpack(ids)),
-  ready = redis.call('ZMSCORE', ready, unpack(ids)),
-  active = redis.call('ZMSCORE', active, unpack(ids)),
-}
+
+-- Reads the scores of entries in the sets that have them by `visits`. Returns them by entry.
+local function read_scores(ids_by_set)
+  local scores = {}
+  for set, of_set in pairs(ids_by_set) do
+    for i, score in ipairs(#of_set > 0 and redis.call('ZMSCORE', keys[set], unpack(of_set)) or {}) do
+      scores[of_set[i]] = score
+    end
+  end
+  return scores
+end
+
+-- Describes all entries, in order.
+local function describe_entries()
+  local ids_by_set, parsed = { waiting = {}, ready = {}, active = {} }, {}
+  for i, text in ipairs(redis.call('HMGET', visits, unpack(ids))) do
+    local visit, step, set, is_fast_tracked = parse_visit(text)
+    parsed[i] = { visit = visit, step = step, set = set, is_fast_tracked = is_fast_tracked }
+    local of_set = ids_by_set[set] -- none if a slot is held
+    if of_set then
+      of_set[#of_set + 1] = ids[i]
+    end
+  end
+  local scores, entries, missing = read_scores(ids_by_set), {}, {}
+  for i, id in ipairs(ids) do
+    local own = parsed[i]
+    entries[i] = describe_entry(queue, own.visit, own.step, own.set, own.is_fast_tracked, scores[id])
+    if not entries[i] then
+      missing[#missing + 1] = i
+    end
+  end
+  if #missing > 0 then
+    local missing_ids = {}
+    for at, i in ipairs(missing) do
+      missing_ids[at] = ids[i]
+    end
+    for at, end_text in ipairs(redis.call('HMGET', ended, unpack(missing_ids))) do
+      entries[missing[at]] = describe_missing(end_text)
+    end
+  end
+  return entries
+end
 
 local reply = { 'lookups' }
 local function append(values)
@@ -43,13 +78,10 @@ local function append(values)
     reply[#reply + 1] = value
   end
 end
-for i, id in ipairs(ids) do
-  local visit, step, set, is_fast_tracked = parse_visit(visit_texts[i])
-  local score = scores[set] and scores[set][i] -- none if a slot is held
-  local entry = describe_entry(queue, visit, step, set, is_fast_tracked, score) or describe_missing(end_texts[i])
+for i, entry in ipairs(describe_entries()) do
   if entry.is_live then
     append({ 'here' })
-    append(build_status(queue, keys, id, entry))
+    append(build_status(queue, keys, ids[i], entry))
   else
     append(build_gone(queue, entry))
   end

@@ -1,7 +1,7 @@
 //! Forecasts from a queue's current state: when each position gets its turn.
 
 use vestibule_domain::{
-    estimate::{Estimate, Forecast, ObservedLine, TickCounts},
+    estimate::{CurrentCounts, Estimate, Forecast, ObservedLine},
     score::WaitScore,
 };
 
@@ -19,10 +19,8 @@ impl QueueView {
     pub fn forecast(&self) -> Forecast {
         let (settings, totals) = (&self.configuration.settings, &self.totals);
         let taken = self.taken_slots();
-        let now = self.averages.current_counts(TickCounts {
-            now_ms: self.now_ms,
-            waiting_before: self.in_line(),
-            taken_before: taken,
+        let now = self.averages.current_counts(CurrentCounts {
+            at_ms: self.now_ms,
             waiting: self.in_line(),
             taken,
             entered: totals.entered,
@@ -30,7 +28,6 @@ impl QueueView {
             expired: totals.expired,
             no_shows: totals.no_shows,
             passed_over: self.passed_over(),
-            paced: None,
         });
         let pace = settings.calling_pace(self.pace_in_force().pace);
         let (tokens, capacity) = if settings.is_passthrough() {

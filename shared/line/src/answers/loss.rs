@@ -14,16 +14,6 @@ pub struct TickMark {
     pub at_ms: u64,
 }
 
-impl TickMark {
-    /// Whether a line that shows `current` has lost the tick that this mark shows. Marks of
-    /// different epochs say nothing about each other.
-    pub fn is_lost_in(self, current: Self) -> bool {
-        let is_lost =
-            current.ticks < self.ticks || (current.ticks == self.ticks && current.at_ms != self.at_ms);
-        self.epoch == current.epoch && is_lost
-    }
-}
-
 /// What a caller of [`Line::promote`](crate::Line::promote) remembers of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LineHistory {
@@ -65,33 +55,4 @@ pub struct Imbalance {
     pub visits: i64,
     /// The same when the last consistency check began, or at the restore if there was none since.
     pub at_check: i64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lower_mark_or_another_tick_of_the_same_number_is_a_loss() {
-        let seen = TickMark {
-            epoch: 2,
-            ticks: 15,
-            at_ms: 9_000,
-        };
-        let cases = [
-            (2, 16, 9_900, false, "a later tick"),
-            (2, 15, 9_000, false, "the same tick"),
-            (2, 15, 8_000, true, "another tick of the same number"),
-            (2, 14, 9_900, true, "a lower number"),
-            (3, 1, 9_900, false, "restored since"),
-            (1, 1, 9_900, false, "another epoch"),
-        ];
-        for (epoch, ticks, at_ms, is_lost, case) in cases {
-            assert_eq!(
-                seen.is_lost_in(TickMark { epoch, ticks, at_ms }),
-                is_lost,
-                "{case}"
-            );
-        }
-    }
 }

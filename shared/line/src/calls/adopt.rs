@@ -19,8 +19,7 @@ use crate::{ADOPT_WITHIN_MS, AdoptBasis, AdoptOrder, AdoptOutcome, LineError};
 script!(ADOPT, "recovery/adopt");
 
 impl Line {
-    /// Compares one entry with its record in the backup, by
-    /// [`reconcile`](vestibule_domain::reconcile::reconcile): the greater fact wins.
+    /// Compares one entry with its record in the backup. The greater fact wins.
     ///
     /// - If the record's fact is greater, the line takes it over: the entry goes to its place, gets
     ///   a new claim deadline, stays active until its session ends, or is removed because it ended.

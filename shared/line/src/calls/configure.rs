@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Scripts, also those of an earlier release during a deployment, read these fields by name.
+    /// Scripts, also those of another build during a deployment, read these fields by name.
     #[test]
     fn scripts_find_settings_under_stable_names() {
         let settings = Settings {

@@ -36,8 +36,7 @@ impl Fields {
         self.fields.get(name).map(String::as_str).ok_or_else(missing)
     }
 
-    /// An integer that may be negative. A missing field is 0, because an earlier version did not
-    /// write it.
+    /// An integer that may be negative. A missing field is 0.
     pub(super) fn signed_or_zero(&self, name: &str) -> Result<i64, LineError> {
         let Some(text) = self.fields.get(name) else {
             return Ok(0);
@@ -56,8 +55,7 @@ impl Fields {
             })
     }
 
-    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds
-    /// the field to a queue that an earlier release created.
+    /// An integer of 0 or more. A missing field is 0.
     pub(super) fn number_or_zero(&self, name: &str) -> Result<u64, LineError> {
         if self.has(name) { self.number(name) } else { Ok(0) }
     }

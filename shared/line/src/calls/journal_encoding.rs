@@ -150,11 +150,10 @@ fn decode_change(fields: &Fields) -> Result<Change, LineError> {
     })
 }
 
-/// The source of a change. A record of an earlier release has no such field.
 fn decode_source(fields: &Fields) -> Result<Option<Source>, LineError> {
-    match fields.text("source") {
-        Err(_) | Ok(NO_SOURCE) => Ok(None),
-        Ok(text) => text
+    match fields.text("source")? {
+        NO_SOURCE => Ok(None),
+        text => text
             .parse()
             .map(Some)
             .map_err(|_| protocol_error("a valid source")),

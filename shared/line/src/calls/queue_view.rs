@@ -5,7 +5,7 @@ use std::time::Duration;
 use vestibule_domain::{
     change::Version,
     clock::ClockDifference,
-    configuration::{Configuration, LAYOUT, LAYOUT_UNNUMBERED},
+    configuration::{Configuration, LAYOUT},
     estimate::{CountWindow, LineCounts, MovingAverages},
     id::{QueueId, Salt},
     pace::{LimitedBy, Pace, PaceBucket},
@@ -55,8 +55,7 @@ async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<Qu
     };
     let session_ends_in_ms = reply.read_numbers()?;
     let (called, present) = (reply.read_number()?, reply.read_number()?);
-    // A snapshot that an earlier build stored a second ago lacks it.
-    let waiting_by_lane = reply.read_numbers().unwrap_or_default();
+    let waiting_by_lane = reply.read_numbers()?;
     let lanes = read_lanes(&state)?;
     let totals = read_totals(&state)?;
     Ok(QueueView {
@@ -80,32 +79,22 @@ async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<Qu
             None
         },
         heartbeat_ms: state.number("heartbeat_ms")?,
-        // A queue from a release without fallback ticks has no such field.
-        fallback_ticked_at_ms: if state.has("fallback_tick_at_ms") {
-            state.number("fallback_tick_at_ms")?
-        } else {
-            0
-        },
+        fallback_ticked_at_ms: state.number("fallback_tick_at_ms")?,
         bucket: PaceBucket {
             credit: state.number("credit")?,
             at_ms: state.number("credit_at_ms")?,
         },
-        // An earlier release stores no batch of the bucket.
         bucket_pace: Pace {
-            batch: if state.has("credit_batch") {
-                state.number("credit_batch")?
-            } else {
-                configuration.settings.pace().batch
-            },
+            batch: state.number("credit_batch")?,
             ..configuration.settings.pace()
         },
         averages: MovingAverages {
-            last_tick_at_ms: state.number_or_zero("counted_at_ms")?,
-            taken_seconds: state.number_or_zero("taken_seconds")?,
-            waiting_seconds: state.number_or_zero("waiting_seconds")?,
-            paced: state.number_or_zero("paced")?,
-            paced_seconds: state.number_or_zero("paced_seconds")?,
-            rate_since_ms: state.number_or_zero("rate_since_ms")?,
+            last_tick_at_ms: state.number("counted_at_ms")?,
+            taken_seconds: state.number("taken_seconds")?,
+            waiting_seconds: state.number("waiting_seconds")?,
+            paced: state.number("paced")?,
+            paced_seconds: state.number("paced_seconds")?,
+            rate_since_ms: state.number("rate_since_ms")?,
             short: read_window(&state, "short")?,
             long: read_window(&state, "long")?,
         },
@@ -116,14 +105,14 @@ async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<Qu
         totals,
         last_tick: TickMark {
             epoch: configuration.epoch,
-            ticks: state.number_or_zero("ticks")?,
-            at_ms: state.number_or_zero("ticked_at_ms")?,
+            ticks: state.number("ticks")?,
+            at_ms: state.number("ticked_at_ms")?,
         },
         imbalance: Imbalance {
             visits: totals.compute_imbalance(waiting + ready + active),
             at_check: state.signed_or_zero("checked_imbalance")?,
         },
-        check_due_ms: state.number_or_zero("check_due_ms")?,
+        check_due_ms: state.number("check_due_ms")?,
         clocks,
         session_ends_in_ms,
         load: read_last_load(&load)?,
@@ -136,11 +125,7 @@ fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
         |what: String| LineError::Protocol(format!("the hash `config` of a queue is not valid: {what}"));
     let settings =
         serde_json::from_str(config.text("settings")?).map_err(|error| nonsense(error.to_string()))?;
-    let layout = if config.has("layout") {
-        config.number("layout")?
-    } else {
-        LAYOUT_UNNUMBERED
-    };
+    let layout: u32 = config.number("layout")?;
     if layout != LAYOUT {
         return Err(nonsense(format!(
             "it has layout {layout}, which another build wrote, and this build reads layout {LAYOUT}"
@@ -152,12 +137,7 @@ fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
         settings_order: config.number("settings_order")?,
         epoch: config.number("epoch")?,
         generation: config.number("generation")?,
-        // A queue from a release without resets has no such field.
-        min_epoch: if config.has("min_epoch") {
-            config.number("min_epoch")?
-        } else {
-            0
-        },
+        min_epoch: config.number("min_epoch")?,
         salt: Salt::from_text(config.text("salt")?)
             .ok_or_else(|| nonsense("field `salt` is not a salt".to_owned()))?,
         opened_at_ms: Some(config.number_or_zero("opened_at_ms")?).filter(|at_ms| *at_ms > 0),
@@ -172,10 +152,9 @@ fn read_window(state: &Fields, name: &str) -> Result<CountWindow, LineError> {
 }
 
 /// Reads the counts of a window. They are all zero if the window has not begun, because then the
-/// fields are missing, or if an earlier release began it, because then some of them are missing.
+/// fields are missing.
 fn read_counts(state: &Fields, name: &str) -> Result<LineCounts, LineError> {
-    let has = |of: &str| state.has(&format!("{name}_{of}"));
-    if !(has("at_ms") && has("expired") && has("no_shows") && has("passed_over") && has("paced_seconds")) {
+    if !state.has(&format!("{name}_at_ms")) {
         return Ok(LineCounts::default());
     }
     let number = |of: &str| state.number(&format!("{name}_{of}"));

@@ -83,7 +83,7 @@ fn read_snapshot(mut reply: ScriptReply) -> Result<TallySnapshot, LineError> {
     })
 }
 
-/// Reads the totals of a line from the fields of its names. An earlier build did not write some of them.
+/// Reads the totals of a line from the fields of its names.
 pub(super) fn read_totals(fields: &Fields) -> Result<QueueTotals, LineError> {
     QueueTotals::try_from_fields(|name| fields.number_or_zero(name))
 }

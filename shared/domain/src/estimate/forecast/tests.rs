@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    estimate::{MovingAverages, SHORT_WINDOW_MS, TickCounts},
+    estimate::{CountWindow, CurrentCounts, LONG_WINDOW_MS, MovingAverages, SHORT_WINDOW_MS},
     pace::Pace,
 };
 
@@ -16,6 +16,36 @@ const PACE: Pace = Pace {
     interval_ms: 10_000,
 };
 
+/// The averages after a tick in each second, as the line keeps them. Each tick promotes `paced` entries if only the
+/// pace limits it.
+fn tick_each_second(seconds: u64, paced: Option<u64>, at: impl Fn(u64) -> CurrentCounts) -> MovingAverages {
+    (0..=seconds).fold(MovingAverages::default(), |averages, second| {
+        let paced = paced.filter(|_| second > 0);
+        let now = averages.current_counts(at(second));
+        let rotate = |window: CountWindow, length_ms: u64| match window.current_start.at_ms {
+            0 => CountWindow {
+                current_start: now,
+                previous_start: now,
+            },
+            began_at_ms if now.at_ms - began_at_ms < length_ms => window,
+            _ => CountWindow {
+                current_start: now,
+                previous_start: window.current_start,
+            },
+        };
+        MovingAverages {
+            last_tick_at_ms: now.at_ms,
+            taken_seconds: now.taken_seconds,
+            waiting_seconds: now.waiting_seconds,
+            paced: averages.paced + paced.unwrap_or(0),
+            paced_seconds: averages.paced_seconds + u64::from(paced.is_some()),
+            rate_since_ms: averages.rate_since_ms,
+            short: rotate(averages.short, SHORT_WINDOW_MS),
+            long: rotate(averages.long, LONG_WINDOW_MS),
+        }
+    })
+}
+
 /// A full queue with 1,000 entries in line, observed for `seconds`. In each second `freed_each`
 /// slots come free and `left_each` entries leave the line.
 fn observed_line(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> ObservedLine {
@@ -23,10 +53,8 @@ fn observed_line(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -
         let taken = capacity;
         let gone = second * freed_each;
         let left = second * left_each;
-        TickCounts {
-            now_ms: 1_000_000 + second * 1_000,
-            waiting_before: 1_000,
-            taken_before: taken,
+        CurrentCounts {
+            at_ms: 1_000_000 + second * 1_000,
             waiting: 1_000,
             taken,
             entered: gone + taken + left + 1_000,
@@ -34,12 +62,9 @@ fn observed_line(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -
             expired: 0,
             no_shows: 0,
             passed_over: 0,
-            paced: None,
         }
     };
-    let averages = (0..=seconds).fold(MovingAverages::default(), |averages, second| {
-        averages.record_tick(at(second))
-    });
+    let averages = tick_each_second(seconds, None, at);
     ObservedLine {
         pace: PACE,
         tokens: 0,

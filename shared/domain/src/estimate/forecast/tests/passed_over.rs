@@ -13,10 +13,8 @@ fn line_with_absent(seconds: u64, passed_each: i64) -> ObservedLine {
     let at = |second: u64| {
         let served = second * 10;
         let passed_over = passed_each * second.cast_signed();
-        TickCounts {
-            now_ms: 1_000_000 + second * 1_000,
-            waiting_before: 5_000,
-            taken_before: 100,
+        CurrentCounts {
+            at_ms: 1_000_000 + second * 1_000,
             waiting: 5_000,
             taken: 100,
             entered: (served + 5_000).saturating_add_signed(passed_over),
@@ -24,12 +22,9 @@ fn line_with_absent(seconds: u64, passed_each: i64) -> ObservedLine {
             expired: 0,
             no_shows: 0,
             passed_over,
-            paced: Some(10),
         }
     };
-    let averages = (0..=seconds).fold(MovingAverages::default(), |averages, second| {
-        averages.record_tick(at(second))
-    });
+    let averages = tick_each_second(seconds, Some(10), at);
     ObservedLine {
         pace: LIVELY,
         capacity: 100_000,
