@@ -67,6 +67,7 @@ mod message;
 mod missing_entry;
 pub mod origin_key;
 pub mod page;
+mod page_origin;
 pub mod pass;
 mod problem;
 mod public_document;

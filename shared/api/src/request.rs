@@ -157,7 +157,7 @@ where
 }
 
 /// Whether the request declares its body as JSON; `None` if it declares no content type.
-fn is_json(headers: &HeaderMap) -> Option<bool> {
+pub(super) fn is_json(headers: &HeaderMap) -> Option<bool> {
     let value = headers.get(header::CONTENT_TYPE)?;
     let essence = value
         .to_str()

@@ -17,8 +17,8 @@ use tower_http::{
 };
 
 use super::{
-    ApiState, claim, code::Code, complete, enter, extend, html, jwks, leave, load, page, problem::Problem,
-    public_document, request, request_context, retry_after, status, validate, visitor,
+    ApiState, claim, code::Code, complete, enter, extend, html, jwks, leave, load, page, page_origin,
+    problem::Problem, public_document, request, request_context, retry_after, status, validate, visitor,
 };
 use crate::config::Origins;
 
@@ -195,6 +195,10 @@ fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<
         })
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn_with_state(state.clone(), html::accept_form))
+        .layer(from_fn_with_state(
+            state.clone(),
+            page_origin::refuse_foreign_write,
+        ))
         .layer(from_fn_with_state(state.clone(), retry_after::add_refused_queue))
         .layer(from_fn_with_state(state.clone(), jwks::refresh_keys))
         .with_state(state)

@@ -109,8 +109,8 @@ declare_codes! {
     ServiceOnly = "service-only", 403, "Only the protected service may do this", Api;
     /// The request names a host for which this server does not answer.
     ForeignHost = "foreign-host", 403, "The request names a host that this server does not serve", Api;
-    /// A form comes from no page of this deployment.
-    ForeignOrigin = "foreign-origin", 403, "The form does not come from a page of this waiting room", Api;
+    /// A page of another origin sent a form, or a write that needs no preflight.
+    ForeignOrigin = "foreign-origin", 403, "The request comes from a page of another site", Api;
     /// A form comes without the visitor cookie.
     CookieRequired = "cookie-required", 403, "The form needs the visitor cookie", Api;
     /// An operator has blocked the visitor, or the network from which the visitor enters.

@@ -7,6 +7,7 @@ use vestibule_tests::api::{ApiRequest, ApiResponse, Backend};
 crate::cases![
     a_page_of_an_allowed_origin_can_read_responses,
     a_preflight_names_the_allowed_methods_and_headers,
+    a_write_of_a_foreign_page_without_a_preflight_has_no_effect,
 ];
 
 const FOREIGN_ORIGIN: &str = "https://evil.example";
@@ -18,7 +19,10 @@ fn allowed_origin_of(response: &ApiResponse) -> Option<&str> {
 
 async fn a_page_of_an_allowed_origin_can_read_responses(backend: &Backend) {
     let queue = backend.create_queue(json!({})).await;
-    let request = queue.enter_request().header("origin", FOREIGN_ORIGIN);
+    let request = queue
+        .enter_request()
+        .json(&json!({}))
+        .header("origin", FOREIGN_ORIGIN);
     let foreign = backend.send(request).await;
     assert_ne!(
         allowed_origin_of(foreign.expect_status(201)),
@@ -72,4 +76,39 @@ async fn a_preflight_names_the_allowed_methods_and_headers(backend: &Backend) {
         headers.contains("x-visitor-id") && headers.contains("content-type"),
         "{headers}"
     );
+}
+
+/// What `fetch` with `no-cors` and a form send from any page. A browser adds the `Origin`, and the cookies of a sibling host.
+async fn a_write_of_a_foreign_page_without_a_preflight_has_no_effect(backend: &Backend) {
+    let Some(allowed) = backend.allowed_origin() else {
+        return;
+    };
+    let (queue, active) = backend.create_full_queue(json!({})).await;
+    let before = queue.run_command(json!({ "op": "stats" })).await;
+    let visitor = |request: ApiRequest| request.visitor(&active.id);
+    for path in [
+        queue.path("/entries"),
+        queue.entry_path(&active, "/claim"),
+        queue.entry_path(&active, "/extend"),
+    ] {
+        for origin in [FOREIGN_ORIGIN, "null", ""] {
+            for request in [ApiRequest::post(&path), ApiRequest::post(&path).raw("text/plain", "")] {
+                let refused = backend.send(visitor(request).header("origin", origin)).await;
+                refused.expect_problem(403, "foreign-origin");
+            }
+        }
+    }
+    let after = queue.run_command(json!({ "op": "stats" })).await;
+    for count in ["waiting", "active", "totals"] {
+        assert_eq!(before[count], after[count], "{count}");
+    }
+    let own = backend.own_origin();
+    for origin in [Some(allowed), Some(own.as_str()), None] {
+        let request = queue.enter_request();
+        let request = match origin {
+            Some(origin) => request.header("origin", origin),
+            None => request,
+        };
+        backend.send(request).await.expect_status(201);
+    }
 }

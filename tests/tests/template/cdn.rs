@@ -56,6 +56,42 @@ fn a_reader_cannot_make_the_cdn_ask_the_api() {
     assert_eq!(document["AllowedMethods"], json!(["GET", "HEAD"]));
 }
 
+/// An answer that is kept for all depends on nothing that the cache does not tell apart: the function at the edge takes away
+/// what the API would get of one visitor.
+#[test]
+fn an_answer_for_all_depends_on_nothing_of_one_visitor() {
+    let template = read_template();
+    let distribution = distribution(&template);
+    let behaviors = distribution["CacheBehaviors"].as_array().expect("behaviors");
+    let kept_for_all = behaviors
+        .iter()
+        .chain([&distribution["DefaultCacheBehavior"]])
+        .filter(|behavior| behavior["CachePolicyId"]["Ref"] != "CdnEntriesPolicy")
+        .filter(|behavior| !behavior["OriginRequestPolicyId"].is_null());
+    let mut found = 0;
+    for behavior in kept_for_all {
+        let function = &behavior["FunctionAssociations"][0];
+        assert_eq!(function["EventType"], "viewer-request");
+        assert_eq!(
+            function["FunctionARN"]["Fn::GetAtt"], "CdnPageRoutes.FunctionMetadata.FunctionARN",
+            "{behavior}"
+        );
+        found += 1;
+    }
+    assert_eq!(found, 1);
+    let code = template["Resources"]["CdnPageRoutes"]["Properties"]["FunctionCode"].as_str();
+    let code = code.expect("a text");
+    assert!(code.contains("querystring = {}") && code.contains("cookies = {}"), "{code}");
+    let policy = &template["Resources"]["CdnRequestPolicy"]["Properties"]["OriginRequestPolicyConfig"];
+    let headers = policy["HeadersConfig"]["Headers"].as_array().expect("headers");
+    for header in headers.iter().filter_map(Value::as_str) {
+        // CloudFront adds it behind the function.
+        let is_added_later = header.starts_with("CloudFront-");
+        let quoted = format!("'{}'", header.to_lowercase());
+        assert!(is_added_later || code.contains(&quoted), "{header}: {code}");
+    }
+}
+
 /// No answer about an entry is kept, and the API gets what it needs of the visitor's request.
 #[test]
 fn requests_about_entries_go_to_the_api_with_all_that_it_reads() {
