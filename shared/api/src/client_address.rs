@@ -4,6 +4,8 @@
 //! that proves by the [`OriginKey`] that it went through the distribution has the address in `CloudFront-Viewer-Address`.
 //! A process that cannot read the key cannot tell whether a request with that proof went through the distribution, so the
 //! address is then unknown. `X-Forwarded-For` never counts, because a client can write it.
+//!
+//! Where visitors come by the distribution only ([`VisitorsBy`]), a request to enter without that proof is refused.
 
 use std::{convert::Infallible, fmt, net::IpAddr, sync::Arc};
 
@@ -12,8 +14,11 @@ use axum::{
     http::{HeaderMap, HeaderName, request::Parts},
 };
 
-use super::{ApiState, gateway::Gateway};
-use crate::origin_key::{OriginKey, OriginKeyState};
+use super::{ApiState, code::Code, gateway::Gateway, problem::Problem};
+use crate::{
+    config::VisitorsBy,
+    origin_key::{OriginKey, OriginKeyState},
+};
 
 /// The header with the distribution's secret.
 const ORIGIN_KEY: HeaderName = HeaderName::from_static("x-vestibule-origin");
@@ -53,11 +58,36 @@ impl FromRequestParts<Arc<ApiState>> for ClientAddress {
     }
 }
 
+/// A request that came by a way on which visitors may enter. A process that cannot read the origin key refuses nobody.
+pub(super) struct AllowedWay;
+
+impl FromRequestParts<Arc<ApiState>> for AllowedWay {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<ApiState>) -> Result<Self, Problem> {
+        let origin_key = &state.keys.origin;
+        if state.config.visitors_by == VisitorsBy::Any {
+            return Ok(Self);
+        }
+        origin_key.refresh_if_due();
+        match origin_key.state() {
+            OriginKeyState::Known(key) if !presents(&parts.headers, &key) => Err(Problem::new(
+                Code::NotThroughDistribution,
+                "visitors enter by the address of the waiting page (the output PageUrl), and not at the address of the API",
+            )),
+            _ => Ok(Self),
+        }
+    }
+}
+
+fn presents(headers: &HeaderMap, key: &OriginKey) -> bool {
+    read_single(headers, &ORIGIN_KEY).is_some_and(|presented| key.is(presented))
+}
+
 /// Returns the address that the distribution saw; `None` if the request does not prove that it went through the
 /// distribution.
 fn read_viewer_address(headers: &HeaderMap, key: &OriginKey) -> Option<IpAddr> {
-    let presented = read_single(headers, &ORIGIN_KEY)?;
-    if !key.is(presented) {
+    if !presents(headers, key) {
         return None;
     }
     // The text is `address:port`, and an IPv6 address has colons and no brackets.

@@ -15,7 +15,7 @@ use vestibule_line::{JoinKind, LeaveReason};
 
 use super::{
     ApiState,
-    client_address::ClientAddress,
+    client_address::{AllowedWay, ClientAddress},
     entering_visitor::entering_problem,
     entry::{EntryViewInput, json},
     gateway::Gateway,
@@ -45,6 +45,7 @@ impl TryFrom<Fields> for EnterRequest {
 pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
+    _: AllowedWay,
     raw_credentials: RawCredentials,
     gateway: Gateway,
     ClientAddress(address): ClientAddress,

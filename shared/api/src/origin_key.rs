@@ -1,5 +1,6 @@
-//! The secret by which a distribution in front of the API proves that a request went through it. It only tells the
-//! address of the client, so a process that cannot read it serves every request.
+//! The secret by which a distribution in front of the API proves that a request went through it. It tells the address of
+//! the client, and whether a visitor may enter where visitors come by the distribution only. A process that cannot read it
+//! serves every request.
 
 mod live;
 
@@ -18,7 +19,11 @@ const MESSAGE: &[u8] = b"vestibule origin";
 /// The secret that the distribution adds to each request in the header `X-Vestibule-Origin`. No client knows it, so a
 /// request with it has the address that the distribution saw.
 #[derive(Clone, PartialEq, Eq)]
-pub struct OriginKey([u8; 32]);
+pub struct OriginKey {
+    present: [u8; 32],
+    /// The secret before the last change, which the locations of the distribution may still send.
+    former: Option<[u8; 32]>,
+}
 
 impl OriginKey {
     /// Takes the secret. Blanks around it do not count.
@@ -29,14 +34,32 @@ impl OriginKey {
         let secret = secret.trim();
         match secret.chars().count() {
             short if short < ORIGIN_KEY_CHARACTERS_MIN => Err(short),
-            _ => Ok(Self(sign(secret.as_bytes()).finalize().into_bytes().into())),
+            _ => Ok(Self {
+                present: hash(secret),
+                former: None,
+            }),
         }
     }
 
-    /// Whether a request presents this secret. The comparison takes the same time for every other text of the same
-    /// length.
+    /// Also accepts the secret before the last change.
+    #[must_use]
+    pub fn with_former(self, secret: &str) -> Self {
+        Self {
+            former: Some(hash(secret.trim())),
+            ..self
+        }
+    }
+
+    /// Whether both have the same present secret.
+    pub(crate) fn has_present_of(&self, other: &Self) -> bool {
+        self.present == other.present
+    }
+
+    /// Whether a request presents this secret, or the one before it. The comparison takes the same time for every other
+    /// text of the same length.
     pub(crate) fn is(&self, presented: &[u8]) -> bool {
-        sign(presented).verify_slice(&self.0).is_ok()
+        let is = |known: &[u8; 32]| sign(presented).verify_slice(known).is_ok();
+        is(&self.present) || self.former.as_ref().is_some_and(is)
     }
 }
 
@@ -44,6 +67,10 @@ impl fmt::Debug for OriginKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OriginKey(***)")
     }
+}
+
+fn hash(secret: &str) -> [u8; 32] {
+    sign(secret.as_bytes()).finalize().into_bytes().into()
 }
 
 fn sign(secret: &[u8]) -> Hmac<Sha256> {

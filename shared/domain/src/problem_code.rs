@@ -111,6 +111,8 @@ declare_codes! {
     ForeignHost = "foreign-host", 403, "The request names a host that this server does not serve", Api;
     /// A page of another origin sent a form, or a write that needs no preflight.
     ForeignOrigin = "foreign-origin", 403, "The request comes from a page of another site", Api;
+    /// The request to enter did not come through the distribution, as it has to in this deployment.
+    NotThroughDistribution = "not-through-distribution", 403, "Visitors enter through the distribution only", Api;
     /// A form comes without the visitor cookie.
     CookieRequired = "cookie-required", 403, "The form needs the visitor cookie", Api;
     /// An operator has blocked the visitor, or the network from which the visitor enters.

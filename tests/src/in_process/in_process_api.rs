@@ -102,11 +102,16 @@ impl InProcessApi {
 
     /// Returns the routes of another process of the same deployment, with these keys.
     pub fn start_process_with_keys(&self, keys: Keys) -> Router {
+        self.start_process_with(keys, local_config())
+    }
+
+    /// Returns the routes of another process of the same deployment, with these keys and this configuration.
+    pub fn start_process_with(&self, keys: Keys, config: ApiConfig) -> Router {
         router(ApiState::with_metrics(
             self.line.clone(),
             self.backup.clone(),
             keys,
-            local_config(),
+            config,
             self.shutdown.subscribe(),
             self.written.metrics(),
         ))

@@ -7,6 +7,7 @@ mod concurrent_entries;
 mod fallback_ticks;
 mod killed_promoter;
 mod killed_status;
+mod origin_key;
 mod promoter;
 mod secondary_failures;
 mod secrets;

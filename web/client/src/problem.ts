@@ -24,6 +24,7 @@ export const REFUSAL_CODES: readonly string[] = [
   "ticket-required",
   "invalid-ticket",
   "blocked",
+  "not-through-distribution",
   "invalid-field",
 ];
 

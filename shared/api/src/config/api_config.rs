@@ -33,6 +33,15 @@ pub enum ServiceRoutes {
     Unguarded,
 }
 
+/// The way by which visitors may enter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VisitorsBy {
+    /// Any, also the address of the API itself.
+    Any,
+    /// The distribution, whose firewall they pass. It proves itself by the origin key.
+    Distribution,
+}
+
 /// The configuration of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiConfig {
@@ -48,6 +57,8 @@ pub struct ApiConfig {
     pub lane_claim: Option<String>,
     /// How API Gateway guards the visitors' routes.
     pub visitor_routes: VisitorRoutes,
+    /// The way by which visitors may enter.
+    pub visitors_by: VisitorsBy,
     /// How API Gateway guards the protected service's routes.
     pub service_routes: ServiceRoutes,
     /// Which callers that API Gateway accepts on the service routes are the protected service. If
@@ -72,6 +83,7 @@ impl Default for ApiConfig {
             visitor_claim: "sub".to_owned(),
             lane_claim: None,
             visitor_routes: VisitorRoutes::Open,
+            visitors_by: VisitorsBy::Any,
             service_routes: ServiceRoutes::Iam,
             service_callers: ServiceCallers::default(),
             frame_ancestors: FrameAncestors::default(),

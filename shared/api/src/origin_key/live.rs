@@ -111,7 +111,7 @@ impl Shared {
         let mut known = lock(&self.known);
         match read {
             Ok(key) => {
-                if known.as_ref().is_some_and(|known| *known != key) {
+                if known.as_ref().is_some_and(|known| !known.has_present_of(&key)) {
                     info!(event = "origin_key.changed", "took over a changed origin key");
                 }
                 *known = Some(key);

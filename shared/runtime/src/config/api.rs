@@ -2,7 +2,7 @@
 
 use vestibule_api::config::{
     ApiConfig, FrameAncestors, InvalidFrameAncestors, InvalidOrigins, Origins, ServiceCallers, ServiceRoutes,
-    VisitorRoutes,
+    VisitorRoutes, VisitorsBy,
 };
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 use vestibule_engine::sync::SettingsPolicy;
@@ -20,6 +20,7 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 /// - `VESTIBULE_VISITOR_CLAIM`: a claim, `sub` by default
 /// - `VESTIBULE_LANE_CLAIM`: a claim that names the lane of a new place, none by default
 /// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `authorizer`, `iam` or `api-key`
+/// - `VESTIBULE_VISITORS_BY`: `any` (the default), or `distribution` if visitors enter with the origin key only
 /// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
 /// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the
 ///   visitors' routes and the service routes are guarded in the same way.
@@ -53,6 +54,7 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
         visitor_claim: vars("VESTIBULE_VISITOR_CLAIM").unwrap_or(default.visitor_claim),
         lane_claim: vars("VESTIBULE_LANE_CLAIM").filter(|name| !name.is_empty()),
         visitor_routes: read_visitor_routes(VISITOR_ROUTES, vars)?,
+        visitors_by: read_visitors_by("VESTIBULE_VISITORS_BY", vars)?,
         service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
         service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),
         frame_ancestors: read_frame_ancestors("VESTIBULE_FRAME_ANCESTORS", vars)?,
@@ -102,6 +104,14 @@ fn read_visitor_routes(name: &'static str, vars: VariableLookup<'_>) -> Result<V
             name,
             "must be one of: open, authorizer, iam, api-key",
         )),
+    }
+}
+
+fn read_visitors_by(name: &'static str, vars: VariableLookup<'_>) -> Result<VisitorsBy, ConfigError> {
+    match vars(name).as_deref() {
+        None | Some("any") => Ok(VisitorsBy::Any),
+        Some("distribution") => Ok(VisitorsBy::Distribution),
+        Some(_) => Err(invalid_variable(name, "must be one of: any, distribution")),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The secret of a distribution that stands before the API.
 
+use std::time::Duration;
+
 use aws_config::SdkConfig;
 use vestibule_api::origin_key::{LiveOriginKey, ORIGIN_KEY_CHARACTERS_MIN, OriginKey};
 use vestibule_telemetry::emf::Metrics;
@@ -8,6 +10,9 @@ use super::{
     ConfigError, VariableLookup, invalid_variable,
     secret::{Secret, SecretText, SecretsClient},
 };
+
+/// How long the secret before a change counts: until the locations of a distribution have the present one.
+const FORMER_KEPT: Duration = Duration::from_hours(1);
 
 /// Where to find the origin key, if there is one. Every mistake in it shows when the key is read, and ends no start.
 #[derive(Debug, Clone)]
@@ -52,11 +57,15 @@ async fn fetch_key(
     secret: Result<Secret, ConfigError>,
     client: &SecretsClient,
 ) -> Result<OriginKey, ConfigError> {
-    let SecretText { name, text } = secret?.fetch(client).await?;
-    OriginKey::new(&text).map_err(|held| {
+    let (SecretText { name, text }, former) = secret?.fetch_with_former(client, FORMER_KEPT).await?;
+    let key = OriginKey::new(&text).map_err(|held| {
         let reason = format!(
             "holds {held} characters, but the secret of a distribution needs at least {ORIGIN_KEY_CHARACTERS_MIN}"
         );
         invalid_variable(name, reason)
+    })?;
+    Ok(match former {
+        Some(former) => key.with_former(&former),
+        None => key,
     })
 }

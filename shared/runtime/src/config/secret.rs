@@ -1,7 +1,10 @@
 //! A secret, which is either in an environment variable itself, or in AWS Secrets Manager under a
 //! name that a variable gives.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 
 use aws_config::{
     SdkConfig, retry::RetryConfig, stalled_stream_protection::StalledStreamProtectionConfig,
@@ -116,13 +119,53 @@ impl Secret {
     pub(super) async fn fetch(&self, vault: &SecretsClient) -> Result<SecretText, ConfigError> {
         let text = match &self.location {
             SecretLocation::Inline(text) => text.clone(),
-            SecretLocation::SecretsManager(id) => vault.fetch_text(self.name, id).await?,
+            SecretLocation::SecretsManager(id) => vault.fetch_version(self.name, id, CURRENT).await?.text,
         };
         Ok(SecretText {
             name: self.name,
             text,
         })
     }
+}
+
+impl Secret {
+    /// Reads the secret, and the one before it if it was changed less than `kept` ago.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub(super) async fn fetch_with_former(
+        &self,
+        vault: &SecretsClient,
+        kept: Duration,
+    ) -> Result<(SecretText, Option<String>), ConfigError> {
+        let SecretLocation::SecretsManager(id) = &self.location else {
+            return Ok((self.fetch(vault).await?, None));
+        };
+        let present = vault.fetch_version(self.name, id, CURRENT).await?;
+        let is_new = present.changed_at.is_some_and(|at| at.elapsed().is_ok_and(|age| age < kept));
+        // A secret that was never changed has no version before it.
+        let former = if is_new {
+            vault.fetch_version(self.name, id, PREVIOUS).await.ok()
+        } else {
+            None
+        };
+        let text = SecretText {
+            name: self.name,
+            text: present.text,
+        };
+        Ok((text, former.map(|former| former.text)))
+    }
+}
+
+/// The stages of Secrets Manager: the version in force, and the one before it.
+const CURRENT: &str = "AWSCURRENT";
+const PREVIOUS: &str = "AWSPREVIOUS";
+
+/// One version of a secret.
+struct SecretVersion {
+    text: String,
+    /// When this version was stored; `None` if that is unknown.
+    changed_at: Option<SystemTime>,
 }
 
 /// A client of AWS Secrets Manager.
@@ -167,8 +210,14 @@ impl SecretsClient {
         })
     }
 
-    async fn fetch_text(&self, name: &'static str, id: &str) -> Result<String, ConfigError> {
-        let answer = self.0.get_secret_value().secret_id(id).send().await;
+    async fn fetch_version(
+        &self,
+        name: &'static str,
+        id: &str,
+        stage: &str,
+    ) -> Result<SecretVersion, ConfigError> {
+        let request = self.0.get_secret_value().secret_id(id).version_stage(stage);
+        let answer = request.send().await;
         let secret = answer.map_err(|error| {
             let missing = error
                 .as_service_error()
@@ -181,7 +230,10 @@ impl SecretsClient {
             invalid_variable(name, format!("{what}: {}", vestibule_aws::failure_reason(&error)))
         })?;
         match secret.secret_string {
-            Some(text) if !text.trim().is_empty() => Ok(text),
+            Some(text) if !text.trim().is_empty() => Ok(SecretVersion {
+                text,
+                changed_at: secret.created_date.and_then(|at| SystemTime::try_from(at).ok()),
+            }),
             _ => Err(invalid_variable(name, "names a secret without text")),
         }
     }

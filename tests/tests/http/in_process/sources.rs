@@ -4,14 +4,14 @@ use std::future::ready;
 
 use serde_json::{Value, json};
 use vestibule_api::{
-    config::Keys,
+    config::{ApiConfig, Keys, VisitorsBy},
     origin_key::{LiveOriginKey, OriginKey},
 };
 use vestibule_domain::id::{EntryId, IdKey, Salt, Source};
 use vestibule_telemetry::emf::Metrics;
 use vestibule_tests::{
     functions::root_key,
-    in_process::{InProcessApi, QUEUE, event, keys, queue_id, with_header},
+    in_process::{InProcessApi, QUEUE, event, keys, local_config, queue_id, with_header},
 };
 
 super::cases![
@@ -19,6 +19,7 @@ super::cases![
     no_header_names_the_source_without_the_distributions_secret,
     the_distribution_names_the_source_with_its_secret,
     an_unreadable_secret_makes_the_source_unknown,
+    visitors_who_walk_around_the_distribution_are_refused,
 ];
 
 const SECRET: &str = "the-secret-of-the-distribution";
@@ -61,10 +62,19 @@ fn with_distribution(event: Value, secret: &str, viewer: &str) -> Value {
 
 /// A process that reads this from the store of its secret.
 async fn behind_distribution(stored: Result<&'static str, &'static str>) -> InProcessApi {
-    let read = move || -> Result<_, String> { Ok(OriginKey::new(stored?).expect("long enough")) };
-    let origin = LiveOriginKey::load(Box::new(move || Box::pin(ready(read()))), Metrics::none()).await;
+    let key = stored.map(|secret| OriginKey::new(secret).expect("long enough"));
+    behind_distribution_with(key.map_err(str::to_owned), VisitorsBy::Any).await
+}
+
+async fn behind_distribution_with(key: Result<OriginKey, String>, visitors_by: VisitorsBy) -> InProcessApi {
+    let read = move || Box::pin(ready(key.clone()));
+    let origin = LiveOriginKey::load(Box::new(move || read()), Metrics::none()).await;
     let mut api = InProcessApi::start(json!({})).await;
-    api.router = api.start_process_with_keys(Keys { origin, ..keys() });
+    let config = ApiConfig {
+        visitors_by,
+        ..local_config()
+    };
+    api.router = api.start_process_with(Keys { origin, ..keys() }, config);
     api
 }
 
@@ -161,4 +171,39 @@ async fn an_unreadable_secret_makes_the_source_unknown() {
         assert_eq!(entered_source(&api, &through_distribution).await, None);
         assert_eq!(entered_source(&api, &event).await, Some(source_of(GATEWAY)));
     }
+}
+
+/// Nothing but entering needs the way through the distribution, and a process that cannot read the key refuses nobody.
+async fn visitors_who_walk_around_the_distribution_are_refused() {
+    let key = OriginKey::new(SECRET).expect("long enough");
+    let key = key.with_former("the-secret-before-the-last-change");
+    let api = behind_distribution_with(Ok(key), VisitorsBy::Distribution).await;
+    for guess in [None, Some(""), Some("a-guess-of-the-same-length-.")] {
+        for event in [enter_event(GATEWAY), enter_event_v2(GATEWAY)] {
+            let event = match guess {
+                Some(guess) => with_header(event, "X-Vestibule-Origin", guess),
+                None => event,
+            };
+            let refused = api.send_event(&event).await;
+            refused.expect_problem(403, "not-through-distribution");
+        }
+    }
+    let mut entered = None;
+    for secret in [SECRET, "the-secret-before-the-last-change"] {
+        let answer = api
+            .send_event(&with_header(enter_event(GATEWAY), "X-Vestibule-Origin", secret))
+            .await;
+        entered = Some(answer.expect_status(201).text("token").to_owned());
+    }
+    let token = entered.expect("a visitor entered");
+    for path in ["", "/claim"] {
+        let template = format!("/queues/{{queue}}/entries/{{token}}{path}");
+        let method = if path.is_empty() { "GET" } else { "POST" };
+        let parameters = json!({ "queue": QUEUE, "token": token });
+        let answer = api.send_event(&event(method, &template, &parameters)).await;
+        assert_ne!(answer.body["code"], "not-through-distribution", "{answer:?}");
+    }
+
+    let unread = behind_distribution_with(Err("AccessDeniedException".to_owned()), VisitorsBy::Distribution).await;
+    unread.send_event(&enter_event(GATEWAY)).await.expect_status(201);
 }
