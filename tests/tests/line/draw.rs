@@ -173,3 +173,29 @@ pub(crate) async fn a_restored_draw_keeps_its_order(mut subject: Subject) {
     subject.advance_seconds(61);
     expect_order_of_draw(&subject, &visits).await;
 }
+
+/// A bypass that finds no free slot, and a visitor whose entry the backup may have, come without a drawn order.
+pub(crate) async fn a_visitor_without_a_drawn_order_is_behind_the_draw(mut subject: Subject) {
+    let one_slot = Settings {
+        capacity: 1,
+        ..three_a_second()
+    };
+    open_with_drawn_line(&mut subject, one_slot).await;
+    let last = drawn_order(&subject.settings).pop().expect("a visitor");
+    let mut before = subject.place(visitor(last)).await.raw();
+    for (number, arrival, state) in [
+        (21, Arrival::Bypass, EntryState::Active),
+        (22, Arrival::Bypass, EntryState::Waiting),
+        (23, Arrival::Returning, EntryState::Waiting),
+    ] {
+        let id = visitor(number);
+        let entered = subject.line.enter(&subject.queue, id, arrival).await;
+        entered.expect("enter");
+        assert_eq!(subject.status(id).await.state(), state, "{arrival:?}");
+        if state == EntryState::Waiting {
+            let place = subject.place(id).await;
+            assert!(place.is_after_opening() && place.raw() > before, "{place:?}");
+            before = place.raw();
+        }
+    }
+}

@@ -97,10 +97,10 @@ elseif set == 'ready' then
   timed_out = { set = ready, total = 'no_shows', how = 'no-show', step_ms = line_deadline_ms }
 end
 
--- The place at the back of the line. A draw gives a waiting entry another one.
+-- The place at the back of the line. A draw gives a waiting entry another one, before all who come without a drawn order.
 local order = next_order(now_ms, line.last_order)
 local place = lane * LANE_PLACES + PHASE_OPEN + order
-local line_place = draws_places and lane * LANE_PLACES + drawn_order or place
+local line_place = draws_places and drawn_order and lane * LANE_PLACES + drawn_order or place
 local in_line = redis.call('ZCARD', waiting)
 local session_end_ms
 local keys = { waiting = waiting, ended = ended, settled = settled, visits = visits, present = present, seen = seen,
