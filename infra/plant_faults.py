@@ -67,7 +67,7 @@ def finds(program, arguments, fault):
                    "PROPTEST_MAX_SHRINK_ITERS": "0"}
     try:
         run = subprocess.run([program, *arguments], cwd=ROOT / "tests", env=environment, capture_output=True, text=True,
-                             timeout=600)
+                             timeout=1800)
     except subprocess.TimeoutExpired:
         return True, "it does not end"
     said = re.search(r"(?:panicked at [^\n]*\n|^step )([^\n]*)", run.stdout + run.stderr, re.M)

@@ -25,7 +25,8 @@ pub(crate) struct Adoption {
     basis: Basis,
     /// `None`: the backup has no record.
     record: Option<RandomRecord>,
-    generation: u32,
+    /// How many generations the record is later than the line.
+    later_generations: u32,
 }
 
 /// What the caller knows of the entry in the line.
@@ -51,7 +52,8 @@ struct RandomRecord {
     lane: Option<Lane>,
     /// When the visit ended, relative to now; `None` if the record does not tell.
     ended_ago_ms: Option<u64>,
-    epoch: u32,
+    /// How many epochs the record is later than the line. May be negative.
+    later_epochs: i32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -75,15 +77,15 @@ pub(crate) fn adoption() -> impl Strategy<Value = Adoption> {
             .prop_map(|grace_seconds| Basis::Provisional { grace_seconds }),
     ];
     let record = prop_oneof![1 => Just(None), 9 => random_record().prop_map(Some)];
-    let generation = prop_oneof![15 => Just(1_u32), 1 => Just(2_u32)];
-    (operations::visitor(), basis, record, generation).prop_map(|(visitor, basis, record, generation)| {
-        Adoption {
+    let later_generations = prop_oneof![15 => Just(0_u32), 1 => Just(1_u32)];
+    (operations::visitor(), basis, record, later_generations).prop_map(
+        |(visitor, basis, record, later_generations)| Adoption {
             visitor,
             basis,
             record,
-            generation,
-        }
-    })
+            later_generations,
+        },
+    )
 }
 
 fn random_record() -> impl Strategy<Value = RandomRecord> {
@@ -105,23 +107,23 @@ fn random_record() -> impl Strategy<Value = RandomRecord> {
         Just(EndReason::Evicted)
     ];
     let ended_ago_ms = prop_oneof![1 => Just(None), 3 => (0_u64..20_000).prop_map(Some)];
-    let epoch = prop_oneof![1 => Just(0_u32), 15 => Just(1_u32), 1 => Just(2_u32)];
+    let later_epochs = prop_oneof![1 => Just(-1), 15 => Just(0), 1 => Just(1)];
     (
         later_visits,
         random_fact(),
         how,
         option::of(operations::lane()),
         ended_ago_ms,
-        epoch,
+        later_epochs,
     )
         .prop_map(
-            |(later_visits, fact, how, lane, ended_ago_ms, epoch)| RandomRecord {
+            |(later_visits, fact, how, lane, ended_ago_ms, later_epochs)| RandomRecord {
                 later_visits,
                 fact,
                 how,
                 lane,
                 ended_ago_ms,
-                epoch,
+                later_epochs,
             },
         )
 }
@@ -175,7 +177,7 @@ impl CheckedLine {
         let record = adoption.record.as_ref();
         Some(AdoptOrder {
             id: visitor(number),
-            generation: adoption.generation,
+            generation: self.generation + adoption.later_generations,
             record: record.map(|record| record.build(number, in_line, last_visit, view.now_ms, view.version)),
             basis,
         })
@@ -206,7 +208,7 @@ impl RandomRecord {
             state,
             fact,
             version: Version {
-                epoch: self.epoch,
+                epoch: version.epoch.saturating_add_signed(self.later_epochs),
                 v: version.v + 1,
             },
             score: self.lane.map(|lane| visit.place().in_lane(lane)),

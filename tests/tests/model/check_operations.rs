@@ -3,34 +3,25 @@
 use std::collections::BTreeMap;
 
 use vestibule_domain::{change::Change, entry_status::StoredEntry, id::EntryId};
-use vestibule_line::Cursor;
+use vestibule_line::{Cursor, LineError};
 
-use crate::{
-    checked_line::{CheckedLine, JOURNAL_RECORDS_MAX, to_text},
-    operations::Operation,
-};
+use crate::{checked_line::CheckedLine, operations::Operation};
 
 impl CheckedLine {
-    /// Runs the operation and returns the answer as text.
-    pub(crate) async fn run_check_operation(&self, op: &Operation) -> String {
+    /// Runs the operation.
+    pub(crate) async fn run_check_operation(&self, op: &Operation) -> Result<(), LineError> {
         let (line, queue) = (&self.line, &self.queue);
         match op {
-            Operation::ReadPages => to_text((self.read_all_pages().await, self.read_journal().await)),
-            Operation::TakeCheck(order) => to_text(line.take_check(queue, *order).await),
+            Operation::ReadPages => {
+                self.read_all_pages().await;
+                Ok(())
+            }
+            Operation::TakeCheck(order) => line.take_check(queue, *order).await.map(drop),
             Operation::RecordCheckProgress(shards) => {
-                to_text(line.record_check_progress(queue, *shards).await)
+                line.record_check_progress(queue, *shards).await.map(drop)
             }
             _ => unreachable!("{op:?} is no operation of the check"),
         }
-    }
-
-    /// All changes of the journal, due or not, sorted.
-    async fn read_journal(&self) -> Vec<Change> {
-        let whole = self.line.journal_records(&self.queue, JOURNAL_RECORDS_MAX).await;
-        let records = whole.expect("the whole journal").into_iter();
-        let mut changes: Vec<_> = records.flat_map(|record| record.changes).collect();
-        changes.sort_by_key(|change| (change.version, change.id));
-        changes
     }
 
     /// All entries of all pages.

@@ -1,7 +1,8 @@
 //! Random operations on the embedded server, after each of which the invariants of the line hold. Redis, Valkey and a
 //! cluster are asked each call of it once more.
 //!
-//! `PROPTEST_RNG_SEED` and `PROPTEST_CASES` select other sequences than a usual run.
+//! `PROPTEST_RNG_SEED` and `PROPTEST_CASES` select other sequences than a usual run, and more of them. A replay asks one
+//! server for all of them, and tells how often it called each script.
 
 mod adopt_operations;
 mod check_operations;
@@ -10,9 +11,13 @@ mod clock_readings;
 mod commands;
 mod journal_operations;
 mod operations;
+mod queue_keys;
+mod recovered_queues;
+mod recovery_operations;
 mod replay;
 mod settings_operations;
 mod silent_visitors;
+mod stored_operations;
 
 use std::{
     env,
@@ -20,17 +25,17 @@ use std::{
 };
 
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 use vestibule_tests::lines::{Backend, fresh_queue};
 
-use self::{checked_line::CheckedLine, replay::Replayed};
+use self::{checked_line::CheckedLine, replay::Replay};
 
 const CASES: u32 = 220;
 const OPERATIONS_MIN: usize = 20_000;
 
 #[test]
 fn invariants_hold_on_the_embedded_server() {
-    run_sequences(None);
+    run_sequences(&start_runtime(), None);
 }
 
 #[test]
@@ -48,31 +53,33 @@ fn embedded_and_a_cluster_answer_alike() {
     replay_on(Backend::Cluster);
 }
 
-/// Runs the sequences on the embedded server, and asks another one the same.
+/// Runs random sequences on the embedded server, and asks another one each call of it once more.
 fn replay_on(server: Backend) {
-    let replayed = Replayed::default();
-    run_sequences(Some((server, &replayed)));
-    println!("{replayed}");
+    let runtime = start_runtime();
+    let replay = runtime.block_on(Replay::connect(server));
+    run_sequences(&runtime, Some(&replay));
+    println!("{replay}");
+    let uncalled = replay.find_uncalled();
+    assert!(uncalled.is_empty(), "no operation calls {uncalled:?}");
 }
 
-/// Runs random sequences on the embedded server, and asks another one each call of it once more.
-fn run_sequences(replay: Option<(Backend, &Replayed)>) {
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("the runtime starts");
+fn start_runtime() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.expect("the runtime starts")
+}
+
+fn run_sequences(runtime: &Runtime, replay: Option<&Replay>) {
     let line = runtime.block_on(Backend::Embedded.connect_to_server());
     let operations = AtomicUsize::new(0);
     let mut runner = TestRunner::new(proptest_config());
     let outcome = runner.run(&operations::sequence(), |ops| {
         runtime.block_on(async {
-            let queue = fresh_queue();
-            let link = Backend::Embedded.raw_link(&queue).await;
-            if let Some((server, replayed)) = replay {
-                replayed.begin(server, &queue).await;
+            let queue = replay.map_or_else(fresh_queue, |replay| replay.queue.clone());
+            if let Some(replay) = replay {
+                replay.begin().await;
             }
-            let mut checked = CheckedLine::new(line.clone(), link, queue.clone()).await;
-            checked.is_checked_elsewhere = replay.is_some();
+            let link = Backend::Embedded.raw_link(&queue).await;
+            let mut checked = CheckedLine::new(line.clone(), link, queue, replay.is_some()).await;
             for (step, op) in ops.iter().enumerate() {
                 operations.fetch_add(1, Ordering::Relaxed);
                 checked
@@ -81,10 +88,7 @@ fn run_sequences(replay: Option<(Backend, &Replayed)>) {
                     .map_err(|broken| TestCaseError::fail(format!("step {step}, {op:?}: {broken}")))?;
             }
             match replay {
-                Some((server, replayed)) => replayed
-                    .compare(server, &queue)
-                    .await
-                    .map_err(TestCaseError::fail),
+                Some(replay) => replay.compare().await.map_err(TestCaseError::fail),
                 None => Ok(()),
             }
         })

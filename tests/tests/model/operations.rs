@@ -8,6 +8,8 @@ use crate::{
     adopt_operations::{Adoption, adoption},
     checked_line::CHANGE_KINDS,
     clock_readings::{passed_micros, server_offset_ms},
+    recovered_queues,
+    recovery_operations::{Recovery, recovery},
     settings_operations::{Setting, setting, switch},
     silent_visitors,
 };
@@ -20,6 +22,8 @@ pub(crate) const VISITORS: u64 = 6;
 pub(crate) enum Operation {
     Enter(u64, Arrival, Lane),
     Status(u64),
+    /// Many entries are asked for at once.
+    StatusMany(Vec<u64>),
     CheckIn(u64),
     Promote {
         max_entries: u64,
@@ -120,6 +124,32 @@ pub(crate) enum Operation {
         every_ms: u64,
         idle_ms: u64,
     },
+    /// The backup is to have the tally, if none was taken for this time. `is_stored` is whether the caller succeeds.
+    TakeTally {
+        every_ms: u64,
+        is_stored: bool,
+    },
+    /// An operator reads the report.
+    ReadTally,
+    /// A promoter raises the watermark, and has read the fence that the backup has, or a later one.
+    RaiseWatermark {
+        is_fence_ahead: bool,
+    },
+    /// An operator asks the server whether it gives what the line needs.
+    AskServer,
+    /// Something happens to the whole queue.
+    Recover(Recovery),
+}
+
+impl Operation {
+    /// Whether the line does not have what the backup and the journal have after this.
+    pub(crate) fn departs_from_backup(&self) -> bool {
+        match self {
+            Self::Adopt(_) | Self::AppendToJournal(..) | Self::DeadLetter(_) => true,
+            Self::Acknowledge { ended, .. } => !ended.is_empty(),
+            _ => false,
+        }
+    }
 }
 
 /// Which visit an operation names. The number is known only when the operation runs.
@@ -140,7 +170,11 @@ pub(crate) enum EndOrder {
 
 /// A sequence of operations. Some are short, so that a failure is found in few steps.
 pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
-    prop_oneof![3 => vec(operation(), 1..=210), 1 => silent_visitors::sequence()]
+    prop_oneof![
+        6 => vec(operation(), 1..=210),
+        2 => silent_visitors::sequence(),
+        1 => recovered_queues::sequence()
+    ]
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -148,6 +182,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         6 => (visitor(), arrival(), lane()).prop_map(|(id, arrival, lane)| Operation::Enter(id, arrival, lane)),
         2 => (visitor(), lane()).prop_map(|(id, lane)| Operation::Enter(id, draw(id), lane)),
         2 => visitor().prop_map(Operation::Status),
+        1 => vec(visitor(), 0..4).prop_map(Operation::StatusMany),
         6 => visitor().prop_map(Operation::CheckIn),
         6 => promote(),
         2 => (visitor(), lane()).prop_map(|(id, lane)| Operation::MoveToLane(id, lane)),
@@ -193,7 +228,22 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => Just(Operation::SettleSwitches),
         2 => (1_u64..40_000, 1_u64..200_000)
             .prop_map(|(every_ms, idle_ms)| Operation::TakeReport { every_ms, idle_ms }),
+        2 => take_tally(),
+        1 => Just(Operation::ReadTally),
+        2 => raise_watermark(),
+        1 => Just(Operation::AskServer),
+        3 => recovery().prop_map(Operation::Recover),
     ]
+}
+
+pub(crate) fn take_tally() -> impl Strategy<Value = Operation> {
+    (0_u64..20_000, any::<bool>())
+        .prop_map(|(every_ms, is_stored)| Operation::TakeTally { every_ms, is_stored })
+}
+
+pub(crate) fn raise_watermark() -> impl Strategy<Value = Operation> {
+    prop_oneof![4 => Just(false), 1 => Just(true)]
+        .prop_map(|is_fence_ahead| Operation::RaiseWatermark { is_fence_ahead })
 }
 
 pub(crate) fn visitor() -> impl Strategy<Value = u64> {

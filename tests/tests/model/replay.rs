@@ -1,79 +1,103 @@
 //! Asks a server once more what the embedded server was asked, and compares the answers and the keys.
 
-use std::{cell::RefCell, collections::BTreeMap, fmt};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    fmt, fs,
+    path::Path,
+};
 
 use redis::{Arg, Cmd, Value, aio::ConnectionLike};
+use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
-use vestibule_tests::lines::{Backend, RawLink, embedded_server};
+use vestibule_tests::lines::{Backend, RawLink, embedded_server, fresh_queue};
+
+use crate::queue_keys::{HASHES, SORTED_SETS, STREAMS, VIEW, key, names, remove_all};
 
 /// How many calls are sent at once.
 const CALLS_PER_PIPELINE: usize = 1_000;
-/// Ids of records are times of the server. Behind a record of the year 2255, they are numbers in sequence.
-const FUTURE_RECORD: &str = "9000000000000-0";
-const STREAMS: [&str; 2] = ["journal", "dead_letters"];
-const SORTED_SETS: [&str; 9] = [
-    "waiting", "ready", "active", "held", "present", "seen", "closing", "settled", "deferred",
-];
-const HASHES: [&str; 8] = [
-    "visits",
-    "ended",
-    "journaled",
-    "config",
-    "state",
-    "lost",
-    "tombstone",
-    "tally",
-];
+/// After how many sequences a long run tells how far it is.
+const SEQUENCES_PER_REPORT: u64 = 1_000;
+/// The folders of the scripts that a client calls.
+const FOLDERS: [&str; 6] = ["visit", "tick", "presence", "journal", "recovery", "operator"];
+/// The queue whose keys the preflight names. It is in another hash slot.
+const PREFLIGHT_QUEUE: &str = "vestibule.preflight";
+/// What a server says of itself.
+const OWN_COMMANDS: [&[u8]; 4] = [b"SCRIPT", b"ACL", b"INFO", b"CONFIG"];
 
-/// The calls that were replayed, by script.
-#[derive(Default)]
-pub(crate) struct Replayed {
-    /// The sources of the scripts by their hash.
-    scripts: RefCell<BTreeMap<String, String>>,
+/// A replay of all sequences on one server.
+pub(crate) struct Replay {
+    server: Backend,
+    /// The queue of each sequence.
+    pub(crate) queue: QueueId,
+    embedded: RawLink,
+    link: RawLink,
+    preflight_link: RawLink,
+    began: Instant,
+    sequences: Cell<u64>,
+    /// The files of the scripts by what they do.
+    files: BTreeMap<String, String>,
+    /// The files of the scripts by their hash.
+    loaded: RefCell<BTreeMap<Vec<u8>, String>>,
+    /// The calls by script, and other commands by name.
     calls: RefCell<BTreeMap<String, u64>>,
 }
 
-impl Replayed {
-    /// Begins to record, with a queue whose streams go on with the same ids on both servers.
-    pub(crate) async fn begin(&self, server: Backend, queue: &QueueId) {
-        self.keep_scripts(&embedded_server().take_recorded());
-        for mut link in links(server, queue).await {
-            for stream in STREAMS {
-                let key = key(queue, stream);
-                let mut streams = redis::pipe();
-                streams
-                    .cmd("XADD")
-                    .arg(&key)
-                    .arg(FUTURE_RECORD)
-                    .arg("name")
-                    .arg("value");
-                streams.cmd("XDEL").arg(&key).arg(FUTURE_RECORD);
-                streams.exec_async(&mut link).await.expect("the stream begins");
-            }
+impl Replay {
+    pub(crate) async fn connect(server: Backend) -> Self {
+        let queue = fresh_queue();
+        let preflight = PREFLIGHT_QUEUE.parse().expect("a queue id");
+        Self {
+            server,
+            embedded: Backend::Embedded.raw_link(&queue).await,
+            link: server.raw_link(&queue).await,
+            preflight_link: server.raw_link(&preflight).await,
+            queue,
+            began: Instant::now(),
+            sequences: Cell::default(),
+            files: script_files(),
+            loaded: RefCell::default(),
+            calls: RefCell::default(),
         }
-        let _ = embedded_server().take_recorded();
+    }
+
+    /// Begins to record, without the queue of the last sequence.
+    pub(crate) async fn begin(&self) {
+        for link in [&self.embedded, &self.link] {
+            remove_all(&mut link.clone(), &self.queue).await;
+        }
+        self.load_scripts(&embedded_server().take_recorded()).await;
     }
 
     /// Replays what was recorded. Returns what differs.
-    pub(crate) async fn compare(&self, server: Backend, queue: &QueueId) -> Result<(), String> {
+    pub(crate) async fn compare(&self) -> Result<(), String> {
         let recorded = embedded_server().take_recorded();
-        self.keep_scripts(&recorded);
-        let [_, mut link] = links(server, queue).await;
-        let mut load = redis::pipe();
-        for source in self.scripts.borrow().values() {
-            load.cmd("SCRIPT").arg("LOAD").arg(source);
+        self.load_scripts(&recorded).await;
+        let calls = recorded.iter().filter(|(command, answer)| {
+            let name = words(command).next().unwrap_or_default();
+            !OWN_COMMANDS.contains(&name) && !lacked_script(answer)
+        });
+        let (of_preflight, of_queue): (Vec<_>, Vec<_>) =
+            calls.partition(|(command, _)| is_preflight(command));
+        self.replay(&mut self.link.clone(), &of_queue).await?;
+        self.replay(&mut self.preflight_link.clone(), &of_preflight)
+            .await?;
+        self.compare_keys().await?;
+        self.sequences.set(self.sequences.get() + 1);
+        if self.sequences.get().is_multiple_of(SEQUENCES_PER_REPORT) {
+            println!("{self}");
         }
-        load.exec_async(&mut link).await.expect("the scripts are loaded");
-        // The held polls of a deployment are in another slot.
-        let in_slot = |command: &Cmd| {
-            server != Backend::Cluster || !words(command).any(|word| word.starts_with(b"vestibule:holds:"))
-        };
-        let calls: Vec<_> = recorded
-            .iter()
-            .filter(|(command, answer)| {
-                words(command).next() != Some(b"SCRIPT") && !lacked_script(answer) && in_slot(command)
-            })
-            .collect();
+        Ok(())
+    }
+
+    /// The scripts of the line that no sequence has called.
+    pub(crate) fn find_uncalled(&self) -> Vec<&str> {
+        let calls = self.calls.borrow();
+        let files = self.files.values().map(String::as_str);
+        files.filter(|file| !calls.contains_key(*file)).collect()
+    }
+
+    async fn replay(&self, link: &mut RawLink, calls: &[&(Cmd, Value)]) -> Result<(), String> {
         for calls in calls.chunks(CALLS_PER_PIPELINE) {
             let mut pipeline = redis::pipe();
             for (command, _) in calls {
@@ -85,74 +109,147 @@ impl Replayed {
                 if is_error(&answer) && words(command).next() == Some(b"ZRANK") {
                     continue;
                 }
-                self.count(command);
+                let name = self.count(command);
                 if !is_same(embedded, &answer) {
                     let words: Vec<_> = words(command).map(String::from_utf8_lossy).collect();
                     return Err(format!(
-                        "{words:?}\n  embedded: {embedded:?}\n  {server:?}: {answer:?}"
+                        "{name}: {words:?}\n  embedded: {embedded:?}\n  {:?}: {answer:?}",
+                        self.server
                     ));
                 }
             }
         }
-        compare_keys(server, queue).await
+        Ok(())
     }
 
-    fn keep_scripts(&self, recorded: &[(Cmd, Value)]) {
-        for (command, hash) in recorded {
+    /// Loads the scripts that were recorded.
+    async fn load_scripts(&self, recorded: &[(Cmd, Value)]) {
+        let mut load = redis::pipe();
+        for (command, answer) in recorded {
             let words: Vec<_> = words(command).collect();
-            if let ([b"SCRIPT", b"LOAD", source], Value::BulkString(hash)) = (words.as_slice(), hash) {
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                self.scripts.borrow_mut().insert(text(hash), text(source));
+            if let ([b"SCRIPT", b"LOAD", source], Value::BulkString(hash)) = (words.as_slice(), answer) {
+                load.add_command(command.clone());
+                let purpose = purpose(str::from_utf8(source).expect("a script is a text"));
+                let file = purpose.and_then(|purpose| self.files.get(purpose));
+                let file = file.expect("each script is in a folder of the line");
+                self.loaded.borrow_mut().insert(hash.clone(), file.clone());
             }
+        }
+        if load.is_empty() {
+            return;
+        }
+        for link in [&self.link, &self.preflight_link] {
+            let loaded = load.exec_async(&mut link.clone()).await;
+            loaded.expect("the scripts are loaded");
         }
     }
 
-    fn count(&self, command: &Cmd) {
+    /// Counts a call. Returns the file of the script, or the name of another command.
+    fn count(&self, command: &Cmd) -> String {
         let mut words = words(command);
         let name = words.next().map(String::from_utf8_lossy).unwrap_or_default();
-        let hash = words.next().map(String::from_utf8_lossy).unwrap_or_default();
-        let scripts = self.scripts.borrow();
-        let source = scripts.get(hash.as_ref()).map_or("", String::as_str);
-        let name = purpose(source).map_or(name.into_owned(), str::to_owned);
-        *self.calls.borrow_mut().entry(name).or_default() += 1;
+        let loaded = self.loaded.borrow();
+        let file = words.next().and_then(|hash| loaded.get(hash));
+        let name = file.map_or(name.as_ref(), String::as_str).to_owned();
+        *self.calls.borrow_mut().entry(name.clone()).or_default() += 1;
+        name
+    }
+
+    /// Compares all keys of the queue.
+    async fn compare_keys(&self) -> Result<(), String> {
+        let mut reads = redis::pipe();
+        for name in SORTED_SETS {
+            reads
+                .cmd("ZRANGE")
+                .arg(key(&self.queue, name))
+                .arg(0)
+                .arg(-1)
+                .arg("WITHSCORES");
+        }
+        for name in HASHES {
+            reads.cmd("HGETALL").arg(key(&self.queue, name));
+        }
+        for name in STREAMS {
+            reads.cmd("XRANGE").arg(key(&self.queue, name)).arg("-").arg("+");
+        }
+        reads.cmd("GET").arg(key(&self.queue, VIEW));
+        let mut found = Vec::new();
+        for link in [&self.embedded, &self.link] {
+            let answers = link.clone().req_packed_commands(&reads, 0, reads.len()).await;
+            found.push(answers.expect("the server answers"));
+        }
+        for (name, (embedded, answer)) in names().zip(found[0].iter().zip(&found[1])) {
+            // Of a sorted set, the order counts.
+            let is_equal = if SORTED_SETS.contains(&name) {
+                embedded == answer
+            } else {
+                is_same(embedded, answer)
+            };
+            if !is_equal {
+                return Err(format!(
+                    "the key {name}\n  embedded: {embedded:?}\n  {:?}: {answer:?}",
+                    self.server
+                ));
+            }
+        }
+        Ok(())
     }
 }
 
-impl fmt::Display for Replayed {
+impl fmt::Display for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let calls = self.calls.borrow();
-        for (name, count) in calls.iter() {
+        let is_script = |name: &String| name.contains('/');
+        let mut counts: Vec<_> = calls.iter().map(|(name, count)| (count, name)).collect();
+        counts.sort();
+        for (count, name) in counts {
             writeln!(f, "{count:>10}  {name}")?;
         }
+        let of_scripts: u64 = calls
+            .iter()
+            .filter(|(name, _)| is_script(name))
+            .map(|(_, count)| count)
+            .sum();
+        let all: u64 = calls.values().sum();
         write!(
             f,
-            "{:>10}  calls, of {} scripts",
-            calls.values().sum::<u64>(),
-            self.scripts.borrow().len()
+            "{of_scripts:>10}  calls of {} scripts and {} other commands in {} sequences and {} s on {:?}",
+            calls.keys().filter(|name| is_script(name)).count(),
+            all - of_scripts,
+            self.sequences.get(),
+            self.began.elapsed().as_secs(),
+            self.server
         )
     }
 }
 
-/// What a script does, in the words of its header.
+/// The files of all scripts of the line, by what they do.
+fn script_files() -> BTreeMap<String, String> {
+    let lua = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/line/lua");
+    let mut files = BTreeMap::new();
+    for folder in FOLDERS {
+        for entry in fs::read_dir(lua.join(folder)).expect("the folder has scripts") {
+            let path = entry.expect("a file").path();
+            let source = fs::read_to_string(&path).expect("a script");
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let purpose = purpose(&source).unwrap_or_else(|| panic!("{name} has a header"));
+            let other = files.insert(purpose.to_owned(), format!("{folder}/{name}"));
+            assert_eq!(other, None, "{name} has the header of another script");
+        }
+    }
+    files
+}
+
+/// What a script does, in the first line of its header.
 fn purpose(source: &str) -> Option<&str> {
     let (before, _) = source.split_once("-- KEYS:")?;
     let lines = before.lines().rev();
-    lines
-        .map_while(|line| line.strip_prefix("-- "))
-        .filter(|line| !line.starts_with("include:"))
-        .last()
+    lines.map_while(|line| line.strip_prefix("-- ")).last()
 }
 
-/// A link to the embedded server and one to the other server.
-async fn links(server: Backend, queue: &QueueId) -> [RawLink; 2] {
-    [
-        Backend::Embedded.raw_link(queue).await,
-        server.raw_link(queue).await,
-    ]
-}
-
-fn key(queue: &QueueId, name: &str) -> String {
-    format!("vestibule:{{{queue}}}:{name}")
+fn is_preflight(command: &Cmd) -> bool {
+    let prefix = format!("vestibule:{{{PREFLIGHT_QUEUE}}}:");
+    words(command).any(|word| word.starts_with(prefix.as_bytes()))
 }
 
 fn words(command: &Cmd) -> impl Iterator<Item = &[u8]> {
@@ -177,10 +274,14 @@ fn is_same(one: &Value, other: &Value) -> bool {
     one == other || (is_error(one) && is_error(other)) || to_sorted(one) == to_sorted(other)
 }
 
-/// The answer as a text that is the same for each order of fields.
-fn to_sorted(answer: &Value) -> String {
+/// The answer, the same for each order of fields.
+fn to_sorted(answer: &Value) -> Value {
     match answer {
         Value::Array(answers) => match answers.as_slice() {
+            // A preflight: behind the first word is the server's version.
+            [Value::BulkString(outcome), _, rest @ ..] if outcome == b"answered" => {
+                Value::Array(rest.to_vec())
+            }
             // A page: entries with their scores, and in the same order what else is known of each.
             [
                 Value::BulkString(outcome),
@@ -190,20 +291,34 @@ fn to_sorted(answer: &Value) -> String {
                 rest @ ..,
             ] if outcome == b"page" && pairs.len() == 2 * marks.len() => {
                 let entries = pairs.chunks(2).zip(marks);
-                let mut entries: Vec<_> = entries.map(|(pair, mark)| format!("{pair:?} {mark:?}")).collect();
-                entries.sort();
-                format!("{cursor:?} {entries:?} {rest:?}")
+                let mut entries: Vec<_> = entries.map(|(pair, mark)| (pair, mark)).collect();
+                entries.sort_by_key(|(pair, _)| to_bytes(&pair[0]));
+                let entries = entries
+                    .into_iter()
+                    .flat_map(|(pair, mark)| pair.iter().chain([mark]));
+                Value::Array(
+                    [cursor]
+                        .into_iter()
+                        .chain(entries)
+                        .chain(rest)
+                        .map(to_sorted)
+                        .collect(),
+                )
             }
-            words if words.len().is_multiple_of(2) && words.iter().all(is_text) => {
-                format!("{:?}", sort_pairs(words))
-            }
-            answers => format!("{:?}", answers.iter().map(to_sorted).collect::<Vec<_>>()),
+            words if words.len().is_multiple_of(2) && words.iter().all(is_text) => sort_pairs(words),
+            answers => Value::Array(answers.iter().map(to_sorted).collect()),
         },
-        Value::BulkString(text) => match read_json(text) {
-            Some(values) => to_sorted(&values),
-            None => format!("{answer:?}"),
-        },
-        _ => format!("{answer:?}"),
+        Value::BulkString(text) => {
+            read_json(text).map_or_else(|| answer.clone(), |values| to_sorted(&values))
+        }
+        _ => answer.clone(),
+    }
+}
+
+fn to_bytes(answer: &Value) -> &[u8] {
+    match answer {
+        Value::BulkString(text) => text,
+        _ => b"",
     }
 }
 
@@ -213,9 +328,9 @@ fn is_text(answer: &Value) -> bool {
 
 /// Fields and their values, in an order that does not depend on the server.
 pub(crate) fn sort_pairs(words: &[Value]) -> Value {
-    let mut pairs: Vec<_> = words.chunks(2).map(|pair| format!("{pair:?}")).collect();
-    pairs.sort();
-    Value::Array(pairs.into_iter().map(Value::SimpleString).collect())
+    let mut pairs: Vec<_> = words.chunks(2).collect();
+    pairs.sort_by_key(|pair| to_bytes(&pair[0]));
+    Value::Array(pairs.into_iter().flatten().cloned().collect())
 }
 
 /// A list in JSON, and the time that may precede it.
@@ -232,38 +347,4 @@ fn from_json(json: serde_json::Value) -> Value {
         serde_json::Value::Array(values) => Value::Array(values.into_iter().map(from_json).collect()),
         other => Value::BulkString(other.to_string().into_bytes()),
     }
-}
-
-/// Compares all keys of a queue.
-async fn compare_keys(server: Backend, queue: &QueueId) -> Result<(), String> {
-    let mut reads = redis::pipe();
-    for name in SORTED_SETS {
-        reads
-            .cmd("ZRANGE")
-            .arg(key(queue, name))
-            .arg(0)
-            .arg(-1)
-            .arg("WITHSCORES");
-    }
-    for name in HASHES {
-        reads.cmd("HGETALL").arg(key(queue, name));
-    }
-    for name in STREAMS {
-        reads.cmd("XRANGE").arg(key(queue, name)).arg("-").arg("+");
-    }
-    reads.cmd("GET").arg(key(queue, "view"));
-    let mut found = Vec::new();
-    for mut link in links(server, queue).await {
-        let answers = link.req_packed_commands(&reads, 0, reads.len()).await;
-        found.push(answers.expect("the server answers"));
-    }
-    let names = SORTED_SETS.iter().chain(&HASHES).chain(&STREAMS).chain(&["view"]);
-    for (name, (embedded, answer)) in names.zip(found[0].iter().zip(&found[1])) {
-        if !is_same(embedded, answer) {
-            return Err(format!(
-                "the key {name}\n  embedded: {embedded:?}\n  {server:?}: {answer:?}"
-            ));
-        }
-    }
-    Ok(())
 }

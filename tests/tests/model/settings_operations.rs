@@ -6,7 +6,7 @@ use vestibule_domain::{
     id::QueueId,
     settings::{BeforeOpening, Entrance, LoadMeasure, Mode, Passes, ReEntry, Settings},
 };
-use vestibule_line::{Line, SwitchOrder};
+use vestibule_line::{Line, LineError, SwitchOrder};
 use vestibule_tests::lines::configuration;
 
 /// A change of settings.
@@ -156,9 +156,14 @@ fn paused() -> impl Strategy<Value = Setting> {
     prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused)
 }
 
-/// Gives the switch to the line alone. Returns its answer.
-pub(crate) async fn switch_line(line: &Line, queue: &QueueId, setting: &Setting, now_ms: u64) -> String {
-    let in_force = line.queue_view(queue).await.expect("a view").configuration;
+/// Gives the switch to the line alone.
+pub(crate) async fn switch_line(
+    line: &Line,
+    queue: &QueueId,
+    setting: &Setting,
+    now_ms: u64,
+) -> Result<(), LineError> {
+    let in_force = line.queue_view(queue).await?.configuration;
     let mut settings = in_force.settings.clone();
     setting.apply(&mut settings, now_ms);
     let order = SwitchOrder {
@@ -174,15 +179,14 @@ pub(crate) async fn switch_line(line: &Line, queue: &QueueId, setting: &Setting,
             ..in_force
         },
     };
-    format!("{:?}", line.switch(queue, &order).await)
+    line.switch(queue, &order).await.map(drop)
 }
 
-/// The backup has the switches of the line. Returns which these are, and the answer.
-pub(crate) async fn settle_switches(line: &Line, queue: &QueueId) -> String {
-    let unsaved = line.unsaved_switches(queue).await.expect("an answer");
+/// The backup has the switches of the line.
+pub(crate) async fn settle_switches(line: &Line, queue: &QueueId) -> Result<(), LineError> {
+    let unsaved = line.unsaved_switches(queue).await?;
     let serial = unsaved.as_ref().map_or(0, |switches| switches.serial);
-    let settled = line.settle_switches(queue, serial).await;
-    format!("{unsaved:?} {settled:?}")
+    line.settle_switches(queue, serial).await.map(drop)
 }
 
 fn adaptive_bounds() -> impl Strategy<Value = Option<([u32; 2], [u32; 2])>> {

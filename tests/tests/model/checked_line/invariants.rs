@@ -34,25 +34,38 @@ pub(super) fn require_consistent_visits(snapshot: &Dump) -> Result<(), String> {
     }
 }
 
-/// While presence is on, the absent entries of each lane are those that were passed over and are not present. Each
-/// present entry waits.
-pub(super) fn require_counted_absent(snapshot: &Dump) -> Result<(), String> {
-    let numbers = |text: &str| {
-        text.split(' ')
-            .filter_map(|n| n.parse().ok())
-            .collect::<Vec<u64>>()
-    };
-    let lanes: Vec<_> = snapshot.lanes.iter().map(|(_, text)| numbers(text)).collect();
-    let absent: u64 = lanes.iter().map(|lane| lane[lane.len() - 1]).sum();
+/// The entries that were passed over and are not present, while presence is on.
+pub(super) fn find_absent(snapshot: &Dump) -> BTreeSet<&(EntryId, u64)> {
+    if !snapshot.presence.contains_key("presence") {
+        return BTreeSet::new();
+    }
+    let lanes = read_lanes(snapshot);
     let present: BTreeSet<_> = snapshot.present.iter().collect();
     let waiting: BTreeSet<_> = snapshot.waiting.iter().collect();
     let passed = waiting.difference(&present).filter(|(_, place)| {
         let own = |lane: &&Vec<u64>| lane[1] / LANE_PLACES == place / LANE_PLACES;
         lanes.iter().find(own).is_some_and(|lane| *place <= lane[1])
     });
-    let is_on = snapshot.presence.contains_key("presence");
-    let expected = if is_on { passed.count() as u64 } else { 0 };
-    if absent == expected && present.is_subset(&waiting) {
+    passed.copied().collect()
+}
+
+/// The numbers of each lane.
+fn read_lanes(snapshot: &Dump) -> Vec<Vec<u64>> {
+    let lanes = snapshot.lanes.iter();
+    let numbers = |text: &str| text.split(' ').filter_map(|number| number.parse().ok()).collect();
+    lanes.map(|(_, text)| numbers(text)).collect()
+}
+
+/// Each lane counts its absent entries. Each present entry waits.
+pub(super) fn require_counted_absent(snapshot: &Dump) -> Result<(), String> {
+    let lanes = read_lanes(snapshot);
+    let absent: u64 = lanes.iter().map(|lane| lane[lane.len() - 1]).sum();
+    let expected = find_absent(snapshot).len() as u64;
+    let are_waiting = snapshot
+        .present
+        .iter()
+        .all(|entry| snapshot.waiting.contains(entry));
+    if absent == expected && are_waiting {
         Ok(())
     } else {
         Err(format!(
@@ -73,19 +86,21 @@ pub(super) const ENDS: [&str; 8] = [
     "dismissed",
 ];
 
-/// Each visit that began or went on is in a set, or was counted when it ended.
-pub(super) fn require_conservation(snapshot: &Dump) -> Result<(), String> {
+/// Each visit that began or went on is in a set, or was counted when it ended. No total counts the `uncounted` entries of the
+/// last restore.
+pub(super) fn require_conservation(snapshot: &Dump, uncounted: usize) -> Result<(), String> {
     let total = |name: &str| snapshot.state.get(name).copied().unwrap_or_default();
     let sum = |names: &[&str]| names.iter().map(|name| total(name)).sum::<i64>();
     let sets = [&snapshot.waiting, &snapshot.ready, &snapshot.active];
     let in_sets: usize = sets.iter().map(|set| set.len()).sum();
     let begun = sum(&["entered", "returned"]);
     let ended = sum(&ENDS);
-    if usize::try_from(begun - ended) == Ok(in_sets) {
+    let restored = i64::try_from(uncounted).map_err(|error| error.to_string())?;
+    if usize::try_from(begun - ended + restored) == Ok(in_sets) {
         Ok(())
     } else {
         Err(format!(
-            "{begun} visits began, {ended} ended and {in_sets} go on: {snapshot:?}"
+            "{begun} visits began, {uncounted} were restored, {ended} ended and {in_sets} go on: {snapshot:?}"
         ))
     }
 }

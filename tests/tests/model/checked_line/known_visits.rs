@@ -17,9 +17,11 @@ pub(crate) const CHANGE_KINDS: usize = 18;
 
 impl CheckedLine {
     pub(super) async fn record_known_visits(&mut self) {
-        for number in 1..=VISITORS {
-            if let Some(visit) = self.live_visit(number).await {
-                self.visits.insert(number, visit);
+        let ids: Vec<_> = (1..=VISITORS).map(visitor).collect();
+        let lookups = self.line.status_many(&self.queue, &ids).await;
+        for (number, lookup) in (1..).zip(lookups.expect("the line answers")) {
+            if let EntryLookup::Found(found) = lookup {
+                self.visits.insert(number, found.visit());
             }
         }
     }

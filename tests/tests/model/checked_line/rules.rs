@@ -16,7 +16,7 @@ use vestibule_line::{Arrival, JournalRecord, QueueView};
 use super::{dump::Dump, invariants::ENDS};
 use crate::operations::Operation;
 
-type Check = Result<(), String>;
+pub(crate) type Check = Result<(), String>;
 
 /// A queue at one moment.
 pub(super) struct Moment {
@@ -46,7 +46,7 @@ impl Moment {
         }
     }
 
-    fn ids(&self, state: EntryState) -> BTreeSet<EntryId> {
+    pub(super) fn ids(&self, state: EntryState) -> BTreeSet<EntryId> {
         self.set(state).iter().map(|(id, _)| *id).collect()
     }
 
@@ -55,12 +55,12 @@ impl Moment {
         self.dump.ready.len() + self.dump.active.len() + self.dump.held.len()
     }
 
-    fn total(&self, name: &str) -> i64 {
+    pub(super) fn total(&self, name: &str) -> i64 {
         self.dump.state.get(name).copied().unwrap_or_default()
     }
 
     /// How far each entry has come that the line has. `visits` tells it, or else the place.
-    fn progress(&self) -> BTreeMap<EntryId, Progress> {
+    pub(super) fn progress(&self) -> BTreeMap<EntryId, Progress> {
         let mut progress = BTreeMap::new();
         for (id, place) in &self.dump.waiting {
             progress.insert(*id, (place % (1 << ORDER_BITS), 0));
@@ -74,7 +74,7 @@ impl Moment {
     }
 
     /// The ends that the line knows, with the visit, the step and the way.
-    fn ends(&self) -> BTreeMap<EntryId, (u64, u64, String)> {
+    pub(super) fn ends(&self) -> BTreeMap<EntryId, (u64, u64, String)> {
         let ends = self.dump.ended.iter().map(|(id, text)| {
             let words: Vec<_> = text.split(' ').collect();
             let number = |at: usize| words[at].parse().expect("a number");
@@ -83,11 +83,11 @@ impl Moment {
         ends.collect()
     }
 
-    fn settings(&self) -> &Settings {
+    pub(super) fn settings(&self) -> &Settings {
         &self.view.configuration.settings
     }
 
-    fn configuration(&self) -> &Configuration {
+    pub(super) fn configuration(&self) -> &Configuration {
         &self.view.configuration
     }
 }
@@ -116,6 +116,8 @@ impl Step<'_> {
         self.require_times()?;
         self.require_queue_limit()?;
         self.require_kept_places()?;
+        self.require_counted_time()?;
+        self.require_reads_only()?;
         self.require_journal()
     }
 
@@ -271,7 +273,15 @@ impl Step<'_> {
         if self.adopts() {
             return Ok(());
         }
-        let (before, after) = (self.before.ends(), self.after.ends());
+        // A visit that was restored although it had ended may end once more, with a later version.
+        let (before, after) = (&self.before.dump.ended, self.after.ends());
+        let ended: Vec<_> = self
+            .after
+            .dump
+            .ended
+            .iter()
+            .filter(|end| !before.contains(end))
+            .collect();
         for (how, total) in [
             ("no-show", "no_shows"),
             ("expired", "expired"),
@@ -280,9 +290,7 @@ impl Step<'_> {
             ("dismissed", "dismissed"),
             ("evicted", "evicted"),
         ] {
-            let new = after
-                .iter()
-                .filter(|(id, end)| end.2 == how && before.get(id) != Some(end));
+            let new = ended.iter().filter(|(id, _)| after[id].2 == how);
             let (ends, counted) = (new.count(), self.after.total(total) - self.before.total(total));
             require(i64::try_from(ends) == Ok(counted), || {
                 format!("{counted} counted as {total}, and {ends} ended so")
@@ -370,6 +378,52 @@ impl Step<'_> {
         })
     }
 
+    /// Of the averages, a tick counts the time since the tick before, and nothing before the first.
+    fn require_counted_time(&self) -> Check {
+        let Operation::Promote { .. } = self.op else {
+            return Ok(());
+        };
+        let (was_ms, now_ms) = (
+            self.before.total("counted_at_ms"),
+            self.after.total("counted_at_ms"),
+        );
+        let seconds = if was_ms > 0 {
+            (now_ms / 1_000 - was_ms / 1_000).max(0)
+        } else {
+            0
+        };
+        for (name, entries) in [
+            ("taken_seconds", self.before.taken()),
+            ("waiting_seconds", self.before.dump.waiting.len()),
+        ] {
+            let counted = self.after.total(name) - self.before.total(name);
+            let most = i64::try_from(entries).map_err(|error| error.to_string())? * seconds;
+            require((0..=most).contains(&counted), || {
+                format!("{counted} added to {name} after {seconds} s with {entries}")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What only reads changes nothing.
+    fn require_reads_only(&self) -> Check {
+        let only_reads = matches!(
+            self.op,
+            Operation::Status(_)
+                | Operation::StatusMany(_)
+                | Operation::ReadPages
+                | Operation::ReadTally
+                | Operation::AskServer
+                | Operation::TakeTally { .. }
+                | Operation::TakeHold { .. }
+                | Operation::ReleaseHolds(_)
+                | Operation::TakeCall(_)
+        );
+        require(!only_reads || self.before.dump == self.after.dump, || {
+            format!("{:?} became {:?}", self.before.dump, self.after.dump)
+        })
+    }
+
     /// What a tick or an eviction does to an entry is in the journal, which is the only way to the backup.
     fn require_journal(&self) -> Check {
         if !matches!(
@@ -413,6 +467,16 @@ pub(super) struct PaceCheck {
 }
 
 impl PaceCheck {
+    /// Begins with the bucket of a queue that was restored or created.
+    pub(super) fn begin(&mut self, moment: &Moment) {
+        let (bucket, pace) = (moment.view.bucket, moment.view.bucket_pace);
+        *self = Self {
+            credit: bucket.credit,
+            at_ms: moment.view.now_ms,
+            pace: (pace.batch, pace.interval_ms),
+        };
+    }
+
     pub(super) fn check(&mut self, step: &Step<'_>) -> Check {
         let view = &step.after.view;
         let pace = (view.bucket_pace.batch, view.bucket_pace.interval_ms);
@@ -441,6 +505,6 @@ impl PaceCheck {
     }
 }
 
-fn require(holds: bool, broken: impl FnOnce() -> String) -> Check {
+pub(crate) fn require(holds: bool, broken: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(broken()) }
 }

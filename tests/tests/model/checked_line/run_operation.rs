@@ -1,16 +1,18 @@
 //! Runs an operation on the line.
 
-use vestibule_domain::call_limit::CallLimit;
+use vestibule_domain::{call_limit::CallLimit, change::Change};
 use vestibule_line::{
-    EvictOrder, HoldOrder, LineHistory, PromoteEntryOrder, PromoteOrder, ReportOrder, SessionExtension,
-    TickMark, Validation,
+    AdoptOutcome, ClaimOutcome, EnterOutcome, EntryPromotionOutcome, EvictOrder, ExtendOutcome, HoldOrder,
+    LaneMoveOutcome, LeaveOutcome, LineError, LineHistory, PromoteEntryOrder, PromoteOrder, SessionExtension,
+    TickMark, ValidateOutcome, Validation,
 };
-use vestibule_tests::lines::{configuration, visitor};
+use vestibule_tests::lines::visitor;
 
-use super::{CheckedLine, OperationInput, to_text};
+use super::{CheckedLine, OperationInput};
 use crate::{
     journal_operations,
     operations::{Operation, VISITORS, use_id},
+    queue_keys,
     settings_operations::{settle_switches, switch_line},
 };
 
@@ -20,9 +22,9 @@ fn call_limit() -> CallLimit {
 }
 
 impl CheckedLine {
-    /// Takes or releases held polls, with the queue's name as the deployment.
-    async fn run_hold_operation(&self, op: &Operation) -> String {
-        let (line, deployment) = (&self.line, self.queue.as_str());
+    /// Takes or releases held polls, of a deployment for this queue alone.
+    async fn run_hold_operation(&self, op: &Operation) -> Result<(), LineError> {
+        let (line, deployment) = (&self.line, &queue_keys::deployment(&self.queue));
         match op {
             Operation::TakeHold {
                 visitor: number,
@@ -35,43 +37,67 @@ impl CheckedLine {
                     below: *below,
                     lease_ms: *lease_ms,
                 };
-                to_text(line.take_hold(&order).await)
+                line.take_hold(&order).await.map(drop)
             }
             Operation::ReleaseHolds(numbers) => {
                 let ids: Vec<_> = numbers.iter().copied().map(visitor).collect();
-                to_text(line.release_holds(deployment, &ids).await)
+                line.release_holds(deployment, &ids).await.map(drop)
             }
             _ => unreachable!("{op:?} is no operation of held polls"),
         }
     }
 
-    /// Runs the operation and returns the whole answer as text.
+    /// Runs the operation. Returns the changes that its caller writes to the backup.
     #[allow(clippy::too_many_lines)] // A list of all operations.
-    pub(super) async fn run_operation(&self, op: &Operation, input: &OperationInput) -> String {
+    pub(super) async fn run_operation(
+        &self,
+        op: &Operation,
+        input: &OperationInput,
+    ) -> Result<Vec<Change>, LineError> {
         let (line, queue) = (&self.line, &self.queue);
-        match op {
+        let change = match op {
             Operation::Enter(number, arrival, lane) => {
-                to_text(line.enter_lane(queue, visitor(*number), *arrival, *lane).await)
+                match line.enter_lane(queue, visitor(*number), *arrival, *lane).await? {
+                    EnterOutcome::Joined { change, .. } => change,
+                    EnterOutcome::Refused(_) => None,
+                }
             }
             Operation::MoveToLane(number, lane) => {
-                to_text(line.move_to_lane(queue, visitor(*number), *lane).await)
+                match line.move_to_lane(queue, visitor(*number), *lane).await? {
+                    LaneMoveOutcome::Moved { change, .. } => Some(change),
+                    _ => None,
+                }
             }
             Operation::PromoteEntry(number, over_pace) => {
                 let order = PromoteEntryOrder {
                     id: visitor(*number),
                     over_pace: *over_pace,
                 };
-                to_text(line.promote_entry(queue, order).await)
+                match line.promote_entry(queue, order).await? {
+                    EntryPromotionOutcome::Promoted { change, .. } => Some(change),
+                    _ => None,
+                }
             }
-            Operation::Status(number) => to_text(line.status(queue, visitor(*number)).await),
-            Operation::CheckIn(number) => to_text(line.check_in(queue, visitor(*number)).await),
+            Operation::Status(number) => {
+                line.status(queue, visitor(*number)).await?;
+                None
+            }
+            Operation::StatusMany(numbers) => {
+                let ids: Vec<_> = numbers.iter().copied().map(visitor).collect();
+                line.status_many(queue, &ids).await?;
+                None
+            }
+            Operation::CheckIn(number) => {
+                line.check_in(queue, visitor(*number)).await?;
+                None
+            }
             Operation::Promote {
                 max_entries,
                 is_promoter,
                 seen_tick,
                 has_changed_server,
             } => {
-                let last_tick = line.queue_view(queue).await.expect("a view").last_tick;
+                let last_tick = line.queue_view(queue).await?.last_tick;
                 let order = PromoteOrder {
                     max_entries: *max_entries,
                     is_promoter: *is_promoter,
@@ -85,28 +111,43 @@ impl CheckedLine {
                         has_changed_server: *has_changed_server,
                     },
                 };
-                to_text(line.promote(queue, order).await)
+                line.promote(queue, order).await?;
+                None
             }
-            Operation::TakeFallbackTick(order) => to_text(line.take_fallback_tick(queue, *order).await),
-            Operation::ParkPromoter => to_text(line.park_idle_promoter(queue).await),
-            Operation::Claim(number) => to_text(line.claim(queue, visitor(*number)).await),
+            Operation::TakeFallbackTick(order) => {
+                line.take_fallback_tick(queue, *order).await?;
+                None
+            }
+            Operation::ParkPromoter => {
+                line.park_idle_promoter(queue).await?;
+                None
+            }
+            Operation::Claim(number) => match line.claim(queue, visitor(*number)).await? {
+                ClaimOutcome::Active { change, .. } => Some(change),
+                _ => None,
+            },
             Operation::MarkClosing(number, selector) => {
                 let visit = self.select_visit(*number, *selector);
-                to_text(line.mark_closing(queue, visitor(*number), visit).await)
+                line.mark_closing(queue, visitor(*number), visit).await?;
+                None
             }
             Operation::RemoveClosingMark(number) => {
-                to_text(line.remove_closing_mark(queue, visitor(*number)).await)
+                line.remove_closing_mark(queue, visitor(*number)).await?;
+                None
             }
             Operation::Leave(number, selector, reason) => {
                 let visit = self.select_visit(*number, *selector);
-                to_text(line.leave(queue, visitor(*number), visit, *reason).await)
+                match line.leave(queue, visitor(*number), visit, *reason).await? {
+                    LeaveOutcome::Ended(change) => Some(change),
+                    _ => None,
+                }
             }
             Operation::Evict {
                 visits,
                 spares_checked_in,
             } => {
                 let ids: Vec<_> = (1..=VISITORS).map(visitor).collect();
-                let presence = line.presence_many(queue, &ids).await;
+                line.presence_many(queue, &ids).await?;
                 let visits = visits.iter().filter_map(|(number, selector)| {
                     let selected = self.select_visit(*number, *selector)?;
                     Some((visitor(*number), selected))
@@ -115,7 +156,8 @@ impl CheckedLine {
                     visits: visits.collect(),
                     spares_checked_in: *spares_checked_in,
                 };
-                to_text((presence, line.evict_waiting(queue, &order).await))
+                line.evict_waiting(queue, &order).await?;
+                None
             }
             Operation::Validate {
                 visitor: number,
@@ -133,7 +175,10 @@ impl CheckedLine {
                     reactivate_until_ms: pass_ms_from_now
                         .map(|ms| self.clock.now_ms().saturating_add_signed(ms)),
                 };
-                to_text(line.validate(queue, visitor(*number), validation).await)
+                match line.validate(queue, visitor(*number), validation).await? {
+                    ValidateOutcome::Active { change, .. } => change,
+                    _ => None,
+                }
             }
             Operation::Extend {
                 visitor: number,
@@ -146,49 +191,75 @@ impl CheckedLine {
                     seconds: *seconds,
                     latest_end_ms: self.clock.now_ms().saturating_add_signed(*latest_end_ms_from_now),
                 };
-                to_text(line.extend(queue, visitor(*number), extension).await)
+                match line.extend(queue, visitor(*number), extension).await? {
+                    ExtendOutcome::Active { change, .. } => Some(change),
+                    _ => None,
+                }
             }
-            Operation::Adopt(_) => to_text(
-                line.adopt(queue, input.adopt.as_ref().expect("the operation has a record"))
-                    .await,
-            ),
+            Operation::Adopt(_) => {
+                let order = input.adopt.as_ref().expect("the operation has a record");
+                match line.adopt(queue, order).await? {
+                    AdoptOutcome::Live { change, .. } | AdoptOutcome::Ended { change, .. } => change,
+                    _ => None,
+                }
+            }
             Operation::Acknowledge { .. }
             | Operation::AppendToJournal(..)
             | Operation::Requeue { .. }
             | Operation::DeadLetter(_)
             | Operation::AcknowledgeDeadLetters(_) => {
-                journal_operations::run_operation(line, queue, op, input).await
+                return journal_operations::run_operation(line, queue, op, input).await;
             }
             Operation::ReadPages | Operation::TakeCheck(_) | Operation::RecordCheckProgress(_) => {
-                self.run_check_operation(op).await
+                self.run_check_operation(op).await?;
+                None
             }
-            Operation::TakeHold { .. } | Operation::ReleaseHolds(_) => self.run_hold_operation(op).await,
+            Operation::TakeHold { .. } | Operation::ReleaseHolds(_) => {
+                self.run_hold_operation(op).await?;
+                None
+            }
             Operation::TakeCall(number) => {
-                to_text(line.take_call(queue, visitor(*number), call_limit()).await)
+                line.take_call(queue, visitor(*number), call_limit()).await?;
+                None
             }
-            Operation::RecordLoad(report) => to_text(line.record_load(queue, report).await),
+            Operation::RecordLoad(report) => {
+                line.record_load(queue, report).await?;
+                None
+            }
+            Operation::ReadTally => {
+                line.read_tally(queue).await?;
+                None
+            }
+            Operation::AskServer => {
+                line.ask_server().await?;
+                None
+            }
             Operation::AdvanceClockMicros(_)
             | Operation::SetClockBackMicros(_)
-            | Operation::SetServerOffsetMs(_) => String::new(),
+            | Operation::SetServerOffsetMs(_) => None,
             Operation::AdjustClock { error_ms } => {
-                let clocks = line.queue_view(queue).await.expect("a view").clocks;
-                to_text(
-                    line.adjust_clock(queue, clocks.wanted_offset_ms() + error_ms)
-                        .await,
-                )
+                let clocks = line.queue_view(queue).await?.clocks;
+                line.adjust_clock(queue, clocks.wanted_offset_ms() + error_ms)
+                    .await?;
+                None
             }
-            Operation::TakeReport { every_ms, idle_ms } => {
-                let order = ReportOrder {
-                    every_ms: *every_ms,
-                    idle_ms: *idle_ms,
-                };
-                to_text(line.take_report(queue, order).await)
+            Operation::Switch(setting) => {
+                switch_line(line, queue, setting, self.clock.now_ms()).await?;
+                None
             }
-            Operation::Switch(setting) => switch_line(line, queue, setting, self.clock.now_ms()).await,
-            Operation::SettleSwitches => settle_switches(line, queue).await,
+            Operation::SettleSwitches => {
+                settle_switches(line, queue).await?;
+                None
+            }
             Operation::ChangeSetting(_) => {
-                to_text(line.configure(queue, &configuration(&self.settings), false).await)
+                line.configure(queue, &self.configuration(), false).await?;
+                None
             }
-        }
+            Operation::TakeReport { .. }
+            | Operation::TakeTally { .. }
+            | Operation::RaiseWatermark { .. }
+            | Operation::Recover(_) => unreachable!("{op:?} has a check of its own"),
+        };
+        Ok(change.into_iter().collect())
     }
 }
