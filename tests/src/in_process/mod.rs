@@ -3,6 +3,7 @@
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
+mod entry_snapshot;
 mod event;
 mod in_process_api;
 mod start;
@@ -30,6 +31,7 @@ use vestibule_domain::{
 use vestibule_line::Line;
 
 pub use self::{
+    entry_snapshot::{EntryFields, EntrySnapshot},
     event::{event, with_claims, with_header},
     in_process_api::{INVOCATION_ID, InProcessApi, send_event_to},
 };
@@ -71,11 +73,18 @@ pub fn queue_id() -> QueueId {
     QUEUE.parse().expect("a queue id")
 }
 
+/// Returns the key from which the entry ids and the secrets of [`QUEUE`] are derived.
+pub fn id_key() -> IdKey {
+    IdKey::derive_for_queue(&root_key(), &queue_id(), &Salt::new(QUEUE_SALT))
+}
+
 /// Returns the visitor id of an anonymous visitor, and the id of the entry in [`QUEUE`] that belongs to it.
 pub fn anonymous_visitor(number: u64) -> (String, EntryId) {
     let visitor = Builder::from_random_bytes(u128::from(number).to_be_bytes()).into_uuid();
-    let ids = IdKey::derive_for_queue(&root_key(), &queue_id(), &Salt::new(QUEUE_SALT));
-    (visitor.to_string(), ids.entry_id(&Visitor::from_random(visitor)))
+    (
+        visitor.to_string(),
+        id_key().entry_id(&Visitor::from_random(visitor)),
+    )
 }
 
 fn signing_key() -> String {
