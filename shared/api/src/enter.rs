@@ -67,6 +67,7 @@ async fn answer(
     let snapshot = state.snapshot(queue).await?;
     let credentials = raw_credentials.resolve(&snapshot)?;
     let source = address.map(|address| snapshot.ids.source(address));
+    let is_named = request.ticket.is_some() || credentials.known().is_some();
     let claimed_lane = read_lane_claim(&gateway, state.config.lane_claim.as_deref())?;
     let visitor = state
         .select_visitor(
@@ -101,7 +102,18 @@ async fn answer(
             _ => LeaveReason::Leave,
         };
         state.end_visit(&snapshot, id, visit, reason).await?;
-        return Err(entering_problem(&snapshot));
+        return Err(if is_named {
+            // The visit was anonymous. The next request enters under the name.
+            Problem::recovering("the visit ended while its visitor entered")
+        } else {
+            entering_problem(&snapshot)
+        });
+    }
+    if let Some(given_up) = visitor.given_up {
+        // After entering, so that a request that is refused or killed costs no place.
+        state
+            .end_visit(&snapshot, given_up, None, LeaveReason::Leave)
+            .await?;
     }
     state.record_entry(queue, id);
     let lane = state.read_lane_of_far_entry(&snapshot, place.status).await;

@@ -1,4 +1,8 @@
 //! Decides who enters: which of the credentials names the entry, and whether the visitor may begin a visit.
+//!
+//! A right belongs to the entry that its credential names. The bypass and the lane of a ticket go to the entry of its
+//! `sub`, and the lane of the authorizer to the entry of its claim. Such a credential may lead to an anonymous place that
+//! the request proves, too, and adds nothing to that place.
 
 use uuid::Uuid;
 use vestibule_domain::{
@@ -34,6 +38,8 @@ pub(super) struct EnteringVisitor {
     pub(super) lane: Lane,
     /// Whether the visitor may begin a visit. If not, entering only returns to a visit that goes on.
     pub(super) may_begin: bool,
+    /// The anonymous place that the visitor gives up by entering under a name.
+    pub(super) given_up: Option<EntryId>,
 }
 
 /// The place that an entry has before its visitor enters.
@@ -49,7 +55,8 @@ enum EarlierPlace {
 
 impl ApiState {
     /// Selects the visitor who enters. A visitor who joined anonymously, and then logged in or got a ticket, keeps
-    /// the anonymous place. That place counts only while it is live or can be entered again within the grace.
+    /// the anonymous place. That place counts only while it is live or can be entered again within the grace. With a
+    /// bypass the visitor enters under the name in the ticket, and gives up the anonymous place.
     /// `claimed_lane` is the lane that the authorizer names. A lane in the ticket comes first.
     ///
     /// # Errors
@@ -65,7 +72,12 @@ impl ApiState {
         let ticket = verify_ticket(snapshot, credentials, ticket)?;
         let by_ticket = ticket.as_ref().map(|ticket| &ticket.visitor);
         let named = by_ticket.or(credentials.known());
-        let may_begin = match snapshot.settings().visitors {
+        let arrival = match ticket {
+            Some(Ticket { bypass: true, .. }) => Arrival::Bypass,
+            _ => Arrival::Ordinary,
+        };
+        let visitors = snapshot.settings().visitors;
+        let may_begin = match visitors {
             Visitors::Anyone => true,
             Visitors::Known => named.is_some(),
             Visitors::Ticket => ticket.is_some(),
@@ -80,8 +92,7 @@ impl ApiState {
             .map(|visitor| snapshot.ids.entry_id(visitor));
         let by_name = named.map(|visitor| snapshot.ids.entry_id(visitor));
         refuse_blocked(snapshot, source, [by_name, by_secret, by_cookie_or_header])?;
-        let mut generated = None;
-        let mut place = None;
+        let (mut generated, mut place, mut given_up) = (None, None, None);
         let id = match by_name {
             Some(known) => {
                 let anonymous = by_secret.filter(|entry| entry.kind() == VisitorKind::Anon);
@@ -89,6 +100,9 @@ impl ApiState {
                 if let Some(id) = anonymous {
                     let found = self.earlier_place(snapshot, id).await?;
                     place = Some(found).filter(|place| *place != EarlierPlace::Gone);
+                }
+                if arrival == Arrival::Bypass {
+                    given_up = anonymous.filter(|_| place.take() == Some(EarlierPlace::Live));
                 }
                 anonymous.filter(|_| place.is_some()).unwrap_or(known)
             }
@@ -101,7 +115,8 @@ impl ApiState {
                 None => return Err(entering_problem(snapshot)),
             },
         };
-        let may_begin = may_begin || {
+        let is_under_name = by_name.is_none_or(|name| name == id);
+        let may_begin = (may_begin && (is_under_name || visitors == Visitors::Anyone)) || {
             let place = match place {
                 Some(place) => place,
                 None => self.earlier_place(snapshot, id).await?,
@@ -113,18 +128,17 @@ impl ApiState {
             place == EarlierPlace::WithinGrace
         };
         let lane = ticket.as_ref().and_then(|ticket| ticket.lane).or(claimed_lane);
+        let lane = lane.filter(|_| is_under_name);
         let has_secret = ticket.is_some() || by_secret == Some(id);
         Ok(EnteringVisitor {
             id,
             generated,
             source,
             secret: has_secret.then(|| snapshot.ids.visitor_secret(id)),
-            arrival: match ticket {
-                Some(Ticket { bypass: true, .. }) => Arrival::Bypass,
-                _ => Arrival::Ordinary,
-            },
+            arrival,
             lane: lane.unwrap_or_default(),
             may_begin,
+            given_up,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Tickets by which the shop's own test visitors enter past the line.
 
 use serde_json::json;
-use vestibule_tests::in_process::{ApiRequest, entry_path, queue_id};
+use vestibule_tests::in_process::{ApiRequest, anonymous_visitor, entry_path, id_key, queue_id};
 
 use super::{TicketScene, with_ticket};
 
@@ -9,6 +9,7 @@ crate::in_process::cases![
     a_bypass_ticket_lets_a_visitor_in_past_the_line,
     a_visitor_in_line_is_let_in_with_a_bypass_ticket,
     without_a_free_slot_a_bypass_visitor_waits,
+    a_bypass_lets_in_its_sub_and_no_anonymous_visitor,
 ];
 
 impl TicketScene {
@@ -81,4 +82,33 @@ async fn without_a_free_slot_a_bypass_visitor_waits() {
     let tester = scene.api.send(scene.bypass("tester")).await;
     assert_eq!(tester.expect_status(201).text("state"), "waiting");
     assert_eq!(scene.bypassed().await, 0);
+}
+
+/// Thirty visitors share one ticket. By each of their proofs: the id in the header, the cookie, and the secret.
+async fn a_bypass_lets_in_its_sub_and_no_anonymous_visitor() {
+    let settings = json!({ "visitors": "anyone", "capacity": 100, "batch": 1, "interval_seconds": 60 });
+    let scene = TicketScene::start(settings).await;
+    scene.enter("first").await.expect_status(201);
+    let mut tokens = Vec::new();
+    for number in 0..30 {
+        let (visitor, id) = anonymous_visitor(number);
+        let waiting = scene.api.send(ApiRequest::enter().visitor(&visitor)).await;
+        assert_eq!(waiting.expect_status(201).text("state"), "waiting");
+        let secret = id_key().visitor_secret(id);
+        let proof = match number % 3 {
+            0 => scene.bypass("tester").visitor(&visitor),
+            1 => scene.bypass("tester").visitor(secret.reveal()),
+            _ => scene
+                .bypass("tester")
+                .header("cookie", &format!("vestibule-visitor={visitor}")),
+        };
+        let inside = scene.api.send(proof).await;
+        assert_eq!(inside.text("state"), "active");
+        tokens.push(inside.text("token").to_owned());
+        let status = ApiRequest::get(entry_path(&id.to_string())).visitor(&visitor);
+        scene.api.send(status).await.expect_problem(410, "left");
+    }
+    tokens.dedup();
+    assert_eq!(tokens.len(), 1, "each ticket leads to the entry of its sub");
+    assert_eq!(scene.bypassed().await, 1);
 }
