@@ -42,6 +42,7 @@ def wait_for_turn(client, visitor, entry):
     deadline = time.monotonic() + TURN_MAX_SECONDS
     while entry.state == EntryState.WAITING:
         assert time.monotonic() < deadline, "the turn did not come"
+        assert isinstance(entry.retry_after_ms, int), "only a proven visitor is told when to ask"
         time.sleep(entry.retry_after_ms / 1000)
         entry = status.sync(QUEUE, entry.token, client=client, x_visitor_id=visitor, wait=5)
         assert isinstance(entry, Entry), entry

@@ -34,6 +34,7 @@ async function waitForTurn(visitor: string, entry: Entry): Promise<Entry> {
   const deadline = performance.now() + TURN_MAX_MS;
   while (entry.state === "waiting") {
     assert(performance.now() < deadline, "the turn did not come");
+    assert(entry.retry_after_ms !== undefined, "only a proven visitor is told when to ask");
     await sleep(entry.retry_after_ms);
     const params = { path: pathOf(entry.token), header: headerOf(visitor), query: { wait: 5 } };
     const { data, error } = await client.GET("/queues/{queue}/entries/{token}", { params });

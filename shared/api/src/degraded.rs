@@ -133,7 +133,11 @@ impl ApiState {
             Ownership::Proven => self.sign_stored_pass(&context.queue, &record, now_ms)?,
             Ownership::Mismatch | Ownership::Unproven => None,
         };
-        Ok(EntryBody::from_record(&context.queue, &record, pass, now_ms))
+        let body = EntryBody::from_record(&context.queue, &record, pass, now_ms);
+        Ok(match ownership {
+            Ownership::Proven => body,
+            Ownership::Mismatch | Ownership::Unproven => body.unproven(),
+        })
     }
 
     /// Signs a pass for an entry whose record is active. The record has every acknowledged change,

@@ -53,7 +53,8 @@ pub(super) struct EntryBody {
     waiting: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_wait_seconds: Option<Estimate>,
-    retry_after_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
     /// Whether the client is to tell the server when the page closes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     leave_on_close: bool,
@@ -80,6 +81,9 @@ pub(super) struct EntryBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     durable: Option<bool>,
     degraded: bool,
+    /// `false` if the request presents nothing but the token. Otherwise it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proven: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     visitor: Option<String>,
 }
@@ -98,7 +102,8 @@ pub(super) struct EntryViewInput<'a> {
     pub(super) record: Option<EntryRecord>,
     /// Whether the backup has the change; `None` if the request changed nothing.
     pub(super) durable: Option<bool>,
-    /// Whether the client proved to be the visitor. Only then does an active entry get a pass.
+    /// Whether the client proved to be the visitor. Only then does an active entry get a pass, and is the client told when
+    /// to ask again.
     pub(super) is_owner_proven: bool,
 }
 
@@ -140,7 +145,7 @@ impl ApiState {
             position: None,
             waiting: None,
             estimated_wait_seconds: None,
-            retry_after_ms: 0,
+            retry_after_ms: None,
             leave_on_close: false,
             joined_at_ms: record.as_ref().and_then(EntryRecord::joined_at_ms),
             promoted_at_ms: record.as_ref().and_then(|record| record.promoted_at_ms),
@@ -150,6 +155,7 @@ impl ApiState {
             target_url: None,
             durable: input.durable,
             degraded: false,
+            proven: None,
             visitor: None,
         };
         let ms_until_opening = snapshot.ms_until_opening();
@@ -159,16 +165,16 @@ impl ApiState {
                 body.leave_on_close = snapshot.settings().leave_on_close;
                 if let Some(left_ms) = ms_until_opening {
                     body.fill_wait_for_opening(snapshot, left_ms);
-                    return Ok(body);
-                }
-                body.place = Some(score.raw());
-                body.lane = Some(score.lane());
-                let far_in_lane = input.lane.filter(|lane| score.raw() > lane.check_in_through);
-                let was_check_in = far_in_lane.is_none() && !input.has_entered;
-                body.fill_wait(snapshot, score.lane(), position, was_check_in);
-                if let Some(lane) = far_in_lane {
-                    body.gone_ahead = Some(lane.gone_ahead);
-                    body.look_after_ms = Some(look_after_ms(snapshot.view.in_line(), rand::random()));
+                } else {
+                    body.place = Some(score.raw());
+                    body.lane = Some(score.lane());
+                    let far_in_lane = input.lane.filter(|lane| score.raw() > lane.check_in_through);
+                    let was_check_in = far_in_lane.is_none() && !input.has_entered;
+                    body.fill_wait(snapshot, score.lane(), position, was_check_in);
+                    if let Some(lane) = far_in_lane {
+                        body.gone_ahead = Some(lane.gone_ahead);
+                        body.look_after_ms = Some(look_after_ms(snapshot.view.in_line(), rand::random()));
+                    }
                 }
             }
             EntryStatus::Ready {
@@ -176,7 +182,7 @@ impl ApiState {
             } => {
                 body.claim_by_ms = Some(claim_by_ms);
                 body.claim_in_ms = Some(claim_by_ms.saturating_sub(now_ms));
-                body.retry_after_ms = RETRY_READY_MS;
+                body.retry_after_ms = Some(RETRY_READY_MS);
             }
             EntryStatus::Active {
                 session_end_ms,
@@ -186,14 +192,19 @@ impl ApiState {
                 let left_ms = session_end_ms.saturating_sub(now_ms);
                 body.expires_at_ms = Some(session_end_ms);
                 body.expires_in_ms = Some(left_ms);
-                body.retry_after_ms = renew_after_ms(snapshot.settings().pass_ms(left_ms), left_ms);
+                let pass_ms = snapshot.settings().pass_ms(left_ms);
+                body.retry_after_ms = Some(renew_after_ms(pass_ms, left_ms));
                 if input.is_owner_proven {
                     body.pass = self.sign_pass(snapshot, input.id, status)?;
                     body.target_url.clone_from(&snapshot.settings().target_url);
                 }
             }
         }
-        Ok(body)
+        Ok(if input.is_owner_proven {
+            body
+        } else {
+            body.unproven()
+        })
     }
 
     /// Signs a pass for an active entry. Returns `None` for any other.
@@ -234,7 +245,8 @@ impl EntryBody {
         let eta_ms = snapshot.eta_in_lane_ms(lane, position);
         let cap_ms = retry_cap_ms(settings, was_check_in);
         // The snapshot is older than the position, and much older if a slow backup delayed a new entry.
-        self.retry_after_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
+        let pause_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
+        self.retry_after_ms = Some(pause_ms);
     }
 
     /// Fills in what a visitor needs whose queue opens in `left_ms`: nothing that follows from the place. The client reads
@@ -243,17 +255,26 @@ impl EntryBody {
         let waiting = snapshot.view.in_line();
         self.waiting = Some(waiting);
         let cap_ms = retry_cap_ms(snapshot.settings(), false);
-        self.retry_after_ms = retry_before_opening_ms(left_ms, cap_ms, rand::random());
+        self.retry_after_ms = Some(retry_before_opening_ms(left_ms, cap_ms, rand::random()));
         self.look_after_ms = Some(look_before_opening_ms(left_ms, waiting, rand::random()));
     }
 
     /// Lets a waiting visitor poll again soon: the poll was held, so the turn is near.
     pub(super) fn shorten_pause_after_hold(&mut self, snapshot: &QueueSnapshot) {
         let place = self.lane.zip(self.position).filter(|_| snapshot.can_promote());
-        if let Some((lane, position)) = place {
+        if let (Some((lane, position)), Some(pause_ms)) = (place, self.retry_after_ms) {
             let eta_ms = snapshot.eta_in_lane_ms(lane, position);
-            self.retry_after_ms = retry_after_hold_ms(eta_ms, self.retry_after_ms, rand::random());
+            self.retry_after_ms = Some(retry_after_hold_ms(eta_ms, pause_ms, rand::random()));
         }
+    }
+
+    /// The entry for a caller who presents nothing but the token. Such requests neither check in nor keep the place, so
+    /// nothing tells the caller when to send the next one.
+    pub(super) fn unproven(mut self) -> Self {
+        self.proven = Some(false);
+        (self.retry_after_ms, self.look_after_ms, self.gone_ahead) = (None, None, None);
+        self.leave_on_close = false;
+        self
     }
 
     /// Adds the visitor id or the secret that the server gave to the visitor.

@@ -1,6 +1,7 @@
-//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a
-//! while if the client asks for that, proves that the entry is its own, and the turn is near. A
-//! caller who has nothing but tokens, which are no secret, occupies no held poll.
+//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. A visitor who proves that the
+//! entry is the own one checks in by asking. The poll is held for a while if the client asks for that
+//! and the turn is near. A caller who has nothing but tokens, which are no secret, changes nothing and
+//! occupies no held poll: see [`super::token_lookup`].
 
 use std::{sync::Arc, time::Duration};
 
@@ -60,35 +61,46 @@ async fn answer(
     if ownership == Ownership::Mismatch {
         return Err(token_mismatch_problem());
     }
-    let answer_from_backup = async |context| {
-        Ok(state
-            .stored_entry_body(&context, id, ownership)
-            .await?
-            .into_response())
-    };
-    let mut snapshot = match source {
+    let snapshot = match source {
         QueueSource::Line(snapshot) => snapshot,
-        QueueSource::Backup(context) => return answer_from_backup(context).await,
+        QueueSource::Backup(context) => {
+            let body = state.stored_entry_body(&context, id, ownership).await?;
+            return Ok(body.into_response());
+        }
     };
-    state.refuse_absent_token(queue, id, ownership)?;
-    let answer_degraded = async |snapshot: &QueueSnapshot, cause| {
-        answer_from_backup(DegradedContext::from_snapshot(snapshot, cause)).await
+    let answered = if ownership == Ownership::Unproven {
+        let body = state.read_by_token(&snapshot, id).await;
+        body.map(IntoResponse::into_response)
+    } else {
+        answer_visitor(state, snapshot.clone(), id, wait, gateway).await
     };
-    let checked_in = match state.check_in_by_request(&snapshot, id).await {
-        Ok(checked_in) => checked_in,
-        Err(LineError::Unavailable(cause)) => return answer_degraded(&snapshot, cause).await,
-        Err(error) => return Err(state.line_problem(queue, error).await),
-    };
+    match answered {
+        Ok(response) => Ok(response),
+        Err(QueryError::LineUnavailable(cause)) => {
+            let context = DegradedContext::from_snapshot(&snapshot, cause);
+            let body = state.stored_entry_body(&context, id, ownership).await?;
+            Ok(body.into_response())
+        }
+        Err(QueryError::Problem(problem)) => Err(problem),
+    }
+}
+
+/// Answers the visitor, who checks in by asking.
+async fn answer_visitor(
+    state: &Arc<ApiState>,
+    mut snapshot: Arc<QueueSnapshot>,
+    id: EntryId,
+    wait: WaitOffer,
+    gateway: Gateway,
+) -> Result<Response, QueryError> {
+    let checked_in = state.check_in_by_request(&snapshot, id).await;
+    let checked_in = state.convert_line_error(&snapshot, checked_in).await?;
     let CheckIn { mut lookup, mut lane } = checked_in;
     if matches!(lookup, EntryLookup::NotFound(_)) {
-        lookup = match state.find_lost_entry(&snapshot, id, lookup, ownership).await {
-            Ok(status) => EntryLookup::Found(status),
-            Err(QueryError::LineUnavailable(cause)) => return answer_degraded(&snapshot, cause).await,
-            Err(QueryError::Problem(problem)) => return Err(problem),
-        };
+        lookup = EntryLookup::Found(state.restore_lost_entry(&snapshot, id, lookup).await?);
     }
     let (mut held, mut record_of_update) = (false, None);
-    let may_be_held = ownership == Ownership::Proven && !wait.offered.is_zero();
+    let may_be_held = !wait.offered.is_zero();
     if let (EntryLookup::Found(EntryStatus::Waiting { score, position }), true) = (lookup, may_be_held) {
         let poll = HeldPoll {
             snapshot: snapshot.clone(),
@@ -96,21 +108,17 @@ async fn answer(
             score,
             position,
         };
-        match state.hold_poll(&poll, wait.offered, &gateway).await {
-            Ok(Some(update)) => {
-                (lookup, record_of_update, held) = (update.lookup, update.record, true);
-                lane = update.lane;
-                snapshot = state.snapshot(queue).await?;
-            }
-            Ok(None) => {}
-            Err(LineError::Unavailable(cause)) => return answer_degraded(&snapshot, cause).await,
-            Err(error) => return Err(state.line_problem(queue, error).await),
+        let update = state.hold_poll(&poll, wait.offered, &gateway).await;
+        if let Some(update) = state.convert_line_error(&snapshot, update).await? {
+            (lookup, record_of_update, held) = (update.lookup, update.record, true);
+            lane = update.lane;
+            snapshot = state.snapshot(&snapshot.queue).await?;
         }
     }
     if lane.is_none() && is_waiting(lookup) {
         // The visitor of a restored entry checks in, too, and a lookup for many held polls counts
         // absent entries.
-        let again = state.line.check_in(queue, id).await;
+        let again = state.line.check_in(&snapshot.queue, id).await;
         if let Ok(again) = again
             && is_waiting(again.lookup)
         {
@@ -129,8 +137,8 @@ async fn answer(
                 durable = written;
                 (status, record)
             }
-            Ok(ReconciledEntry::Missing(outcome)) => return Err(outcome_problem(outcome, &snapshot)),
-            Err(error) => return Err(state.missing_entry_error_problem(&snapshot, error).await),
+            Ok(ReconciledEntry::Missing(outcome)) => return Err(outcome_problem(outcome, &snapshot).into()),
+            Err(error) => return Err(state.missing_entry_error_problem(&snapshot, error).await.into()),
         },
     };
     let (status, record) = state.reject_finished_wait(&snapshot, id, status, record).await?;
@@ -142,7 +150,7 @@ async fn answer(
         has_entered: false,
         record,
         durable,
-        is_owner_proven: ownership == Ownership::Proven,
+        is_owner_proven: true,
     })?;
     if held {
         body.shorten_pause_after_hold(&snapshot);

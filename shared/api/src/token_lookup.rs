@@ -1,61 +1,89 @@
-//! Looks up the entries of requests that present nothing but a token. Anyone can invent a token, and a token without an
-//! entry costs a read of the backup, so such a token is remembered, and such reads are limited.
+//! Answers status requests that present nothing but a token. A token is a name and not a key, so such a request reads and
+//! has no effect on any entry: it is no check-in, it does not show that a page is open, and it repairs nothing. The visitor,
+//! the promoter or the consistency check does that.
 //!
-//! A request that proves the visitor is always looked up: only a visitor who has entered knows the token that belongs to
-//! the visitor id. So a visitor whose entry the line has lost gets it back whatever others send.
+//! Anyone can invent a token, and a token without an entry costs a read of the backup. So such a token is remembered, and
+//! such reads are limited. A request that proves the visitor is always looked up: only a visitor who has entered knows the
+//! token that belongs to the visitor id. So a visitor whose entry the line has lost gets it back whatever others send.
 
 use vestibule_domain::{
-    entry_status::EntryStatus,
     id::{EntryId, QueueId},
+    queue_state::QueueState,
+    state::EntryState,
 };
-use vestibule_line::EntryLookup;
+use vestibule_line::{CheckIn, EntryLookup, NotFound};
 
 use super::{
-    ApiState, code::Code, credentials::Ownership, missing_entry::QueryError, problem::Problem,
+    ApiState,
+    code::Code,
+    entry::{EntryBody, EntryViewInput},
+    missing_entry::{QueryError, outcome_problem},
+    problem::Problem,
     queue_cache::QueueSnapshot,
 };
 
 impl ApiState {
-    /// Refuses a token that belonged to no entry a moment ago.
-    pub(super) fn refuse_absent_token(
-        &self,
-        queue: &QueueId,
-        id: EntryId,
-        ownership: Ownership,
-    ) -> Result<(), Problem> {
-        if ownership == Ownership::Unproven && self.absent_entries.is_absent(&(queue.clone(), id)) {
-            return Err(Problem::unknown_entry());
-        }
-        Ok(())
-    }
-
     /// Notes that this process has just given a place to the visitor, or restored the entry.
     pub(super) fn record_entry(&self, queue: &QueueId, id: EntryId) {
         self.absent_entries.record_presence((queue.clone(), id));
     }
 
-    /// Finds an entry that the line does not have. See [`restore_lost_entry`](Self::restore_lost_entry).
-    pub(super) async fn find_lost_entry(
+    /// Reads the entry with this token, for a caller who is not known to be its visitor.
+    pub(super) async fn read_by_token(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        line_lookup: EntryLookup,
-        ownership: Ownership,
-    ) -> Result<EntryStatus, QueryError> {
-        if ownership == Ownership::Proven {
-            return self.restore_lost_entry(snapshot, id, line_lookup).await;
+    ) -> Result<EntryBody, QueryError> {
+        if self.absent_entries.is_absent(&(snapshot.queue.clone(), id)) {
+            return Err(Problem::unknown_entry().into());
         }
-        let Some(lookup) = self.absent_entries.begin_lookup() else {
-            return Err(Problem::too_many_lookups().into());
-        };
-        let found = self.restore_lost_entry(snapshot, id, line_lookup).await;
-        match &found {
-            Err(QueryError::Problem(problem)) if problem.code() == Code::UnknownEntry => {
-                let key = (snapshot.queue.clone(), id);
-                self.absent_entries.record_absence(key, &lookup);
+        let found = self.line.look_up(&snapshot.queue, id).await;
+        let CheckIn { lookup, lane } = self.convert_line_error(snapshot, found).await?;
+        let status = match lookup {
+            EntryLookup::Found(status) => status,
+            EntryLookup::NotFound(missing) => {
+                return Err(self.read_missing_token(snapshot, id, missing).await.into());
             }
-            _ => self.absent_entries.release(lookup),
+        };
+        let is_waiting = status.state() == EntryState::Waiting;
+        if is_waiting && snapshot.queue_state() == QueueState::Finished {
+            return Err(Problem::queue_finished(snapshot.settings()).into());
         }
-        found
+        // The place of a waiting entry says all that the record would add.
+        let record = if is_waiting {
+            None
+        } else {
+            self.read_record(snapshot, id).await
+        };
+        Ok(self.entry_body(EntryViewInput {
+            snapshot,
+            id,
+            status,
+            lane,
+            has_entered: false,
+            record,
+            durable: None,
+            is_owner_proven: false,
+        })?)
+    }
+
+    /// Returns the problem that says what became of an entry that the line does not have.
+    async fn read_missing_token(&self, snapshot: &QueueSnapshot, id: EntryId, missing: NotFound) -> Problem {
+        let Some(lookup) = self.absent_entries.begin_lookup() else {
+            return Problem::too_many_lookups();
+        };
+        let partition = snapshot.partition();
+        let read = self.entry_context(&partition).read_missing_entry(id, missing);
+        let problem = match read.await {
+            Ok(outcome) => outcome_problem(outcome, snapshot),
+            Err(error) => self.missing_entry_error_problem(snapshot, error).await,
+        };
+        if problem.code() == Code::UnknownEntry {
+            let key = (snapshot.queue.clone(), id);
+            self.absent_entries.record_absence(key, &lookup);
+        } else {
+            self.absent_entries.release(lookup);
+        }
+        problem
     }
 }

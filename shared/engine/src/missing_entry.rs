@@ -75,6 +75,28 @@ impl EntryContext<'_> {
             .unwrap_or(Err(MissingEntryError::Timeout))
     }
 
+    /// Reads what became of an entry that the line does not have, for a caller who may change nothing. An entry that the
+    /// line lost is [`Unclear`](MissingEntryOutcome::Unclear), and an end that the backup lacks is not written.
+    ///
+    /// # Errors
+    /// [`MissingEntryError`] if the backup did not answer, or not in time.
+    pub async fn read_missing_entry(
+        self,
+        id: EntryId,
+        missing: NotFound,
+    ) -> Result<MissingEntryOutcome, MissingEntryError> {
+        let stored = timeout(RECOVERY_TIMEOUT, self.backup.read_entry(self.partition, id));
+        let stored = stored.await.map_err(|_| MissingEntryError::Timeout)?;
+        let NotFound::Ended(end) = missing else {
+            return Ok(missing_outcome(stored?));
+        };
+        Ok(match stored {
+            Ok(Some(record)) if record.fact > end.fact() => missing_outcome(Some(record)),
+            Ok(record) => self.ended_by(record.as_ref(), &end),
+            Err(error) => MissingEntryOutcome::Unconfirmed(error),
+        })
+    }
+
     /// Writes an end that the line knows. If the record states a greater fact, the line had lost that.
     async fn resolve_end(self, end: Change) -> Result<MissingEntryOutcome, MissingEntryError> {
         let deadline = Instant::now() + WRITE_DEADLINE;

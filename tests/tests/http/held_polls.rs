@@ -84,13 +84,17 @@ async fn a_poll_with_the_token_alone_is_answered_at_once(backend: &Backend) {
     let poll = || ApiRequest::get(queue.entry_path(&guest, "")).header("prefer", "wait=2");
     let response = backend.send(poll()).await;
     assert_eq!(response.expect_status(200).text("state"), "waiting");
-    assert!(response.number("retry_after_ms") > 0);
+    // Such a caller is told that nothing is proven, and not to wait for a turn.
+    assert_eq!(response.body["proven"], false);
+    response.expect_absent(&["retry_after_ms", "look_after_ms"]);
     assert!(
         !response.headers.contains_key("preference-applied"),
         "{response:?}"
     );
     let own = backend.send(poll().visitor(&guest.id)).await;
     assert_eq!(own.header("preference-applied"), "wait=2");
+    own.expect_absent(&["proven"]);
+    assert!(own.number("retry_after_ms") > 0);
 }
 
 async fn a_poll_without_news_to_expect_is_answered_at_once(backend: &Backend) {

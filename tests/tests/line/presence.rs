@@ -123,6 +123,15 @@ pub(crate) async fn entering_counts_as_present_for_the_call_time(mut subject: Su
     assert_eq!(subject.state(visitor(3)).await, EntryState::Ready);
 }
 
+pub(crate) async fn a_lookup_by_a_stranger_is_no_check_in(mut subject: Subject) {
+    wait_in_full_queue(&mut subject, 3, &[], CALL_SECONDS + 1).await;
+    let told = subject.line.look_up(&subject.queue, visitor(2)).await;
+    assert_eq!(counts(&subject).await, (3, 0, 0), "none has polled");
+    let own = subject.line.check_in(&subject.queue, visitor(2)).await;
+    assert_eq!(counts(&subject).await, (3, 1, 0));
+    assert_eq!(told.expect("an answer"), own.expect("an answer"));
+}
+
 pub(crate) async fn a_full_queue_passes_no_entry_over(mut subject: Subject) {
     wait_in_full_queue(&mut subject, 40, &[], 1_000).await;
     assert_eq!(counts(&subject).await, (40, 0, 0));

@@ -37,6 +37,8 @@ export interface EntryAnswer extends Messages {
   /** The template of the address for admitted visitors: see `fillTarget`. */
   readonly target_url?: string;
   readonly visitor?: string;
+  /** Only `false`, for a request with the token alone. The client always presents the visitor, too. */
+  readonly proven?: false;
 }
 
 /** How far a lane has moved. */

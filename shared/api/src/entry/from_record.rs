@@ -45,7 +45,7 @@ impl EntryBody {
             position: None,
             waiting: None,
             estimated_wait_seconds: None,
-            retry_after_ms,
+            retry_after_ms: Some(retry_after_ms),
             leave_on_close: false,
             joined_at_ms: record.joined_at_ms(),
             promoted_at_ms: record.promoted_at_ms,
@@ -55,6 +55,7 @@ impl EntryBody {
             pass,
             durable: None,
             degraded: true,
+            proven: None,
             visitor: None,
         }
     }

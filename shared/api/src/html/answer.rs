@@ -16,9 +16,12 @@ pub(super) struct EntryAnswer {
     pub(super) position: Option<u64>,
     pub(super) waiting: Option<u64>,
     pub(super) estimated_wait_seconds: Option<Wait>,
-    pub(super) retry_after_ms: u64,
+    /// Only a visitor who is proven is told.
+    pub(super) retry_after_ms: Option<u64>,
     pub(super) claim_in_ms: Option<u64>,
     pub(super) expires_in_ms: Option<u64>,
+    /// `false` if the browser has no cookie of the visitor.
+    pub(super) proven: Option<bool>,
     pub(super) pass: Option<String>,
     pub(super) target_url: Option<String>,
 }

@@ -51,8 +51,27 @@ pub(super) fn show_entry(request: &PageRequest, entry: &EntryAnswer) -> Screen {
         _ => show_wait(request, entry),
     };
     let message = entry.message.choose(&request.languages).unwrap_or_default();
-    Screen {
+    let screen = Screen {
         message: message.to_owned(),
+        ..screen
+    };
+    if entry.proven == Some(false) {
+        without_visitor(request, screen)
+    } else {
+        screen
+    }
+}
+
+/// The page for a browser that has no cookie of the visitor. Such a page keeps no place, so it neither reloads nor offers
+/// the turn, and says so.
+fn without_visitor(request: &PageRequest, screen: Screen) -> Screen {
+    Screen {
+        detail: request.words.text("cookie-required"),
+        action: Some(Action::Open {
+            address: request.start_reference(),
+            text: request.words.text("again"),
+        }),
+        refresh_seconds: None,
         ..screen
     }
 }
@@ -151,5 +170,5 @@ pub(super) fn shop_address(request: &PageRequest, entry: &EntryAnswer) -> Option
 }
 
 fn seconds_until_poll(entry: &EntryAnswer) -> u64 {
-    entry.retry_after_ms.div_ceil(1_000)
+    entry.retry_after_ms.unwrap_or_default().div_ceil(1_000)
 }

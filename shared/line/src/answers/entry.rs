@@ -122,7 +122,7 @@ pub enum EntryLookup {
     NotFound(NotFound),
 }
 
-/// The answer to [`Line::check_in`](crate::Line::check_in).
+/// The answer to [`Line::check_in`](crate::Line::check_in) and [`Line::look_up`](crate::Line::look_up).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckIn {
     /// The status of the entry.

@@ -1,4 +1,4 @@
-//! Reads the status of an entry for its visitor, who checks in by that: sends `check_in.lua`.
+//! Reads the status of an entry for its visitor, who checks in by that, or for a stranger: sends `check_in.lua`.
 
 use vestibule_domain::{
     entry_status::EntryStatus,
@@ -16,8 +16,22 @@ impl Line {
     /// and is called, the visitor is present for `presence_seconds`. The position is that in the lane,
     /// and counts no absent entry.
     pub async fn check_in(&self, queue: &QueueId, id: EntryId) -> Result<CheckIn, LineError> {
-        let call = self.begin_call(&CHECK_IN, queue).arg(id.to_member());
-        let mut reply = call.send(self).await?;
+        self.look_up_with_lane(queue, id, "visitor").await
+    }
+
+    /// Returns the same status for a caller who is not known to be the visitor. Changes nothing.
+    pub async fn look_up(&self, queue: &QueueId, id: EntryId) -> Result<CheckIn, LineError> {
+        self.look_up_with_lane(queue, id, "stranger").await
+    }
+
+    async fn look_up_with_lane(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        asks: &str,
+    ) -> Result<CheckIn, LineError> {
+        let call = self.begin_call(&CHECK_IN, queue);
+        let mut reply = call.arg(id.to_member()).arg(asks).send(self).await?;
         let lookup = match reply.outcome() {
             "waiting" => {
                 let (score, position) = (reply.read_score()?, reply.read_number()?);

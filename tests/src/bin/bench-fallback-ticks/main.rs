@@ -44,8 +44,8 @@ struct Bench {
     line: Line,
     backup: Arc<FileBackup>,
     processes: Vec<Router>,
-    /// The tokens of the polling visitors.
-    tokens: Vec<String>,
+    /// The tokens and the secrets of the polling visitors.
+    pollers: Vec<(String, String)>,
     _folder: tempfile::TempDir,
     _stop: watch::Sender<bool>,
 }
@@ -87,12 +87,12 @@ impl Bench {
 
         let ids = IdKey::derive_for_queue(&root_key(), &queue, &configuration.salt);
         let promoted = (SECONDS + 10) * u64::from(PACE);
-        let mut tokens = Vec::new();
+        let mut pollers = Vec::new();
         for n in 0..promoted + u64::from(POLLERS) {
             let id = ids.entry_id(&Visitor::known(&n.to_string())?);
             line.enter(&queue, id, Arrival::Ordinary).await?;
             if n >= promoted {
-                tokens.push(id.to_string());
+                pollers.push((id.to_string(), ids.visitor_secret(id).reveal().to_owned()));
             }
         }
         let (stop, stopped) = watch::channel(false);
@@ -106,7 +106,7 @@ impl Bench {
             line,
             backup,
             processes,
-            tokens,
+            pollers,
             _folder: folder,
             _stop: stop,
         })
@@ -114,18 +114,19 @@ impl Bench {
 
     /// Runs the polls of the waiting visitors. Each visitor polls at a time of their own.
     fn start_polls(&self) -> JoinHandle<()> {
-        let ask = |(n, token): (u32, &String)| {
+        let ask = |(n, (token, secret)): (u32, &(String, String))| {
             let path = format!("/queues/{}/entries/{token}", self.queue);
-            let process = self.processes[n as usize % PROCESSES].clone();
+            let (process, secret) = (self.processes[n as usize % PROCESSES].clone(), secret.clone());
             async move {
                 sleep(POLL_PAUSE * n / POLLERS).await;
                 loop {
-                    send_to(&process, ApiRequest::get(&path)).await.expect_status(200);
+                    let poll = ApiRequest::get(&path).visitor(&secret);
+                    send_to(&process, poll).await.expect_status(200);
                     sleep(POLL_PAUSE).await;
                 }
             }
         };
-        let polls: Vec<_> = (0..).zip(&self.tokens).map(ask).collect();
+        let polls: Vec<_> = (0..).zip(&self.pollers).map(ask).collect();
         tokio::spawn(async move { drop(join_all(polls).await) })
     }
 

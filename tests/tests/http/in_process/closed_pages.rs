@@ -14,6 +14,7 @@ super::cases![
     the_end_of_a_held_poll_does_not_keep_the_place,
     closing_the_page_changes_nothing_elsewhere,
     the_page_of_another_visitor_cannot_be_closed,
+    a_request_with_the_token_alone_keeps_no_place,
 ];
 
 /// The seconds from the closing to the end.
@@ -142,4 +143,18 @@ async fn the_page_of_another_visitor_cannot_be_closed() {
     };
     let refused = api.send(close_request(&foreign)).await;
     refused.expect_problem(403, "token-owner-mismatch");
+}
+
+async fn a_request_with_the_token_alone_keeps_no_place() {
+    let api = start_full_queue(leaving()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    run_seconds(&api, 1).await;
+    api.send(close_request(&guest)).await.expect_status(202);
+    let mut left = 0;
+    for _ in 0..SECONDS {
+        let stranger = api.send(ApiRequest::get(entry_path(&guest.token))).await;
+        stranger.expect_status(200).expect_absent(&["leave_on_close"]);
+        left += run_seconds(&api, 1).await;
+    }
+    assert_eq!(left, 1);
 }

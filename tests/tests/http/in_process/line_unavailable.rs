@@ -86,10 +86,10 @@ async fn an_active_visitor_and_no_other_gets_a_pass() {
     let claims = claims.expect("a good pass");
     assert!(claims.exp * 1_000 <= entered.number("expires_at_ms"));
     let found = api.send(ApiRequest::get(entry_path(&guest.token))).await;
-    assert!(
-        found.expect_status(200).body.get("pass").is_none(),
-        "a token alone gets no pass"
-    );
+    found
+        .expect_status(200)
+        .expect_absent(&["pass", "retry_after_ms"]);
+    assert_eq!(found.body["proven"], false, "a token alone proves nothing");
     let thief = ApiRequest::get(entry_path(&guest.token)).visitor(&new_visitor_id());
     api.send(thief).await.expect_problem(403, "token-owner-mismatch");
 }

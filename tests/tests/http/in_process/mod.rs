@@ -28,11 +28,13 @@ mod passes_without_line;
 mod rest_events;
 mod retry_times;
 mod rewritten_requests;
+mod rights;
 mod rotation;
 mod sample_events;
 mod service_callers;
 mod sources;
 mod standstill;
+mod strangers;
 mod tickets;
 mod trusted_identity;
 mod visitors;
@@ -91,10 +93,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         rest_events::trials(),
         retry_times::trials(),
         rewritten_requests::trials(),
+        rights::trials(),
         rotation::trials(),
         sample_events::trials(),
         service_callers::trials(),
         sources::trials(),
+        strangers::trials(),
         tickets::trials(),
         trusted_identity::trials(),
         visitors::trials(),

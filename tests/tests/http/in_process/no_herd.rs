@@ -8,7 +8,7 @@ use vestibule_domain::entry_status::EntryStatus;
 use vestibule_faults::Fault;
 use vestibule_line::{Arrival, EnterOutcome};
 use vestibule_tests::{
-    in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id},
+    in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, id_key, queue_id},
     lines::visitor,
 };
 
@@ -50,8 +50,11 @@ async fn a_full_queue_polls_less_than_fixed_clients() {
     let api = start_with_a_long_line().await;
     let mut polls_per_second = 0.0;
     for number in CAPACITY + 1..=CAPACITY + WAITING {
-        let path = entry_path(&visitor(number).to_string());
-        let response = api.send(ApiRequest::get(path)).await;
+        let id = visitor(number);
+        let status = ApiRequest::get(entry_path(&id.to_string()));
+        let response = api
+            .send(status.visitor(id_key().visitor_secret(id).reveal()))
+            .await;
         let position = response.expect_status(200).number("position");
         assert_eq!(position, number - CAPACITY);
         #[allow(clippy::cast_precision_loss)]

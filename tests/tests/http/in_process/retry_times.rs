@@ -16,7 +16,7 @@ use vestibule_tests::in_process::{
     ApiRequest, InProcessApi, anonymous_visitor, entry_path, local_config, queue_id,
 };
 
-use super::{enter_and_expect_created, start_full_queue};
+use super::{enter_and_expect_created, start_full_queue, status_request};
 
 super::cases![
     a_visitor_who_returns_when_told_never_loses_a_turn,
@@ -252,10 +252,12 @@ async fn a_visitor_told_by_old_settings_has_the_old_time() {
     let api = start_full_queue(slow).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     let place = entry_path(&guest.token);
-    api.send(ApiRequest::get(place.clone())).await.expect_status(200);
+    api.send(ApiRequest::get(place.clone()).visitor(&guest.id))
+        .await
+        .expect_status(200);
     let quick = json!({ "interval_seconds": 1, "claim_seconds": 10, "capacity": 100, "batch": 10 });
     api.configure_line(quick, "2").await;
-    let waiting = api.send(ApiRequest::get(place.clone())).await;
+    let waiting = api.send(ApiRequest::get(place.clone()).visitor(&guest.id)).await;
     assert!(
         waiting.number("retry_after_ms") > 20_000,
         "by the old settings: {waiting:?}"
@@ -280,11 +282,9 @@ async fn the_age_of_a_snapshot_shortens_the_retry_time() {
     for _ in 0..40 {
         // A snapshot is cached for a second, so this one is new.
         advance(Duration::from_secs(2)).await;
-        api.send(ApiRequest::get(entry_path(&guest.token)))
-            .await
-            .expect_status(200);
+        api.send(status_request(&guest)).await.expect_status(200);
         advance(Duration::from_millis(900)).await;
-        let response = api.send(ApiRequest::get(entry_path(&guest.token))).await;
+        let response = api.send(status_request(&guest)).await;
         retry_after_ms.push(response.expect_status(200).number("retry_after_ms"));
     }
     assert!(

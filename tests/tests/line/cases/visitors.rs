@@ -52,6 +52,7 @@ macro_rules! visitor_cases {
                 a_visitor_who_polls_is_promoted_in_turn
                 silence_at_the_head_holds_the_line_for_the_call_time_only
                 entering_counts_as_present_for_the_call_time
+                a_lookup_by_a_stranger_is_no_check_in
                 a_full_queue_passes_no_entry_over
                 silent_crowds_make_the_window_grow
                 presence_can_be_switched_off_and_on
