@@ -48,7 +48,7 @@ pub enum PassError {
     /// The key that signed the token is not published by this deployment, or no longer.
     #[error("this deployment does not publish the key that signed the pass")]
     UnknownKey,
-    /// The signature does not match the token.
+    /// The signature does not match the token, or is the second spelling of one that does.
     #[error("the signature of the pass is wrong")]
     WrongSignature,
     /// Another deployment issued the pass.
@@ -194,7 +194,7 @@ impl PassSigner {
             ..Header::new(ALGORITHM)
         };
         encode(&header, &claims, &self.signing)
-            .map(Pass)
+            .map(|token| Pass(with_low_signature(token)))
             .map_err(|_| PassError::Signing)
     }
 
@@ -239,9 +239,12 @@ impl PassSigner {
         if header.kid.as_deref() != Some(self.key_id.as_str()) {
             return Err(PassError::UnknownKey);
         }
-        decode::<PassClaims>(pass, &self.verifying, &self.validation_rules(queue, entry))
-            .map(|decoded| decoded.claims)
-            .map_err(|error| pass_error(error.kind()))
+        let decoded = decode::<PassClaims>(pass, &self.verifying, &self.validation_rules(queue, entry));
+        let decoded = decoded.map_err(|error| pass_error(error.kind()))?;
+        if !is_low(pass) {
+            return Err(PassError::WrongSignature);
+        }
+        Ok(decoded.claims)
     }
 
     /// The public key, as a JWK (RFC 7517).
@@ -287,8 +290,10 @@ fn pass_error(kind: &ErrorKind) -> PassError {
 mod key_pem;
 mod key_set;
 mod live_keys;
+mod signature;
 mod subject;
 
+use self::signature::{is_low, with_low_signature};
 pub use self::{
     key_pem::{derive_key_pem, new_key_pem},
     live_keys::{PassKeys, PassKeysError},

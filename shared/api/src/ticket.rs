@@ -18,6 +18,8 @@ use vestibule_domain::{
 pub(super) const TICKET_BYTES_MAX: usize = 4 * 1024;
 /// How far the shop's clock may differ from line time.
 const SKEW_SECONDS: u64 = 5;
+/// The first time that is no time in seconds: as such it is in the year 5138, and as milliseconds it was in 1973.
+const MILLISECONDS_MIN: u64 = 100_000_000_000;
 
 /// Why a ticket was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +38,8 @@ pub(super) enum TicketError {
     MissingClaim(&'static str),
     #[error("the claim {0} is not valid")]
     InvalidClaim(&'static str),
+    #[error("the claim {0} is in milliseconds; a JWT has its times in seconds, so divide it by 1,000")]
+    Milliseconds(&'static str),
     #[error("the claim aud does not name this queue")]
     WrongQueue,
     #[error("the ticket has expired; get a new one")]
@@ -55,7 +59,7 @@ impl TicketError {
             Self::WrongAlgorithm => "wrong-algorithm",
             Self::BadSignature => "bad-signature",
             Self::MissingClaim(_) => "missing-claim",
-            Self::InvalidClaim(_) => "invalid-claim",
+            Self::InvalidClaim(_) | Self::Milliseconds(_) => "invalid-claim",
             Self::WrongQueue => "wrong-queue",
             Self::Expired => "expired",
             Self::NotYetValid => "not-yet-valid",
@@ -205,12 +209,12 @@ fn read_time(claims: &Map<String, Value>, name: &'static str) -> Result<Option<u
     let Some(value) = claims.get(name) else {
         return Ok(None);
     };
-    let invalid = TicketError::InvalidClaim(name);
-    if let Some(seconds) = value.as_u64() {
-        return Ok(Some(seconds));
-    }
-    let seconds = value.as_f64().filter(|seconds| *seconds >= 0.0).ok_or(invalid)?;
     // The cast is exact below 2^53 and saturates above, where the time is beyond any use.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Ok(Some(seconds as u64))
+    let whole = |seconds: f64| (seconds >= 0.0).then_some(seconds as u64);
+    let seconds = value.as_u64().or_else(|| value.as_f64().and_then(whole));
+    match seconds.ok_or(TicketError::InvalidClaim(name))? {
+        MILLISECONDS_MIN.. => Err(TicketError::Milliseconds(name)),
+        seconds => Ok(Some(seconds)),
+    }
 }

@@ -128,6 +128,12 @@ pub(crate) fn degenerate_signature(scene: &Scene, random: &mut StdRng) -> String
     parts.join()
 }
 
+/// ECDSA has two signatures for each message, and anyone can compute the other from one. A pass has one text.
+pub(crate) fn other_signature(scene: &Scene, random: &mut StdRng) -> String {
+    let pass = pick(random, &[&scene.pass, &scene.earlier_pass, &scene.neighbour_pass]);
+    Segments::of(pass).with_other_signature().join()
+}
+
 /// Segments of different genuine passes.
 pub(crate) fn spliced(scene: &Scene, random: &mut StdRng) -> String {
     let passes = [

@@ -51,7 +51,7 @@ const fn request(name: &'static str, forge: fn(&Scene, &mut StdRng) -> ApiReques
     }
 }
 
-pub(crate) const CLASSES: [Class; 46] = [
+pub(crate) const CLASSES: [Class; 47] = [
     forged(
         "foreign key, one claim changed",
         signed::foreign_key_with_one_claim_changed,
@@ -76,6 +76,7 @@ pub(crate) const CLASSES: [Class; 46] = [
     forged("bits of the signature flipped", altered::flipped_signature),
     forged("one character changed", altered::changed_character),
     forged("signature of another length", altered::other_signature_length),
+    forged("the second signature", altered::other_signature),
     forged("degenerate signature", altered::degenerate_signature),
     forged("segments of several passes", altered::spliced),
     forged("segments missing or added", altered::other_segments),

@@ -28,7 +28,19 @@ pub(crate) fn decode(segment: &str) -> Vec<u8> {
 pub(crate) fn sign_texts(header: &str, claims: &str, key: &EncodingKey, algorithm: Algorithm) -> String {
     let message = format!("{}.{}", encode(header), encode(claims));
     let signature = sign(message.as_bytes(), key, algorithm).expect("signs");
-    format!("{message}.{signature}")
+    let signed = format!("{message}.{signature}");
+    if algorithm != Algorithm::ES256 || has_low_signature(&signed) {
+        return signed;
+    }
+    // A mutant is refused for its fault, and never for the spelling of its signature.
+    Segments::of(&signed).with_other_signature().join()
+}
+
+/// Whether a pass has the one of its two signatures by which deployments sign.
+pub(crate) fn has_low_signature(pass: &str) -> bool {
+    let signature = decode(&Segments::of(pass).signature);
+    let opposite = decode(&Segments::of(pass).with_other_signature().signature);
+    signature < opposite
 }
 
 /// Signs with ECDSA, whatever algorithm the header names.

@@ -9,6 +9,8 @@ use vestibule_tests::{
     in_process::{ISSUER, InProcessApi, QUEUE},
 };
 
+use super::jose::has_low_signature;
+
 /// The claims that the service uses, and those of every pass.
 #[derive(Deserialize)]
 #[allow(dead_code)]
@@ -61,6 +63,9 @@ impl OfflineVerifier {
         (expected.validate_exp, expected.validate_nbf) = (false, false);
         let claims = decode::<Claims>(pass, key, &expected).map_err(|error| error.to_string())?;
         let claims = claims.claims;
+        if !has_low_signature(pass) {
+            return Err("the second spelling of a signature".to_owned());
+        }
         if claims.exp <= self.now || claims.epoch < self.min_epoch {
             return Err("an earlier pass".to_owned());
         }

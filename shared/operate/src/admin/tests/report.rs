@@ -139,8 +139,17 @@ async fn the_log_names_callers_and_no_visitors() {
     assert_eq!(desk.admin.handle_as(block, &invocation).await["ok"], true);
     desk.run_refused(json!({ "op": "pause" })).await;
     desk.run_refused(json!({ "op": "close", "queue": "q" })).await;
-    desk.expect_refused_field(json!({ "op": "pause", "queue": "q", "caller": "a\nb" }), "caller")
-        .await;
+    for caller in [
+        "",
+        "a\nb",
+        "a\u{2028}b",
+        "mik\u{200b}",
+        "\u{202e}nimda",
+        "ki\u{ad}m",
+    ] {
+        let pause = json!({ "op": "pause", "queue": "q", "caller": caller });
+        desk.expect_refused_field(pause, "caller").await;
+    }
     let shown = report(&desk).await;
     assert_eq!(
         ops(&shown),

@@ -79,6 +79,19 @@ async fn a_ticket_counts_within_its_times() {
         let entered = scene.api.send(with_ticket(&in_seconds(name, seconds))).await;
         assert!(entered.status.is_success(), "{name}: {entered:?}");
     }
+    let now_ms = scene.api.now_ms();
+    for name in ["nbf", "iat", "exp"] {
+        // In seconds, these would be the past of no ticket, and the future of any.
+        for time in [json!(now_ms), json!(now_ms + 600_000), json!(1.5e12)] {
+            let ticket = scene.shop.sign(&scene.claims_with(&json!({ name: time })));
+            let refused = scene.expect_refused(&ticket, "invalid-claim").await;
+            let detail = refused.text("detail");
+            assert!(
+                detail.contains(name) && detail.contains("in milliseconds"),
+                "{detail}"
+            );
+        }
+    }
     let fraction = scene.claims_with(&json!({ "exp": 4_000_000_000.5_f64 }));
     let entered = scene.api.send(with_ticket(&scene.shop.sign(&fraction))).await;
     assert!(entered.status.is_success(), "{entered:?}");
