@@ -15,6 +15,8 @@ use std::{
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
+use crate::stack_console::ConsoleAddress;
+
 use self::process::{binary_path, forward_stderr, read_greeting, spawn_child};
 
 /// A running runner. Dropping it kills the process.
@@ -22,6 +24,8 @@ use self::process::{binary_path, forward_stderr, read_greeting, spawn_child};
 pub struct Runner {
     child: Child,
     address: String,
+    /// Its console.
+    pub console: ConsoleAddress,
     http: reqwest::Client,
     /// Reads the log until the process ends.
     log: Option<JoinHandle<String>>,
@@ -120,7 +124,7 @@ impl Runner {
 
     fn spawn(program: Command, dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, FailedStart> {
         let mut child = spawn_child(program, dir, port, arguments);
-        let Some(greeting) = read_greeting(&mut child) else {
+        let Some([greeting, console]) = read_greeting(&mut child) else {
             let mut stderr = String::new();
             child
                 .stderr
@@ -136,6 +140,7 @@ impl Runner {
             child,
             log,
             address: greeting.trim_end_matches('/').to_owned(),
+            console: ConsoleAddress::new(&console),
             http: reqwest::Client::new(),
         })
     }

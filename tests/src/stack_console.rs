@@ -17,12 +17,40 @@ const GREETING: &str = " is at ";
 /// The sampler answers within this time, also on a busy machine.
 const BOUND: Duration = Duration::from_mins(1);
 
+/// The address of a console with its key, as the program prints it.
+#[derive(Debug, Clone)]
+pub struct ConsoleAddress {
+    /// The address of the page without the key, which ends with `/operate/`.
+    pub page: String,
+    /// The key.
+    pub key: String,
+}
+
+impl ConsoleAddress {
+    /// Reads the address that a program printed.
+    ///
+    /// # Panics
+    /// If it has no key.
+    pub fn new(printed: &str) -> Self {
+        let (page, key) = printed.split_once("?key=").expect("the address has a key");
+        Self {
+            page: page.to_owned(),
+            key: key.to_owned(),
+        }
+    }
+
+    /// The URL of a path below the page, with the key.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}?key={}", self.page, self.key)
+    }
+}
+
 /// A running console. Dropping it kills the process.
 #[derive(Debug)]
 pub struct StackConsole {
     child: Child,
-    /// Its address, up to and with `/operate/`.
-    pub address: String,
+    /// Its address.
+    pub address: ConsoleAddress,
     /// Kept open, so that the console never writes into a closed pipe.
     _stdout: BufReader<ChildStdout>,
 }
@@ -72,7 +100,7 @@ impl StackConsole {
             return Err(errors);
         };
         Ok(Self {
-            address: address.to_owned(),
+            address: ConsoleAddress::new(address),
             child,
             _stdout: stdout,
         })
@@ -99,12 +127,10 @@ fn find_binary() -> PathBuf {
 ///
 /// # Panics
 /// If it is not after a minute.
-pub async fn await_overview(address: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+pub async fn await_overview(address: &ConsoleAddress, is_so: impl Fn(&Value) -> bool) -> Value {
     let started_at = Instant::now();
     loop {
-        let answer = reqwest::get(format!("{address}overview"))
-            .await
-            .expect("answered");
+        let answer = reqwest::get(address.url("overview")).await.expect("answered");
         let overview: Value = answer.json().await.expect("JSON");
         if is_so(&overview) {
             return overview;

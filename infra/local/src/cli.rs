@@ -73,7 +73,7 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub key_cache_seconds: u32,
 
-    /// Print only the address and errors
+    /// Print only the addresses and errors
     #[arg(long)]
     pub quiet: bool,
 

@@ -14,6 +14,7 @@ use vestibule_api::{
     router,
 };
 use vestibule_backup::BackupError;
+use vestibule_console::Console;
 use vestibule_engine::sync::{SettingsPolicy, SyncError};
 use vestibule_events::EventLog;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
@@ -51,9 +52,9 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let ticket_keys = TicketKey::load_or_create(&cli.dir)?.to_jwk_set();
     create_demo_queue(&admin, ticket_keys).await?;
     let api = ApiState::new(line, backup, keys, config, stop.receiver());
-    print_greeting(cli, &listener)?;
     let admin = Arc::new(admin);
     let console = console::open(admin.clone());
+    print_greeting(cli, &listener, &console)?;
 
     let all_routes = serve::all_routes(
         api.clone(),
@@ -123,7 +124,7 @@ async fn listen(cli: &Cli) -> Result<TcpListener, StartError> {
         .map_err(|error| StartError::Port(cli.port, error))
 }
 
-fn print_greeting(cli: &Cli, listener: &TcpListener) -> Result<(), StartError> {
+fn print_greeting(cli: &Cli, listener: &TcpListener, console: &Console) -> Result<(), StartError> {
     let mut address = listener
         .local_addr()
         .map_err(|error| StartError::Port(cli.port, error))?;
@@ -132,8 +133,8 @@ fn print_greeting(cli: &Cli, listener: &TcpListener) -> Result<(), StartError> {
         address.set_ip(Ipv4Addr::LOCALHOST.into());
     }
     println!("Vestibule is at http://{address}/");
+    println!("The console of operators is at {}", console.page_address(address));
     if !cli.quiet {
-        println!("The console of operators is at http://{address}/operate/");
         println!(
             "Try: curl -s -X POST -H 'Content-Type: application/json' -d '{{}}' http://{address}/queues/{}/entries",
             demo_visitors::QUEUE

@@ -30,7 +30,9 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let address = listener
         .local_addr()
         .map_err(|error| StartError::Port(cli.port, error))?;
-    println!("The console of {} is at http://{address}/operate/", cli.stack);
+    let page = console.page_address(address);
+    println!("The console of {} is at {page}", cli.stack);
+    println!("Only this address opens it: it has a key, which is new with each start.");
     println!("Press Ctrl-C to stop. The queues go on without it.");
 
     let (sender, stop) = watch::channel(false);

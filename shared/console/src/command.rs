@@ -22,9 +22,10 @@ const READING: [&str; 8] = [
     "describe", "entries", "inspect", "list", "plan", "report", "sources", "stats",
 ];
 
-/// Sends a command to the admin function and returns its answer. Names the operator in it, unless the page did.
+/// Sends a command to the admin function and returns its answer. Names the operator in it, whatever name the request has.
 ///
-/// The guard is that of `POST /_admin` of the runner: JSON needs a CORS preflight, which no route of the console answers.
+/// A page of another port of this machine has the cookie of the console, too. As with `POST /_admin` of the runner, JSON needs
+/// a CORS preflight, which no route of the console answers.
 pub(crate) async fn send_command(
     State(console): State<Arc<Console>>,
     headers: HeaderMap,
@@ -33,9 +34,7 @@ pub(crate) async fn send_command(
     let mut command = read_command(&headers, body)?;
     let changes_queues = command["op"].as_str().is_some_and(|op| !READING.contains(&op));
     if let Some(fields) = command.as_object_mut() {
-        fields
-            .entry("caller")
-            .or_insert_with(|| json!(console.operator()));
+        fields.insert("caller".to_owned(), json!(console.operator()));
     }
     let answer = console.admin().call(command).await;
     if changes_queues {

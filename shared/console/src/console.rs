@@ -1,13 +1,16 @@
 //! The state of a console.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::Notify;
 
-use crate::{AdminCaller, Deployment, RoundTrips, history::Histories};
+use crate::{AdminCaller, Deployment, RoundTrips, history::Histories, key::ConsoleKey};
 
 /// What the last rounds of the sampler found.
 #[derive(Debug, Default)]
@@ -25,19 +28,21 @@ pub struct Console {
     admin: Arc<dyn AdminCaller>,
     deployment: Deployment,
     operator: String,
+    key: ConsoleKey,
     findings: Mutex<Findings>,
     list_due: AtomicBool,
     wakeup: Notify,
 }
 
 impl Console {
-    /// Creates a console. `operator` is the name that the log of orders shows for commands of the page. It has no samples
-    /// until [`run_sampler`](Self::run_sampler) runs.
+    /// Creates a console with a new key. `operator` is the name that the log of orders shows for commands of the page. It has
+    /// no samples until [`run_sampler`](Self::run_sampler) runs.
     pub fn new(admin: Arc<dyn AdminCaller>, deployment: Deployment, operator: String) -> Arc<Self> {
         Arc::new(Self {
             admin,
             deployment,
             operator,
+            key: ConsoleKey::draw(),
             findings: Mutex::default(),
             list_due: AtomicBool::new(true),
             wakeup: Notify::new(),
@@ -50,6 +55,15 @@ impl Console {
 
     pub(crate) fn deployment(&self) -> &Deployment {
         &self.deployment
+    }
+
+    pub(crate) fn key(&self) -> &ConsoleKey {
+        &self.key
+    }
+
+    /// The address of the page at this host and port, with the key. Only the operator may see it.
+    pub fn page_address(&self, host: SocketAddr) -> String {
+        format!("http://{host}{}", self.key.page_path())
     }
 
     pub(crate) fn operator(&self) -> &str {

@@ -20,10 +20,23 @@ pub fn names_this_machine(headers: &HeaderMap, further_hosts: &[String]) -> bool
     hosts.next().is_none() && (is_loopback(name) || is_further())
 }
 
+/// The port that a request names: that of the address in the browser, also behind a container or a tunnel with a port of
+/// their own.
+pub(crate) fn named_port(headers: &HeaderMap) -> &str {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    host.and_then(|host| split_port(host).1).unwrap_or("80")
+}
+
 fn without_port(host: &str) -> &str {
+    split_port(host).0
+}
+
+fn split_port(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
-        Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => host,
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
+            (name, Some(port))
+        }
+        _ => (host, None),
     }
 }
 

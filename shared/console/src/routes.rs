@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{DefaultBodyLimit, Request},
-    middleware::{Next, from_fn},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
@@ -16,15 +16,16 @@ use crate::{
     command::{COMMAND_BYTES_MAX, send_command},
     files::{FILES, route_of, serve_file},
     host::names_this_machine,
+    key::require_key,
     overview::show_overview,
     problem::Problem,
     queue_detail::show_queue,
 };
 
 /// The folder of the page.
-const PAGE: &str = "/operate/";
+pub(crate) const PAGE: &str = "/operate/";
 
-/// The routes of a console, for a process that refuses foreign hosts itself.
+/// The routes of a console, for a process that refuses foreign hosts itself. Each demands the key.
 pub fn routes(console: Arc<Console>) -> Router {
     let page_origin = console.deployment().page_origin();
     let command = post(send_command).layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX));
@@ -33,11 +34,12 @@ pub fn routes(console: Arc<Console>) -> Router {
         .route("/operate/overview", get(show_overview))
         .route("/operate/queues/{queue}", get(show_queue))
         .route("/operate/admin", command)
-        .with_state(console);
-    FILES.iter().fold(routes, |routes, (path, media_type, text)| {
+        .with_state(console.clone());
+    let routes = FILES.iter().fold(routes, |routes, (path, media_type, text)| {
         let file = serve_file(path, media_type, text, page_origin.as_deref());
         routes.route(&format!("{PAGE}{}", route_of(path)), file)
-    })
+    });
+    routes.route_layer(from_fn_with_state(console, require_key))
 }
 
 /// The routes of a console that a process serves alone, on this machine. The root leads to the page, and no route answers a
@@ -45,7 +47,12 @@ pub fn routes(console: Arc<Console>) -> Router {
 pub fn routes_for_loopback(console: Arc<Console>) -> Router {
     routes(console)
         .route("/", get(async || Redirect::temporary(PAGE)))
-        .fallback(async || Problem::new(Code::UnknownRoute, "the console is at /operate/"))
+        .fallback(async || {
+            Problem::new(
+                Code::UnknownRoute,
+                "the console is at /operate/, at the address that it printed when it started",
+            )
+        })
         .layer(from_fn(refuse_foreign_host))
 }
 

@@ -109,6 +109,8 @@ declare_codes! {
     ServiceOnly = "service-only", 403, "Only the protected service may do this", Api;
     /// The request names a host for which this server does not answer.
     ForeignHost = "foreign-host", 403, "The request names a host that this server does not serve", Api;
+    /// The request lacks the key of the console.
+    ConsoleKey = "console-key", 403, "The console needs its key", Console;
     /// A page of another origin sent a form, or a write that needs no preflight.
     ForeignOrigin = "foreign-origin", 403, "The request comes from a page of another site", Api;
     /// The request to enter did not come through the distribution, as it has to in this deployment.

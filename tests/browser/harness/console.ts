@@ -104,21 +104,22 @@ export const CONSOLE_SCENES: Readonly<Record<string, { scene: () => ConsoleScene
   nopage: { scene: () => makeScene({ overview: { deployment: { kind: "stack", name: "shop", region: "eu-central-1", page: false, page_url: null } } }), text: /shop · eu-central-1/ },
 };
 
-/** Opens the console with these answers. Returns a function that lets the server answer no more. */
-export async function openConsoleScene(page: Page, base: string, scene: ConsoleScene): Promise<() => void> {
+/** Opens the console at this address with these answers. Returns a function that lets the server answer no more. */
+export async function openConsoleScene(page: Page, address: string, scene: ConsoleScene): Promise<() => void> {
+  const { origin } = new URL(address);
   let isAway = false;
-  await page.route(`${base}/operate/overview`, (route) => (isAway ? route.abort("connectionfailed") : route.fulfill({ json: scene.overview })));
-  await page.route(`${base}/operate/queues/*`, (route) => (isAway ? route.abort("connectionfailed") : route.fulfill({ json: scene.detail })));
-  await page.goto(`${base}/operate/`);
+  await page.route(`${origin}/operate/overview`, (route) => (isAway ? route.abort("connectionfailed") : route.fulfill({ json: scene.overview })));
+  await page.route(`${origin}/operate/queues/*`, (route) => (isAway ? route.abort("connectionfailed") : route.fulfill({ json: scene.detail })));
+  await page.goto(address);
   await expect(page.locator('[data-part="queues"] li, [data-part="no-queues"]:not([hidden])').first()).toBeVisible();
   return () => {
     isAway = true;
   };
 }
 
-/** Opens the console of the runner at a queue. */
-export async function openConsole(page: Page, base: string, queue: string): Promise<void> {
-  await page.goto(`${base}/operate/#${encodeURIComponent(queue)}`);
+/** Opens the console at this address, at a queue. */
+export async function openConsole(page: Page, address: string, queue: string): Promise<void> {
+  await page.goto(`${address}#${encodeURIComponent(queue)}`);
   await expect(page.locator('[data-part="name"]')).toHaveText(queue);
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { ServerProcess, findFreePorts } from "./processes.js";
+import { readConsoleAddress } from "./servers.js";
 
 // Another process may take a port between its choice and the start of Redis.
 const ATTEMPTS = 5;
@@ -54,6 +55,8 @@ class RedisServer {
 export interface SaleServers {
   /** The address of the runner. */
   readonly runner: string;
+  /** The address of the console, with its key. */
+  readonly console: string;
   /** Kills the Redis of the line. */
   killRedis(): Promise<void>;
   /** Starts it again with its data. */
@@ -75,9 +78,11 @@ export async function startSaleServers(): Promise<SaleServers> {
     await rm(folder, { recursive: true });
   };
   try {
-    const port = /:(\d+)\/?$/.exec(await runner.readFirstLine())?.[1];
+    const [greeting = "", console = ""] = await runner.readLines(2);
+    const port = /:(\d+)\/?$/.exec(greeting)?.[1];
     return {
       runner: `http://127.0.0.1:${port}`,
+      console: readConsoleAddress(console),
       killRedis: () => redis.kill(),
       restartRedis: async () => {
         if (!(await redis.restart())) throw new Error("Redis has not started again");

@@ -15,7 +15,6 @@ export class Operator {
   constructor(
     readonly page: Page,
     readonly queue: string,
-    private readonly name: string,
   ) {}
 
   /** A part of the console. */
@@ -34,12 +33,11 @@ export class Operator {
     await expect.poll(() => this.readCount(name), { message: `${name} in the console`, timeout }).toBeGreaterThanOrEqual(least);
   }
 
-  /** Creates the queue, and says under which name the orders are logged. */
+  /** Creates the queue. */
   async create(fields: Record<string, number>): Promise<void> {
     await this.part("create").click();
     await this.#type("queue", this.queue);
     for (const [name, value] of Object.entries(fields)) await this.#type(name, String(value));
-    await this.part("caller").fill(this.name);
     await giveOrder(this.page, `Created ${this.queue}`);
     await closeDialog(this.page);
     await expect(this.part("name")).toHaveText(this.queue);

@@ -28,14 +28,15 @@ export class ServerProcess {
     process.once("exit", this.#kill);
   }
 
-  /** Returns the first line that the process prints. */
-  async readFirstLine(): Promise<string> {
+  /** Returns the first lines that the process prints. */
+  async readLines(count: number): Promise<string[]> {
     // The interface reads on, so that the process never writes into a full pipe.
     const lines = createInterface({ input: this.#child.stdout! });
-    const line = new Promise<string>((resolve) => lines.once("line", resolve));
+    const read: string[] = [];
+    const all = new Promise<string[]>((resolve) => lines.on("line", (line) => read.push(line) === count && resolve(read)));
     const failure = Promise.race([this.#ended, sleep(START_MS_MAX, undefined, { ref: false })]);
     return Promise.race([
-      line,
+      all,
       failure.then(() => {
         throw new Error(`${this.#name} has not started`);
       }),

@@ -24,6 +24,8 @@ export interface Servers {
   readonly site: string;
   /** The address of the runner, without nginx. */
   readonly runner: string;
+  /** The address of the console, with the key of the runner that is running. */
+  readonly console: string;
   /** Kills the runner. nginx stays. */
   killRunner(): Promise<void>;
   /** Starts the runner again, with the same folder and port. Returns at once if it runs. */
@@ -47,6 +49,7 @@ async function startOnFreePorts(): Promise<Servers | undefined> {
   const site = `http://localhost:${sitePort}`;
   const program = process.env["VESTIBULE_LOCAL_BIN"] ?? join(root, "target/debug/vestibule-local");
   let runnerPort = 0;
+  let consoleAddress = "";
   let runner: ServerProcess | undefined;
   let nginx: ServerProcess | undefined;
 
@@ -58,8 +61,9 @@ async function startOnFreePorts(): Promise<Servers | undefined> {
     const dir = ["--dir", join(folder, "runner"), "--port", String(runnerPort)];
     const options = ["--demo-visitors", "0", "--cors", site, "--quiet", ...webOptions];
     runner = new ServerProcess(program, [...dir, ...options]);
-    const greeting = await runner.readFirstLine();
+    const [greeting = "", console = ""] = await runner.readLines(2);
     runnerPort = Number(/:(\d+)\/?$/.exec(greeting)?.[1]);
+    consoleAddress = readConsoleAddress(console);
   };
   const killRunner = async (): Promise<void> => {
     await runner?.stop();
@@ -92,10 +96,20 @@ async function startOnFreePorts(): Promise<Servers | undefined> {
     base: `http://127.0.0.1:${port}`,
     site,
     runner: `http://127.0.0.1:${runnerPort}`,
+    get console() {
+      return consoleAddress;
+    },
     killRunner,
     restartRunner: async () => (runner ? undefined : startRunner()),
     stop,
   };
+}
+
+/** The address in the line in which a program says where its console is. */
+export function readConsoleAddress(line: string): string {
+  const address = / is at (http:\S+)$/.exec(line)?.[1];
+  if (!address) throw new Error(`no address of a console: ${line}`);
+  return address;
 }
 
 async function fillTemplate(folder: string, port: number, runnerPort: number): Promise<string> {

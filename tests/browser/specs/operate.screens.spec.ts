@@ -11,7 +11,7 @@ const names = Object.keys(CONSOLE_SCENES);
 for (const [n, name] of names.entries()) {
   test(`console ${name} says so in English`, async ({ page, servers }) => {
     const { scene, text } = CONSOLE_SCENES[name]!;
-    await openConsoleScene(page, servers.runner, scene());
+    await openConsoleScene(page, servers.console, scene());
     await expect(page.locator("body")).toContainText(text, { useInnerText: true });
   });
 
@@ -22,7 +22,7 @@ for (const [n, name] of names.entries()) {
     test.use({ locale: screens.LOCALES[language], colorScheme, viewport });
 
     test(`is whole in ${language}, ${colorScheme}, at ${viewport.width} px`, async ({ page, servers }) => {
-      await openConsoleScene(page, servers.runner, CONSOLE_SCENES[name]!.scene());
+      await openConsoleScene(page, servers.console, CONSOLE_SCENES[name]!.scene());
       await expect(page.locator("html")).toHaveAttribute("lang", language);
       await screens.expectNoOverflow(page);
       await screens.expectAccessible(page);
@@ -39,7 +39,7 @@ for (const viewport of screens.SIZES) {
 
         const long = language === "en" && colorScheme === "light" ? "" : " @long";
         test(`fits in ${language}, ${colorScheme}, at ${viewport.width} px with a dialog${long}`, async ({ page, servers }) => {
-          await openConsoleScene(page, servers.runner, makeScene());
+          await openConsoleScene(page, servers.console, makeScene());
           await screens.expectNoOverflow(page);
           await screens.expectAccessible(page);
           await openOrder(page, "finish");
@@ -54,7 +54,7 @@ for (const viewport of screens.SIZES) {
 }
 
 test("a pause is a gap in the columns, and the table says it", async ({ page, servers }) => {
-  await openConsoleScene(page, servers.runner, makeScene());
+  await openConsoleScene(page, servers.console, makeScene());
   const chart = page.locator('[data-chart="rate"]');
   await expect(chart.locator("svg")).toHaveAttribute("aria-label", /120 in the last one, with a pace of 120; paused in [23] of 30 minutes/);
   await expect(chart.locator("rect.col")).toHaveCount(28);
@@ -63,7 +63,7 @@ test("a pause is a gap in the columns, and the table says it", async ({ page, se
 });
 
 test("the desk says what follows from a pace before the order", async ({ page, servers }) => {
-  await openConsoleScene(page, servers.runner, makeScene());
+  await openConsoleScene(page, servers.console, makeScene());
   const desk = page.locator('[data-part="pace"]');
   await expect(desk.locator('[data-part="set-pace"]')).toBeDisabled();
   await desk.locator('[name="batch"]').fill("28");
@@ -78,7 +78,7 @@ test("the desk says what follows from a pace before the order", async ({ page, s
 
 test("what the operator types stays when new numbers come", async ({ page, servers }) => {
   await page.clock.install();
-  await openConsoleScene(page, servers.runner, makeScene());
+  await openConsoleScene(page, servers.console, makeScene());
   await page.locator('[data-part="pace"] [name="batch"]').fill("31");
   const answer = page.waitForResponse(/\/operate\/queues\//);
   await page.clock.runFor(6_000);
@@ -89,7 +89,7 @@ test("what the operator types stays when new numbers come", async ({ page, serve
 
 test("a server that does not answer leaves the last numbers, with their age", async ({ page, servers }) => {
   await page.clock.install();
-  const goAway = await openConsoleScene(page, servers.runner, makeScene());
+  const goAway = await openConsoleScene(page, servers.console, makeScene());
   await expect(page.locator('[data-part="strip"]')).toBeHidden();
   goAway();
   await page.clock.runFor(6_000);
@@ -100,7 +100,7 @@ test("a server that does not answer leaves the last numbers, with their age", as
 });
 
 test("the menu and its dialogs work by keyboard, and the focus returns", async ({ page, servers }) => {
-  await openConsoleScene(page, servers.runner, makeScene());
+  await openConsoleScene(page, servers.console, makeScene());
   const more = page.locator('[data-part="more-button"]');
   await more.focus();
   await page.keyboard.press("ArrowDown");
@@ -123,7 +123,7 @@ test("the menu and its dialogs work by keyboard, and the focus returns", async (
 });
 
 test("a refused order shows its problem and can be corrected", async ({ page, servers }) => {
-  await openConsoleScene(page, servers.runner, makeScene());
+  await openConsoleScene(page, servers.console, makeScene());
   const sent: unknown[] = [];
   await page.route(`${servers.runner}/operate/admin`, (route) => {
     sent.push(route.request().postDataJSON());
@@ -143,7 +143,7 @@ test("a refused order shows its problem and can be corrected", async ({ page, se
 
 test("a hidden console asks no server", async ({ page, servers }) => {
   await page.clock.install();
-  await openConsoleScene(page, servers.runner, makeScene());
+  await openConsoleScene(page, servers.console, makeScene());
   let count = 0;
   page.on("request", () => count++);
   const setHidden = (isHidden: boolean) =>
@@ -159,7 +159,7 @@ test("a hidden console asks no server", async ({ page, servers }) => {
 });
 
 test("the language changes by hand and stays", async ({ page, servers }) => {
-  await openConsoleScene(page, servers.runner, makeScene());
+  await openConsoleScene(page, servers.console, makeScene());
   await page.locator('[data-part="language"]').selectOption("ko");
   await expect(page.locator('[data-part="state"]')).toHaveText("진행 중");
   await page.reload();
@@ -170,7 +170,7 @@ test.describe("with forced colours and no motion", () => {
   test.use({ forcedColors: "active", reducedMotion: "reduce" } as object);
 
   test("every state is a word", async ({ page, servers }) => {
-    await openConsoleScene(page, servers.runner, makeScene());
+    await openConsoleScene(page, servers.console, makeScene());
     await expect(page.locator('[data-part="queues"] .state')).toHaveText(["Moving", "Scheduled", "Paused", "Draining", "No answer"]);
     await screens.expectAccessible(page);
   });

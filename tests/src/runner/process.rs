@@ -13,11 +13,11 @@ use crate::programs::build_programs;
 
 /// A runner prints its address or exits within this time.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// The beginning of the first line that a runner prints.
-const GREETING: &str = "Vestibule is at ";
+/// The beginnings of the first two lines that a runner prints.
+const GREETINGS: [&str; 2] = ["Vestibule is at ", "The console of operators is at "];
 
-/// Reads the address that a runner prints first. `None` if the process exits before that.
-pub(super) fn read_greeting(child: &mut Child) -> Option<String> {
+/// Reads the addresses that a runner prints first: its own, and that of its console. `None` if the process exits before that.
+pub(super) fn read_greeting(child: &mut Child) -> Option<[String; 2]> {
     let stdout = BufReader::new(child.stdout.take().expect("piped"));
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -26,15 +26,19 @@ pub(super) fn read_greeting(child: &mut Child) -> Option<String> {
             let _ = sender.send(line);
         }
     });
-    match receiver.recv_timeout(START_TIMEOUT) {
-        Ok(line) => Some(
-            line.strip_prefix(GREETING)
-                .unwrap_or_else(|| panic!("not a greeting: {line}"))
-                .to_owned(),
-        ),
+    let [own, console] = GREETINGS.map(|greeting| match receiver.recv_timeout(START_TIMEOUT) {
+        Ok(line) => {
+            let address = line.strip_prefix(greeting);
+            Some(
+                address
+                    .unwrap_or_else(|| panic!("not a greeting: {line}"))
+                    .to_owned(),
+            )
+        }
         Err(mpsc::RecvTimeoutError::Disconnected) => None,
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("the runner neither printed its address nor exited"),
-    }
+    });
+    Some([own?, console?])
 }
 
 /// Starts the program with its output piped.

@@ -13,17 +13,13 @@ use crate::{QUEUE, start_runner};
 const BOUND: Duration = Duration::from_mins(1);
 
 async fn get(runner: &Runner, path: &str) -> (StatusCode, Value) {
-    let answer = runner
-        .http()
-        .get(runner.url(path))
-        .send()
-        .await
-        .expect("answered");
+    let request = runner.http().get(runner.console.url(path));
+    let answer = request.send().await.expect("answered");
     (answer.status(), answer.json().await.expect("JSON"))
 }
 
 async fn send_command(runner: &Runner, command: &Value) -> Value {
-    let request = runner.http().post(runner.url("/operate/admin")).json(command);
+    let request = runner.http().post(runner.console.url("admin")).json(command);
     let answer = request.send().await.expect("answered");
     assert_eq!(answer.status(), 200, "{command}");
     answer.json().await.expect("JSON")
@@ -53,8 +49,7 @@ fn find_queue<'a>(overview: &'a Value, queue: &str) -> Option<&'a Value> {
 async fn overview_shows_queues_and_health() {
     let (_dir, runner) = start_runner();
     fill_queue(&runner, 2).await;
-    let address = runner.url("/operate/");
-    let overview = await_overview(&address, |overview| {
+    let overview = await_overview(&runner.console, |overview| {
         let row = find_queue(overview, QUEUE).map(|queue| &queue["row"]["waiting"]);
         row == Some(&json!(2)) && overview["health"]["tick_age_ms"].is_u64()
     })
@@ -91,7 +86,7 @@ async fn queue_shows_numbers_settings_samples_and_orders() {
     fill_queue(&runner, 2).await;
     let pause = json!({ "op": "pause", "queue": QUEUE });
     assert_eq!(send_command(&runner, &pause).await["ok"], true);
-    let path = format!("/operate/queues/{}", QUEUE.replace(':', "%3A"));
+    let path = format!("queues/{}", QUEUE.replace(':', "%3A"));
     let is_paused = async || {
         let samples = get(&runner, &path).await.1["samples"].clone();
         samples
@@ -150,16 +145,15 @@ async fn queue_shows_numbers_settings_samples_and_orders() {
 async fn a_deleted_queue_goes_and_an_unknown_one_is_404() {
     let (_dir, runner) = start_runner();
     fill_queue(&runner, 0).await;
-    let address = runner.url("/operate/");
-    await_overview(&address, |overview| find_queue(overview, QUEUE).is_some()).await;
+    await_overview(&runner.console, |overview| find_queue(overview, QUEUE).is_some()).await;
     for (op, epoch) in [("close", 1), ("delete", 1)] {
         let command = json!({ "op": op, "queue": QUEUE, "confirm": QUEUE, "epoch": epoch });
         let answer = send_command(&runner, &command).await;
         assert_eq!(answer["ok"], true, "{answer}");
     }
-    await_overview(&address, |overview| find_queue(overview, QUEUE).is_none()).await;
+    await_overview(&runner.console, |overview| find_queue(overview, QUEUE).is_none()).await;
     for (queue, code) in [(QUEUE, "queue-deleted"), ("never", "unknown-queue")] {
-        let (status, problem) = get(&runner, &format!("/operate/queues/{queue}")).await;
+        let (status, problem) = get(&runner, &format!("queues/{queue}")).await;
         assert_eq!(
             (status.is_client_error(), &problem["code"]),
             (true, &json!(code)),
@@ -173,11 +167,10 @@ async fn the_page_is_served_with_a_strict_policy() {
     let (_dir, runner) = start_runner();
     let page = runner
         .http()
-        .get(runner.url("/operate"))
+        .get(runner.console.url(""))
         .send()
         .await
         .expect("answered");
-    assert_eq!(page.url().path(), "/operate/");
     let policy = page.headers()["content-security-policy"]
         .to_str()
         .expect("text")
@@ -186,6 +179,7 @@ async fn the_page_is_served_with_a_strict_policy() {
         policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"),
         "{policy}"
     );
+    let cookie = page.headers()["set-cookie"].to_str().expect("text").to_owned();
     let text = page.text().await.expect("text");
     assert_eq!(text, read_text("web/operate/dist/index.html"));
     let assets: Vec<_> = text
@@ -195,11 +189,8 @@ async fn the_page_is_served_with_a_strict_policy() {
         .collect();
     assert!(!assets.is_empty(), "{text}");
     for name in assets {
-        let file = runner
-            .http()
-            .get(runner.url(&format!("/operate/assets/{name}")))
-            .send()
-            .await;
+        let address = format!("{}assets/{name}", runner.console.page);
+        let file = runner.http().get(address).header("Cookie", &*cookie).send().await;
         let file = file.expect("answered");
         let cache = file.headers()["cache-control"].to_str().expect("text").to_owned();
         assert!(

@@ -31,14 +31,14 @@ async fn overview_and_orders_go_by_the_admin_function() {
     );
 
     let http = Client::new();
-    let page = http.get(&console.address).send().await.expect("answered");
+    let page = http.get(console.address.url("")).send().await.expect("answered");
     let policy = page.headers()["content-security-policy"].to_str().expect("text");
     assert!(
         policy.contains("frame-src 'self' https://queue.example;"),
         "{policy}"
     );
     let detail = http
-        .get(format!("{}queues/{QUEUE}", console.address))
+        .get(console.address.url(&format!("queues/{QUEUE}")))
         .send()
         .await
         .expect("answered");
@@ -50,7 +50,7 @@ async fn overview_and_orders_go_by_the_admin_function() {
     assert_eq!(detail["stats"]["capacity"], Value::Null);
 
     let order = http
-        .post(format!("{}admin", console.address))
+        .post(console.address.url("admin"))
         .json(&json!({ "op": "pause", "queue": QUEUE }));
     let answer: Value = order.send().await.expect("answered").json().await.expect("JSON");
     assert_eq!(answer, json!({ "ok": true, "result": { "paused": true } }));
@@ -85,7 +85,7 @@ async fn a_failing_function_keeps_the_numbers_and_is_named() {
 
     let http = Client::new();
     let order = http
-        .post(format!("{}admin", console.address))
+        .post(console.address.url("admin"))
         .json(&json!({ "op": "pause", "queue": QUEUE }));
     let answer = order.send().await.expect("answered");
     assert_eq!(answer.status(), 502);

@@ -20,7 +20,7 @@ async fn console_shows_a_queue_and_gives_an_order() {
     let console = StackConsole::start(&stack.name, &variables).expect("the console starts");
     let http = Client::new();
     let send = async |command: Value| {
-        let request = http.post(format!("{}admin", console.address)).json(&command);
+        let request = http.post(console.address.url("admin")).json(&command);
         let answer: Value = request
             .send()
             .await
@@ -40,7 +40,7 @@ async fn console_shows_a_queue_and_gives_an_order() {
         .await;
     assert_eq!(overview["deployment"]["name"], *stack.name);
     assert_eq!(overview["deployment"]["page_url"], stack.output("WaitingRoomUrl"));
-    let detail = http.get(format!("{}queues/{queue}", console.address));
+    let detail = http.get(console.address.url(&format!("queues/{queue}")));
     let detail: Value = detail.send().await.expect("answered").json().await.expect("JSON");
     assert_eq!(
         (&detail["settings"]["capacity"], &detail["stats"]["paused"]),

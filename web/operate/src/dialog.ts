@@ -4,11 +4,9 @@ import { sendCommand } from "./api.js";
 import { button, html, part, setText, showText, type Child } from "./dom.js";
 import { describeAnswer } from "./outcome.js";
 import { ORDERS, completeCommand, type Field, type Order, type OrderName, type Values } from "./orders.js";
-import { readStored, writeStored } from "../../page/src/stored.js";
 import type { Speech } from "./sentences.js";
 import type { Answer, Command } from "./types.js";
 
-const STORED_CALLER = "vestibule:operator";
 const MESSAGE_CHARACTERS_MAX = 500;
 
 /** For which queue an order is given. */
@@ -43,7 +41,6 @@ class Question {
   readonly #shown = html("pre", { tabindex: "0" });
   readonly #fields = new Map<Field, HTMLElement>();
   readonly #name = html("input", { autocomplete: "off", spellcheck: "false", "data-part": "confirm-name" });
-  readonly #caller = html("input", { autocomplete: "off", "data-part": "caller" });
   readonly #give: HTMLButtonElement;
   readonly #cancel: HTMLButtonElement;
   readonly #preview = html("p", { class: "what", role: "status", hidden: true });
@@ -61,7 +58,6 @@ class Question {
     const { say } = speech;
     this.#give = html("button", { class: this.#order.isDestructive ? "danger" : "strong", "data-part": "give" }, say(`order_${name}`));
     this.#cancel = button(say("cancel"), () => part<HTMLDialogElement>("dialog").close());
-    this.#caller.value = readStored(STORED_CALLER) ?? "";
     this.#form = this.#makeForm();
     this.#update();
   }
@@ -84,7 +80,6 @@ class Question {
       html("p", {}, say(`order_${name}_note`, { queue: context.queue })),
       context.consequence && html("p", { class: "what" }, context.consequence),
       ...fields,
-      html("label", {}, html("span", {}, say("caller")), this.#caller),
       confirm,
       this.#preview,
       html("p", { class: "command-title", id: "command-title" }, say("command")),
@@ -133,8 +128,7 @@ class Question {
 
   get #command(): Command {
     const { queue, epoch } = this.context;
-    const caller = this.#caller.value.trim();
-    return completeCommand(this.#order, this.#order.toCommand(queue, this.#values), this.#name.value, epoch, caller);
+    return completeCommand(this.#order, this.#order.toCommand(queue, this.#values), this.#name.value, epoch);
   }
 
   #update(): void {
@@ -165,7 +159,6 @@ class Question {
   async #send(): Promise<void> {
     const command = this.#command;
     const { say } = this.speech;
-    writeStored(STORED_CALLER, this.#caller.value.trim());
     this.#give.disabled = true;
     setText(this.#outcome, say("sending"));
     const answer = await sendCommand(command);

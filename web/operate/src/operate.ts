@@ -162,10 +162,12 @@ function showStrip(): void {
   const ageMs = performance.now() - answeredAt;
   const { say, format } = speech;
   const isOld = isFailing || ageMs > OLD_MS;
+  const isClosed = problem?.code === "console-key";
   const isGone = problem?.code === "unknown-queue" || problem?.code === "queue-deleted";
   const reason = problem?.detail ?? problem?.title ?? say("no_answer");
   const asOf = overview ? say("as_of", { ago: format.span(ageMs) }) : "";
-  showText(part("strip"), !isOld ? "" : isGone ? say("queue_gone", { queue: selectedQueue() }) : `${reason}. ${asOf}`);
+  const told = isClosed ? say("key_gone") : isGone ? say("queue_gone", { queue: selectedQueue() }) : `${reason}. ${asOf}`;
+  showText(part("strip"), isOld ? told : "");
   document.body.classList.toggle("old", isOld);
 }
 
@@ -233,6 +235,8 @@ addEventListener("hashchange", () => {
 });
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : void refresh()));
 
+// The cookie has the key now. An address without it can be shown to others.
+history.replaceState(null, "", location.pathname + location.hash);
 await speak(languages.value);
 await refresh();
 setInterval(showStrip, CLOCK_MS);

@@ -165,14 +165,9 @@ export const MENU: readonly OrderName[] = [
   "open", "drain", "times", "lane", "lane_share", "block", "unblock", "evict", "evict_source", "report", "close", "finish", "delete",
 ];
 
-/** The command with what confirms it and who gives it. */
-export function completeCommand(order: Order, command: Command, confirm: string, epoch: number, caller: string): Command {
-  return {
-    ...command,
-    ...(order.isDestructive ? { confirm, epoch } : {}),
-    ...(caller ? { caller } : {}),
-  };
-}
+/** The command with what confirms it. The server of the console adds who gives it. */
+export const completeCommand = (order: Order, command: Command, confirm: string, epoch: number): Command =>
+  order.isDestructive ? { ...command, confirm, epoch } : command;
 
 /** What a search means: the name of a queue, or the command that shows an entry. */
 export function readSearch(text: string, queues: readonly string[], selected: string): { queue: string } | { command: Command } | undefined {

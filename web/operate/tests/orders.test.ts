@@ -26,10 +26,10 @@ test("each order becomes the command of the admin function", () => {
   for (const [name, values, { op, ...fields }] of cases as [OrderName, Values, any][]) assert.deepEqual(commandOf(name, values), { op, queue: "q", ...fields });
 });
 
-test("only destructive orders are confirmed, and all name the operator", () => {
-  const complete = (name: OrderName) => completeCommand(ORDERS[name], commandOf(name, { token: TOKEN }), "q", 3, "mina");
-  assert.deepEqual(complete("close"), { op: "close", queue: "q", confirm: "q", epoch: 3, caller: "mina" });
-  assert.deepEqual(complete("pause"), { op: "pause", queue: "q", caller: "mina" });
+test("only destructive orders are confirmed, and none names a caller", () => {
+  const complete = (name: OrderName) => completeCommand(ORDERS[name], commandOf(name, { token: TOKEN }), "q", 3);
+  assert.deepEqual(complete("close"), { op: "close", queue: "q", confirm: "q", epoch: 3 });
+  assert.deepEqual(complete("pause"), { op: "pause", queue: "q" });
   const destructive = (Object.keys(ORDERS) as OrderName[]).filter((name) => (ORDERS[name] as Order).isDestructive);
   assert.deepEqual(destructive.sort(), ["close", "delete", "evict", "evict_source", "finish"]);
   assert.ok(destructive.every((name) => MENU.includes(name)));

@@ -1,0 +1,149 @@
+//! The key of a console: a random text in the address that the program prints. Any process and any login of the machine can
+//! reach the port, and an order has the rights of the operator. So each route demands the key.
+//!
+//! The address opens the page and leaves the key in a cookie, with which the page sends its requests. The page is served
+//! without a redirect: a browser sends no `SameSite=Strict` cookie after one that another site began. Cookies do not
+//! separate the ports of a host, so the name of the cookie has the port that the browser sees. With it, a browser keeps the
+//! keys of several consoles.
+
+use std::{fmt, sync::Arc};
+
+use axum::{
+    extract::{Request, State},
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{CACHE_CONTROL, COOKIE, SET_COOKIE},
+    },
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use url::form_urlencoded;
+use vestibule_domain::problem_code::Code;
+
+use crate::{Console, host::named_port, problem::Problem, routes::PAGE};
+
+/// The part of the address that has the key.
+const KEY_FIELD: &str = "key";
+/// What a request without the key is told.
+const KEY_NEEDED: &str =
+    "open the address that the console printed when it started; each start has a new key";
+
+/// The key of one run of a console. `Debug` prints `***`.
+pub(crate) struct ConsoleKey(String);
+
+impl fmt::Debug for ConsoleKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConsoleKey(***)")
+    }
+}
+
+impl ConsoleKey {
+    /// Draws a key of 256 bits.
+    pub(crate) fn draw() -> Self {
+        let [first, second] = [rand::random::<u128>(), rand::random::<u128>()];
+        Self(format!("{first:032x}{second:032x}"))
+    }
+
+    /// The path and query that open the page.
+    pub(crate) fn page_path(&self) -> String {
+        format!("{PAGE}?{KEY_FIELD}={}", self.0)
+    }
+
+    fn is_in_query(&self, request: &Request) -> bool {
+        let query = request.uri().query().unwrap_or_default().as_bytes();
+        form_urlencoded::parse(query).any(|(name, value)| name == KEY_FIELD && self.equals(&value))
+    }
+
+    fn is_in_cookie(&self, headers: &HeaderMap) -> bool {
+        let name = cookie_name(headers);
+        let cookies = headers
+            .get_all(COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        cookies
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|cookie| cookie.trim().split_once('='))
+            .any(|(cookie, value)| cookie == name && self.equals(value))
+    }
+
+    /// Takes the same time for all texts of the right length, so that no part of the key can be found by itself.
+    fn equals(&self, text: &str) -> bool {
+        let pairs = self.0.bytes().zip(text.bytes());
+        text.len() == self.0.len()
+            && pairs.fold(0, |difference, (own, other)| difference | (own ^ other)) == 0
+    }
+
+    /// The cookie that has the key. It ends with the browser.
+    fn cookie(&self, headers: &HeaderMap) -> HeaderValue {
+        let name = cookie_name(headers);
+        let cookie = format!("{name}={}; Path=/operate; HttpOnly; SameSite=Strict", self.0);
+        HeaderValue::try_from(cookie).expect("a port and hexadecimal digits fit into a header")
+    }
+}
+
+/// The name of the cookie at the port that a request names.
+fn cookie_name(headers: &HeaderMap) -> String {
+    format!("vestibule-console-{}", named_port(headers))
+}
+
+/// Answers a request that has the key, in its address or in the cookie. Refuses any other one.
+pub(crate) async fn require_key(
+    State(console): State<Arc<Console>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let key = console.key();
+    if key.is_in_query(&request) {
+        let cookie = key.cookie(request.headers());
+        let mut response = next.run(request).await;
+        response.headers_mut().append(SET_COOKIE, cookie);
+        // No cache keeps an address with the key.
+        let no_store = HeaderValue::from_static("no-store");
+        response.headers_mut().insert(CACHE_CONTROL, no_store);
+        return response;
+    }
+    if key.is_in_cookie(request.headers()) {
+        return next.run(request).await;
+    }
+    if request.uri().path() == PAGE {
+        let text = format!("This console needs its key: {KEY_NEEDED}.\n");
+        return (StatusCode::FORBIDDEN, [(CACHE_CONTROL, "no-store")], text).into_response();
+    }
+    Problem::new(Code::ConsoleKey, KEY_NEEDED).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::header::HOST;
+
+    use super::*;
+
+    fn headers(host: &str, cookies: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::from_iter([(HOST, host.parse().expect("a value"))]);
+        for cookie in cookies {
+            headers.append(COOKIE, cookie.parse().expect("a value"));
+        }
+        headers
+    }
+
+    #[test]
+    fn a_cookie_counts_at_the_port_that_it_names() {
+        let key = ConsoleKey::draw();
+        let cookie = format!("vestibule-console-8090={}", key.0);
+        let among_others = format!("a=b; vestibule-console-80=x;{cookie}");
+        for cookies in [&[&*cookie][..], &[&*among_others], &["a=b", &*cookie]] {
+            assert!(
+                key.is_in_cookie(&headers("localhost:8090", cookies)),
+                "{cookies:?}"
+            );
+            assert!(
+                !key.is_in_cookie(&headers("localhost:8091", cookies)),
+                "{cookies:?}"
+            );
+        }
+        let other = format!("vestibule-console-8090={}", ConsoleKey::draw().0);
+        for wrong in ["", "vestibule-console-8090=", &other, &cookie[..cookie.len() - 1]] {
+            assert!(!key.is_in_cookie(&headers("localhost:8090", &[wrong])), "{wrong}");
+        }
+    }
+}
