@@ -2,7 +2,7 @@
 &[
     ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
     ("assets/operate-2f95e0b11a.css", "text/css; charset=utf-8", include_str!("assets/operate-2f95e0b11a.css")),
-    ("assets/operate-89da297aa0.js", "text/javascript; charset=utf-8", include_str!("assets/operate-89da297aa0.js")),
-    ("assets/lang-en-37aabded1c.json", "application/json", include_str!("assets/lang-en-37aabded1c.json")),
-    ("assets/lang-ko-d1b81e8e2e.json", "application/json", include_str!("assets/lang-ko-d1b81e8e2e.json")),
+    ("assets/operate-93fc67800f.js", "text/javascript; charset=utf-8", include_str!("assets/operate-93fc67800f.js")),
+    ("assets/lang-en-c327efb45d.json", "application/json", include_str!("assets/lang-en-c327efb45d.json")),
+    ("assets/lang-ko-479d419a45.json", "application/json", include_str!("assets/lang-ko-479d419a45.json")),
 ]
