@@ -2,7 +2,7 @@
 #
 # Builds the console of operators for a deployed stack, and serves it on this machine, with your own AWS credentials.
 #
-#   STACK=shop infra/operate.sh        on http://127.0.0.1:8090/operate/; PORT takes another port
+#   STACK=shop infra/operate.sh        on port 8090, at the address that it prints; PORT takes another port
 #
 # The credentials and the region are those that the AWS CLI uses: AWS_PROFILE, AWS_REGION, a login by SSO and so on.
 # AWS_ENDPOINT_URL names an emulator.

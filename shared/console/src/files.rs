@@ -9,6 +9,8 @@ use axum::{
 /// The files: path below the page, media type and text.
 pub(crate) const FILES: &[(&str, &str, &str)] = include!("../../../web/operate/dist/files.rs");
 
+/// The folder of the page.
+pub(crate) const PAGE: &str = "/operate/";
 /// The page itself.
 const INDEX: &str = "index.html";
 /// The folder of the files whose names change with their content.

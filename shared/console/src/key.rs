@@ -6,21 +6,15 @@
 //! separate the ports of a host, so the name of the cookie has the port that the browser sees. With it, a browser keeps the
 //! keys of several consoles.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use axum::{
-    extract::{Request, State},
-    http::{
-        HeaderMap, HeaderValue, StatusCode,
-        header::{CACHE_CONTROL, COOKIE, SET_COOKIE},
-    },
-    middleware::Next,
-    response::{IntoResponse, Response},
+    extract::Request,
+    http::{HeaderMap, HeaderValue, header::COOKIE},
 };
 use url::form_urlencoded;
-use vestibule_domain::problem_code::Code;
 
-use crate::{Console, host::named_port, problem::Problem, routes::PAGE};
+use crate::{files::PAGE, host::named_port};
 
 /// The part of the address that has the key.
 const KEY_FIELD: &str = "key";
@@ -49,12 +43,12 @@ impl ConsoleKey {
         format!("{PAGE}?{KEY_FIELD}={}", self.0)
     }
 
-    fn is_in_query(&self, request: &Request) -> bool {
+    pub(crate) fn is_in_query(&self, request: &Request) -> bool {
         let query = request.uri().query().unwrap_or_default().as_bytes();
         form_urlencoded::parse(query).any(|(name, value)| name == KEY_FIELD && self.equals(&value))
     }
 
-    fn is_in_cookie(&self, headers: &HeaderMap) -> bool {
+    pub(crate) fn is_in_cookie(&self, headers: &HeaderMap) -> bool {
         let name = cookie_name(headers);
         let cookies = headers
             .get_all(COOKIE)
@@ -74,7 +68,7 @@ impl ConsoleKey {
     }
 
     /// The cookie that has the key. It ends with the browser.
-    fn cookie(&self, headers: &HeaderMap) -> HeaderValue {
+    pub(crate) fn cookie(&self, headers: &HeaderMap) -> HeaderValue {
         let name = cookie_name(headers);
         let cookie = format!("{name}={}; Path=/operate; HttpOnly; SameSite=Strict", self.0);
         HeaderValue::try_from(cookie).expect("a port and hexadecimal digits fit into a header")
@@ -84,32 +78,6 @@ impl ConsoleKey {
 /// The name of the cookie at the port that a request names.
 fn cookie_name(headers: &HeaderMap) -> String {
     format!("vestibule-console-{}", named_port(headers))
-}
-
-/// Answers a request that has the key, in its address or in the cookie. Refuses any other one.
-pub(crate) async fn require_key(
-    State(console): State<Arc<Console>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let key = console.key();
-    if key.is_in_query(&request) {
-        let cookie = key.cookie(request.headers());
-        let mut response = next.run(request).await;
-        response.headers_mut().append(SET_COOKIE, cookie);
-        // No cache keeps an address with the key.
-        let no_store = HeaderValue::from_static("no-store");
-        response.headers_mut().insert(CACHE_CONTROL, no_store);
-        return response;
-    }
-    if key.is_in_cookie(request.headers()) {
-        return next.run(request).await;
-    }
-    if request.uri().path() == PAGE {
-        let text = format!("This console needs its key: {KEY_NEEDED}.\n");
-        return (StatusCode::FORBIDDEN, [(CACHE_CONTROL, "no-store")], text).into_response();
-    }
-    Problem::new(Code::ConsoleKey, KEY_NEEDED).into_response()
 }
 
 #[cfg(test)]

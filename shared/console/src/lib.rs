@@ -5,7 +5,7 @@
 //! - [`AdminCaller`] is the way to an admin function: the one of the process, or that of a deployed stack.
 //! - [`Console`] asks it every five seconds (`sampler`) and keeps an hour of samples of each queue (`history`, `ring`).
 //! - [`routes`] serves the page (`files`), the overview, one queue, and the commands of the operator.
-//! - [`host`] refuses requests of other sites, and `key` those of other users and processes of the machine.
+//! - [`host`] refuses requests of other sites, and `key_guard` those of other users and processes of the machine.
 
 mod admin_caller;
 mod answers;
@@ -16,6 +16,7 @@ mod files;
 mod history;
 pub mod host;
 mod key;
+mod key_guard;
 mod overview;
 mod port;
 mod problem;

@@ -14,16 +14,13 @@ use vestibule_domain::problem_code::Code;
 use crate::{
     Console,
     command::{COMMAND_BYTES_MAX, send_command},
-    files::{FILES, route_of, serve_file},
+    files::{FILES, PAGE, route_of, serve_file},
     host::names_this_machine,
-    key::require_key,
+    key_guard::require_key,
     overview::show_overview,
     problem::Problem,
     queue_detail::show_queue,
 };
-
-/// The folder of the page.
-pub(crate) const PAGE: &str = "/operate/";
 
 /// The routes of a console, for a process that refuses foreign hosts itself. Each demands the key.
 pub fn routes(console: Arc<Console>) -> Router {

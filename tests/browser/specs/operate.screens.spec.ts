@@ -175,3 +175,31 @@ test.describe("with forced colours and no motion", () => {
     await screens.expectAccessible(page);
   });
 });
+
+test("the address with the key opens the page, and loses it", async ({ page, servers }) => {
+  await page.goto(servers.console);
+  await expect(page.locator('[data-part="queues"] li').first()).toBeVisible();
+  expect(page.url()).not.toContain("key");
+  // The cookie has it: a reload and a further tab need no address.
+  await page.reload();
+  await expect(page.locator('[data-part="queues"] li').first()).toBeVisible();
+  const [cookie] = await page.context().cookies(servers.console);
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict", path: "/operate", expires: -1 });
+  const stranger = await page.request.get(`${servers.runner}/operate/overview`, { headers: { cookie: "" } });
+  expect(stranger.status()).toBe(403);
+});
+
+test("a page of an earlier start says that it needs the new address", async ({ page, servers }) => {
+  await page.goto(servers.console);
+  await expect(page.locator('[data-part="queues"] li').first()).toBeVisible();
+  const before = servers.console;
+  await servers.killRunner();
+  await servers.restartRunner();
+  expect(servers.console).not.toBe(before);
+  await expect(page.locator('[data-part="strip"]')).toContainText("Open the address that it printed", { timeout: 15_000 });
+  const stale = await page.reload();
+  expect(stale?.status()).toBe(403);
+  await expect(page.locator("body")).toContainText("each start has a new key");
+  await page.goto(servers.console);
+  await expect(page.locator('[data-part="queues"] li').first()).toBeVisible();
+});
