@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, time::Duration};
 
 use vestibule_backup::BackupError;
 use vestibule_backup_file::FileError;
-use vestibule_domain::id::QueueId;
+use vestibule_domain::id::{OtherRootKey, QueueId};
 use vestibule_engine::sync::SyncError;
 use vestibule_line::LineError;
 
@@ -29,6 +29,11 @@ pub(crate) enum StartError {
     RedisTimeout(Duration),
     #[error("the process cannot read the queues from the backup: {0}")]
     Queues(#[from] BackupError),
+    #[error(
+        "the queue {0} cannot be served: {1}; put back the root.key with which it was made, or move the store away to start \
+         with an empty one"
+    )]
+    RootKey(QueueId, OtherRootKey),
     #[error("the process cannot restore the queue {0}: {1}")]
     Queue(QueueId, SyncError),
     #[error("the process cannot create the queue demo:1: {0}")]

@@ -13,8 +13,9 @@ use vestibule_api::{
     config::{ApiConfig, ServiceRoutes},
     router,
 };
-use vestibule_backup::BackupError;
+use vestibule_backup::{Backup, BackupError, StoredQueue};
 use vestibule_console::Console;
+use vestibule_domain::id::{IdKey, RootKey};
 use vestibule_engine::sync::{SettingsPolicy, SyncError};
 use vestibule_events::EventLog;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
@@ -32,6 +33,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let stores = Stores::open(cli).await?;
     // A start that finds the port taken changes nothing.
     let listener = listen(cli).await?;
+    tie_queues_to_root_key(&*stores.backup, &keys.root).await?;
     let config = api_config(cli);
     let policy = SettingsPolicy::from(&config);
     stores.continue_line(policy).await?;
@@ -84,6 +86,28 @@ fn api_config(cli: &Cli) -> ApiConfig {
         local: true,
         ..ApiConfig::default()
     }
+}
+
+/// Refuses to start with another root key than that of a stored queue, and records the key with a queue that has none. A
+/// queue that cannot be read is not served, and [`restore_queues`] says so.
+async fn tie_queues_to_root_key(backup: &dyn Backup, root: &RootKey) -> Result<(), StartError> {
+    for queue in backup.list_queues().await? {
+        let stored = match backup.read_queue(&queue).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) | Err(BackupError::Unreadable(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let StoredQueue { metadata, .. } = stored;
+        match IdKey::derive_for_queue(root, &queue, &metadata.salt) {
+            Ok(_) => {
+                backup
+                    .record_root_key(&queue, metadata.epoch, root.fingerprint())
+                    .await?
+            }
+            Err(other) => return Err(StartError::RootKey(queue, other)),
+        }
+    }
+    Ok(())
 }
 
 /// Restores each queue before the process serves requests. A queue with invalid stored settings is not served

@@ -8,15 +8,20 @@ mod snapshot;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
+use tracing::{error, info};
 use vestibule_backup::Backup;
 use vestibule_domain::{
+    configuration::Configuration,
     id::{IdKey, QueueId, RootKey},
     poll_pacing::RefusedQueue,
 };
@@ -137,18 +142,19 @@ impl QueueCache {
         match self.line.recent_queue_view(queue).await {
             Ok(view) => {
                 self.tick_history.record_view(queue, view.last_tick);
-                let ids = IdKey::derive_for_queue(&self.root, queue, &view.configuration.salt);
-                let snapshot = QueueSnapshot {
-                    queue: queue.clone(),
-                    forecast: view.forecast(),
-                    lane_loads: view.lane_loads(),
-                    view,
-                    ids,
-                    asked_at,
-                };
+                let snapshot = self.derive_ids(queue, &view.configuration).map(|ids| {
+                    Arc::new(QueueSnapshot {
+                        queue: queue.clone(),
+                        forecast: view.forecast(),
+                        lane_loads: view.lane_loads(),
+                        view,
+                        ids,
+                        asked_at,
+                    })
+                });
                 CachedAnswer {
                     at: asked_at,
-                    snapshot: Ok(Arc::new(snapshot)),
+                    snapshot,
                 }
             }
             Err(error) => {
@@ -157,6 +163,46 @@ impl QueueCache {
                     at: Instant::now(),
                     snapshot,
                 }
+            }
+        }
+    }
+
+    /// The key for the ids of a queue. A queue without a recorded root key gets the one of this process.
+    fn derive_ids(&self, queue: &QueueId, configuration: &Configuration) -> Result<IdKey, QueueLookupError> {
+        let slot = self.slot(queue);
+        let salt = configuration.salt;
+        let is_first_look = || !slot.is_root_key_noted.swap(true, Ordering::Relaxed);
+        match IdKey::derive_for_queue(&self.root, queue, &salt) {
+            Ok(ids) => {
+                // The promoter brings what the backup has into the line. Until then, one attempt of each process is enough.
+                if salt.root().is_none() && is_first_look() {
+                    let (backup, root, queue) = (self.backup.clone(), self.root.fingerprint(), queue.clone());
+                    let epoch = configuration.epoch;
+                    tokio::spawn(async move {
+                        if let Err(error) = backup.record_root_key(&queue, epoch, root).await {
+                            // Not every function may write this.
+                            info!(
+                                event = "queue.root_key_unrecorded",
+                                %queue,
+                                %error,
+                                "could not record with which root key the queue is used; another process tries again"
+                            );
+                        }
+                    });
+                }
+                Ok(ids)
+            }
+            Err(other) => {
+                if is_first_look() {
+                    error!(
+                        event = "queue.other_root_key",
+                        %queue,
+                        reason = %other,
+                        "serves nothing for the queue, because the root key of the deployment is another one than that of the \
+                         queue: put the former key back, or reset the queue"
+                    );
+                }
+                Err(other.into())
             }
         }
     }
@@ -185,6 +231,7 @@ impl QueueCache {
             refresh_lock: tokio::sync::Mutex::new(()),
             latest: watch::Sender::new(None),
             fallback: FallbackCache::default(),
+            is_root_key_noted: AtomicBool::new(false),
         });
         slots.insert(queue.clone(), slot.clone());
         slot

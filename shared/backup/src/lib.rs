@@ -28,7 +28,7 @@ use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
     event_outbox::EventOutbox,
-    id::{EntryId, QueueId, Salt},
+    id::{EntryId, QueueId, RootFingerprint, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tally::TallySnapshot,
@@ -244,6 +244,14 @@ pub trait Backup: Send + Sync + 'static {
     /// Records when a queue of this epoch opened, in Unix milliseconds, unless that is recorded already.
     async fn record_opening(&self, queue: &QueueId, epoch: u32, opened_at_ms: u64)
     -> Result<(), BackupError>;
+
+    /// Records the root key with which the salt of a queue of this epoch is used, unless that is recorded already.
+    async fn record_root_key(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        root: RootFingerprint,
+    ) -> Result<(), BackupError>;
 
     /// Begins a new generation of a queue of this epoch: a new salt, and the next epoch, which is
     /// the first whose passes are valid. Any lease ends. Returns `None`, and changes nothing, if

@@ -25,6 +25,7 @@ impl QueueFingerprint {
                 metadata.generation,
                 metadata.min_epoch,
                 metadata.salt.to_text(),
+                metadata.salt.root().map(|root| root.to_string()),
                 metadata.opened_at_ms,
             ]),
             Err(error) => json!(error.to_string()),

@@ -5,6 +5,7 @@
 //! the owner of a token is a comparison.
 
 mod error;
+mod root_fingerprint;
 mod secret;
 mod source;
 mod visitor;
@@ -18,6 +19,7 @@ use uuid::{Builder, Uuid};
 
 pub use self::{
     error::{IdError, QUEUE_ID_MAX, VISITOR_ID_MAX},
+    root_fingerprint::{InvalidFingerprint, OtherRootKey, RootFingerprint},
     secret::VisitorSecret,
     source::Source,
     visitor::{Visitor, VisitorKind},
@@ -87,30 +89,45 @@ impl fmt::Debug for RootKey {
     }
 }
 
-/// 32 random bytes that belong to one generation of a queue. A reset draws new ones, which changes every
-/// entry id.
+/// 32 random bytes that belong to one generation of a queue, and the root key with which they are used. A reset draws new
+/// ones, which changes every entry id.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Salt([u8; 32]);
+pub struct Salt {
+    bytes: [u8; 32],
+    /// `None` until a process that has the root key has recorded it.
+    root: Option<RootFingerprint>,
+}
 
 impl Salt {
     /// Takes 32 bytes from a secure source of randomness.
     pub fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+        Self { bytes, root: None }
     }
 
-    /// Encodes the salt as base64url, for storage.
+    /// The same bytes for use with this root key alone; with `None`, the key of the first process that records its own.
+    #[must_use]
+    pub fn with_root(self, root: Option<RootFingerprint>) -> Self {
+        Self { root, ..self }
+    }
+
+    /// The fingerprint of the root key with which the salt is used.
+    pub fn root(self) -> Option<RootFingerprint> {
+        self.root
+    }
+
+    /// Encodes the bytes as base64url, for storage. The fingerprint is stored beside them.
     pub fn to_text(self) -> String {
-        URL_SAFE_NO_PAD.encode(self.0)
+        URL_SAFE_NO_PAD.encode(self.bytes)
     }
 
     /// The bytes, from which secrets are derived.
     pub(crate) fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
+        &self.bytes
     }
 
     /// Decodes the output of [`Salt::to_text`]; `None` for any other text.
     pub fn from_text(text: &str) -> Option<Self> {
-        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self::new)
     }
 }
 
@@ -126,14 +143,21 @@ pub struct IdKey(Hmac<Sha256>);
 
 impl IdKey {
     /// Derives the key of one queue from the deployment's root key and the queue's salt.
-    pub fn derive_for_queue(root: &RootKey, queue: &QueueId, salt: &Salt) -> Self {
+    ///
+    /// # Errors
+    /// [`OtherRootKey`] if the salt is used with another root key: no id of a visitor would be the known one.
+    pub fn derive_for_queue(root: &RootKey, queue: &QueueId, salt: &Salt) -> Result<Self, OtherRootKey> {
+        let present = root.fingerprint();
+        if let Some(stored) = salt.root.filter(|stored| *stored != present) {
+            return Err(OtherRootKey { stored, present });
+        }
         let mut mac = new_hmac(&root.0);
         // A queue id contains no NUL, so the parts of the input cannot be confused.
         mac.update(b"vestibule entry id\0");
         mac.update(queue.as_str().as_bytes());
         mac.update(b"\0");
-        mac.update(&salt.0);
-        Self(new_hmac(&mac.finalize().into_bytes()))
+        mac.update(&salt.bytes);
+        Ok(Self(new_hmac(&mac.finalize().into_bytes())))
     }
 
     /// The id of this visitor in this queue. It is always the same.

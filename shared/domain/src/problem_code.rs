@@ -161,6 +161,8 @@ declare_codes! {
     BackupBehind = "backup-behind", 503, "Too many changes wait for the backup", Both;
     /// As many visitors wait as the queue allows.
     QueueFull = "queue-full", 503, "Queue is full for now", Api;
+    /// The root key of the deployment is another one than that of the queue.
+    OtherRootKey = "other-root-key", 503, "The deployment has another root key than the queue", Both;
     /// A fault of Vestibule, or invalid data in the line or the backup.
     Internal = "internal", 500, "Vestibule could not answer the request", Both;
 

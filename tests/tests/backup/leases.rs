@@ -4,7 +4,7 @@ use tokio::join;
 use uuid::Uuid;
 use vestibule_backup::{Backup, Lease, LeaseOutcome, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
-use vestibule_domain::id::{QueueId, Salt};
+use vestibule_domain::id::{QueueId, RootKey, Salt};
 use vestibule_tests::{lines::fresh_queue, servers};
 
 on_both_backups! {
@@ -13,6 +13,7 @@ on_both_backups! {
     only_the_holder_renews_and_releases_a_lease
     fence_of_an_epoch_only_rises
     first_opening_of_a_generation_stays
+    first_root_key_of_a_generation_stays
     new_generation_ends_the_epoch_and_its_lease
     lease_calls_do_not_create_a_missing_queue
 }
@@ -148,6 +149,35 @@ pub(super) async fn first_opening_of_a_generation_stays(backup: &dyn Backup) {
     let begun = backup.begin_generation(&queue, 1, Salt::new([4; 32])).await;
     assert_eq!(begun.expect("an answer").expect("begun").opened_at_ms, None);
     assert_eq!(read_metadata(backup, &queue).await.opened_at_ms, None);
+}
+
+pub(super) async fn first_root_key_of_a_generation_stays(backup: &dyn Backup) {
+    let [first, second] = [1, 2].map(|byte| RootKey::new(vec![byte; 32]).expect("long enough").fingerprint());
+    let queue = new_queue(backup).await;
+    let salt = read_metadata(backup, &queue).await.salt;
+    let record = async |epoch, root| {
+        let recorded = backup.record_root_key(&queue, epoch, root).await;
+        recorded.expect("an answer");
+        read_metadata(backup, &queue).await.salt
+    };
+    assert_eq!(
+        record(2, first).await.root(),
+        None,
+        "an epoch that does not exist"
+    );
+    assert_eq!(
+        record(1, first).await,
+        salt.with_root(Some(first)),
+        "the salt itself stays"
+    );
+    assert_eq!(record(1, second).await.root(), Some(first));
+    // A reset takes the key that it is given, also none.
+    for (epoch, root) in [(1, Some(second)), (2, None)] {
+        let salt = Salt::new([u8::try_from(epoch).expect("small"); 32]).with_root(root);
+        let begun = backup.begin_generation(&queue, epoch, salt).await;
+        assert_eq!(begun.expect("an answer").expect("begun").salt, salt);
+        assert_eq!(read_metadata(backup, &queue).await.salt, salt);
+    }
 }
 
 pub(super) async fn new_generation_ends_the_epoch_and_its_lease(backup: &dyn Backup) {

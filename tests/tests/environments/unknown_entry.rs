@@ -52,7 +52,7 @@ async fn each_function_says_that_the_entry_is_unknown() {
     let stage = Stage::open(DeploymentConfig::default(), json!({})).await;
     let visitor = Uuid::new_v4().to_string();
     let salt = stage.view().await.configuration.salt;
-    let ids = IdKey::derive_for_queue(&root_key(), &stage.queue, &salt);
+    let ids = IdKey::derive_for_queue(&root_key(), &stage.queue, &salt).expect("the key of the salt");
     let token = ids.entry_id(&Visitor::anonymous(&visitor).expect("a visitor id"));
     let (queue, token) = (stage.queue.as_str(), token.to_string());
     expect_problem_of_each(&stage, queue, &token, &visitor, "unknown-entry").await;

@@ -183,7 +183,8 @@ pub(crate) fn foreign_secret(scene: &Scene, random: &mut StdRng) -> ApiRequest {
         ],
     );
     let queue = queue.parse().expect("a queue id");
-    let ids = IdKey::derive_for_queue(&root_key(), &queue, &Salt::new([salt; 32]));
+    let ids =
+        IdKey::derive_for_queue(&root_key(), &queue, &Salt::new([salt; 32])).expect("the key of the salt");
     let entry = ids.entry_id(&Visitor::known(visitor).expect("a visitor"));
     let secret = ids.visitor_secret(entry);
     let victim = pick(random, &[&scene.member, &scene.guest, &scene.ready]);

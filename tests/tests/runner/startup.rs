@@ -51,6 +51,19 @@ fn start_with_an_invalid_origin_names_the_option() {
     );
 }
 
+#[test]
+fn start_with_another_root_key_names_the_queue() {
+    let dir = temporary_folder();
+    drop(start_runner(&dir));
+    let path = dir.path().join("root.key");
+    let own = fs::read(&path).expect("the key");
+    fs::write(&path, [9; 32]).expect("written");
+    let started = Runner::start(dir.path(), &["--demo-visitors", "0"]);
+    assert_fails_with_one_line(started, "demo:1");
+    fs::write(&path, own).expect("written");
+    drop(start_runner(&dir));
+}
+
 /// Asserts that the start failed with status 1 and one line of error output that contains `named`.
 fn assert_fails_with_one_line(started: Result<Runner, FailedStart>, named: &str) {
     let failed = started.expect_err("the runner must not start");

@@ -37,6 +37,7 @@ async fn preflight_names_what_the_emulator_cannot_answer() {
         "line-eviction",
         "backup-entries",
         "signing-key",
+        "root-key",
         "api-import",
         "start-document",
         "start-enter",

@@ -6,6 +6,7 @@ use super::*;
 fn ids() -> IdKey {
     let root = RootKey::new(vec![7; 32]).expect("long enough");
     IdKey::derive_for_queue(&root, &"a".parse().expect("a queue id"), &Salt::new([1; 32]))
+        .expect("the key of the salt")
 }
 
 fn known(id: &str) -> Visitor {

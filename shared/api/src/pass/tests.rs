@@ -26,6 +26,7 @@ fn queue(name: &str) -> QueueId {
 fn entry(visitor: &str) -> EntryId {
     let root = RootKey::new(vec![7; 32]).expect("long enough");
     IdKey::derive_for_queue(&root, &queue("a"), &Salt::new([1; 32]))
+        .expect("the key of the salt")
         .entry_id(&Visitor::known(visitor).expect("valid"))
 }
 

@@ -47,6 +47,10 @@ impl From<&QueueLookupError> for Problem {
             QueueLookupError::LineUnavailable(cause) => Self::line_unavailable(cause),
             QueueLookupError::BackupUnavailable(cause) => Self::unavailable(Code::BackupUnavailable, cause),
             QueueLookupError::Protocol(cause) => Self::internal(cause),
+            QueueLookupError::OtherRootKey => {
+                let cause = "an operator must put the former root key back, or reset the queue";
+                Self::unavailable(Code::OtherRootKey, cause)
+            }
         }
     }
 }

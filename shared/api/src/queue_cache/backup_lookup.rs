@@ -13,7 +13,7 @@ use vestibule_line::QueueTrace;
 use super::{
     QueueCache,
     degraded_queue::{DegradedQueue, READ_TIMEOUT},
-    slot::CacheSlot,
+    slot::{CacheSlot, StoredAnswer},
     snapshot::QueueLookupError,
 };
 
@@ -55,7 +55,7 @@ impl QueueCache {
         }
         let at = Instant::now();
         let degraded_queue = match self.look_up_in_backup(slot, queue, false).await? {
-            QueueLookup::Present(stored) => Ok(self.describe_stored_queue(slot, queue, &stored)),
+            QueueLookup::Present(stored) => self.describe_stored_queue(slot, queue, &stored),
             QueueLookup::Deleted(tombstone) => Err(QueueLookupError::QueueDeleted(tombstone)),
             QueueLookup::Absent => Err(QueueLookupError::QueueNotFound),
         };
@@ -63,20 +63,11 @@ impl QueueCache {
         degraded_queue
     }
 
-    fn describe_stored_queue(
-        &self,
-        slot: &CacheSlot,
-        queue: &QueueId,
-        stored: &StoredQueue,
-    ) -> Arc<DegradedQueue> {
+    fn describe_stored_queue(&self, slot: &CacheSlot, queue: &QueueId, stored: &StoredQueue) -> StoredAnswer {
         let last_snapshot = slot.fallback.last_snapshot();
         let last_snapshot = last_snapshot.as_deref();
-        Arc::new(DegradedQueue::from_stored_queue(
-            queue,
-            stored,
-            last_snapshot,
-            &self.root,
-        ))
+        let degraded_queue = DegradedQueue::from_stored_queue(queue, stored, last_snapshot, &self.root)?;
+        Ok(Arc::new(degraded_queue))
     }
 
     /// Asks the backup why the line does not have a queue. While the queue is restored, the backup
@@ -92,7 +83,7 @@ impl QueueCache {
             Ok(QueueLookup::Present(stored)) => {
                 slot.fallback.set_recovering();
                 let degraded_queue = self.describe_stored_queue(&slot, queue, &stored);
-                *slot.fallback.stored.lock().await = Some((at, Ok(degraded_queue)));
+                *slot.fallback.stored.lock().await = Some((at, degraded_queue));
                 QueueLookupError::Recovering
             }
             Ok(QueueLookup::Deleted(tombstone)) => QueueLookupError::QueueDeleted(tombstone),

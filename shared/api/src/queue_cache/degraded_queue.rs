@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vestibule_backup::{EntryPartition, StoredQueue};
 use vestibule_domain::{
-    id::{IdKey, QueueId, RootKey},
+    id::{IdKey, OtherRootKey, QueueId, RootKey},
     queue_state::QueueState,
     settings::Settings,
 };
@@ -52,12 +52,16 @@ impl DegradedQueue {
     /// Describes the queue as the backup has it. If the stored settings are invalid, the settings
     /// that were last seen in force apply, with the stored switches that are valid. A process that
     /// has seen no settings uses the defaults, which accept no pass without the line.
+    ///
+    /// # Errors
+    /// [`OtherRootKey`] if the queue was made with another root key.
     pub(super) fn from_stored_queue(
         queue: &QueueId,
         stored: &StoredQueue,
         last: Option<&QueueSnapshot>,
         root: &RootKey,
-    ) -> Self {
+    ) -> Result<Self, OtherRootKey> {
+        let ids = IdKey::derive_for_queue(root, queue, &stored.metadata.salt)?;
         let settings = stored.settings.parse().unwrap_or_else(|error| {
             tracing::warn!(
                 event = "queue.settings_refused",
@@ -75,16 +79,16 @@ impl DegradedQueue {
             }
         });
         let in_force_ms = last.map_or(u64::MAX, |snapshot| snapshot.settings().claim_ms());
-        Self {
+        Ok(Self {
             queue: queue.clone(),
             claim_ms: settings.claim_ms().min(in_force_ms),
             settings,
             epoch: stored.metadata.epoch,
             min_epoch: stored.metadata.min_epoch,
-            ids: IdKey::derive_for_queue(root, queue, &stored.metadata.salt),
+            ids,
             generation: stored.metadata.generation,
             opened_at_ms: stored.metadata.opened_at_ms,
-        }
+        })
     }
 
     /// The state of the queue at `now_ms`, in Unix milliseconds.

@@ -1,7 +1,7 @@
 //! The cache of one queue: the last answer of its line, and what is kept for an outage.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -57,6 +57,8 @@ pub(super) struct CacheSlot {
     pub(super) refresh_lock: tokio::sync::Mutex<()>,
     pub(super) latest: watch::Sender<Option<CachedAnswer>>,
     pub(super) fallback: FallbackCache,
+    /// Whether this process has recorded its root key with the queue, or has logged that it is another one.
+    pub(super) is_root_key_noted: AtomicBool,
 }
 
 impl CacheSlot {

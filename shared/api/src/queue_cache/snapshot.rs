@@ -4,7 +4,7 @@ use tokio::time::Instant;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::{
     estimate::{Estimate, Forecast},
-    id::{IdKey, QueueId},
+    id::{IdKey, OtherRootKey, QueueId},
     lane::LaneProgress,
     lane_rank::LaneLoads,
     queue_state::QueueState,
@@ -144,6 +144,14 @@ pub(crate) enum QueueLookupError {
     BackupUnavailable(String),
     /// The line gave an answer that makes no sense.
     Protocol(String),
+    /// The queue was made with another root key. Nothing is served for it: each visitor would get a new place.
+    OtherRootKey,
+}
+
+impl From<OtherRootKey> for QueueLookupError {
+    fn from(_: OtherRootKey) -> Self {
+        Self::OtherRootKey
+    }
 }
 
 impl From<BackupError> for QueueLookupError {

@@ -13,7 +13,7 @@ use vestibule_backup::{
 use vestibule_domain::{
     change::Change,
     event_outbox::EventOutbox,
-    id::{EntryId, QueueId, Salt},
+    id::{EntryId, QueueId, RootFingerprint, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tally::TallySnapshot,
@@ -231,6 +231,15 @@ impl Backup for DynamoDbBackup {
         opened_at_ms: u64,
     ) -> Result<(), BackupError> {
         self.put_opening(queue, epoch, opened_at_ms).await
+    }
+
+    async fn record_root_key(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        root: RootFingerprint,
+    ) -> Result<(), BackupError> {
+        self.put_root_key(queue, epoch, root).await
     }
 
     async fn begin_generation(

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use vestibule_backup::{BackupError, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome, QueueMetadata};
 use vestibule_domain::{
     configuration::LAYOUT,
-    id::{QueueId, Salt},
+    id::{QueueId, RootFingerprint, Salt},
 };
 
 use super::{
@@ -134,6 +134,23 @@ impl DynamoDbBackup {
             .map(drop)
     }
 
+    pub(super) async fn put_root_key(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        root: RootFingerprint,
+    ) -> Result<(), BackupError> {
+        let update = "SET #root_key = :root";
+        let condition = "#epoch = :epoch AND attribute_not_exists(#root_key)";
+        let values = [
+            (":epoch", number(epoch)),
+            (":root", queue_items::root_value(root)),
+        ];
+        self.update_metadata(queue, update, condition, values)
+            .await
+            .map(drop)
+    }
+
     pub(super) async fn put_generation(
         &self,
         queue: &QueueId,
@@ -141,8 +158,13 @@ impl DynamoDbBackup {
         salt: Salt,
     ) -> Result<Option<QueueMetadata>, BackupError> {
         let update = "SET #layout = :layout, #epoch = :next, #min_epoch = :next, #salt = :salt, \
-                      #opened_at_ms = :not_opened \
-                      ADD #generation :one REMOVE #lease_holder, #lease_until_ms";
+                      #opened_at_ms = :not_opened";
+        let end = "ADD #generation :one REMOVE #lease_holder, #lease_until_ms";
+        let (update, root) = match salt.root() {
+            Some(root) => (format!("{update}, #root_key = :root {end}"), Some(root)),
+            None => (format!("{update} {end}, #root_key"), None),
+        };
+        let root = root.map(|root| (":root", queue_items::root_value(root)));
         let values = [
             (":layout", number(LAYOUT)),
             (":epoch", number(epoch)),
@@ -151,8 +173,9 @@ impl DynamoDbBackup {
             (":not_opened", number(0_u32)),
             (":one", number(1_u32)),
         ];
+        let values = values.into_iter().chain(root);
         Ok(
-            match self.update_metadata(queue, update, IS_OF_EPOCH, values).await? {
+            match self.update_metadata(queue, &update, IS_OF_EPOCH, values).await? {
                 Attempt::Changed(part) => Some(part),
                 // An earlier attempt of this call succeeded, and its answer was lost.
                 Attempt::Refused(part) => part.filter(|part| part.salt == salt),
@@ -160,14 +183,15 @@ impl DynamoDbBackup {
         )
     }
 
-    async fn update_metadata<const N: usize>(
+    async fn update_metadata(
         &self,
         queue: &QueueId,
         update: &str,
         condition: &str,
-        values: [(&str, AttributeValue); N],
+        values: impl IntoIterator<Item = (&'static str, AttributeValue)>,
     ) -> Result<Attempt, BackupError> {
-        let values: HashMap<_, _> = values.map(|(name, value)| (name.to_owned(), value)).into();
+        let values = values.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let values: HashMap<_, _> = values.collect();
         let request = self
             .client
             .update_item()

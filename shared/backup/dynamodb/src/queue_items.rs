@@ -6,7 +6,7 @@
 //! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
 //!                               any other type is read as well, and rejected with the name of the setting
 //! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
-//! layout, epoch, generation, min_epoch, salt, fence, opened_at_ms, lease_holder, lease_until_ms
+//! layout, epoch, generation, min_epoch, salt, root_key, fence, opened_at_ms, lease_holder, lease_until_ms
 //!                               in part "line": Vestibule's own metadata
 //! epoch, generation, deleted_at_ms, delete_at_seconds
 //!                               in part "line" of a deleted queue: its tombstone; the last one is the time to live
@@ -19,7 +19,7 @@ use std::{collections::HashMap, str::FromStr};
 use aws_sdk_dynamodb::types::AttributeValue;
 use vestibule_backup::{BackupError, Lease, QueueLookup, QueueMetadata, StoredQueue};
 use vestibule_domain::{
-    id::{QueueId, Salt},
+    id::{QueueId, RootFingerprint, Salt},
     tombstone::Tombstone,
 };
 
@@ -38,6 +38,7 @@ const EPOCH: &str = "epoch";
 const GENERATION: &str = "generation";
 const MIN_EPOCH: &str = "min_epoch";
 const SALT: &str = "salt";
+const ROOT_KEY: &str = "root_key";
 const FENCE: &str = "fence";
 const OPENED_AT_MS: &str = "opened_at_ms";
 const LEASE_HOLDER: &str = "lease_holder";
@@ -69,6 +70,9 @@ pub(super) fn to_items(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
         (SALT.to_owned(), AttributeValue::S(part.salt.to_text())),
         (FENCE.to_owned(), number(part.watermark)),
     ]);
+    if let Some(root) = part.salt.root() {
+        line.insert(ROOT_KEY.to_owned(), root_value(root));
+    }
     if let Some(at_ms) = part.opened_at_ms {
         line.insert(OPENED_AT_MS.to_owned(), number(at_ms));
     }
@@ -159,7 +163,7 @@ pub(super) fn to_metadata(item: &Item) -> Result<QueueMetadata, BackupError> {
         generation: required_number(item, GENERATION)?,
         // Items from before resets and watermarks existed lack both attributes.
         min_epoch: number_or_zero(item, MIN_EPOCH)?,
-        salt: Salt::from_text(required_text(item, SALT)?).ok_or_else(|| invalid_attribute_error(SALT))?,
+        salt: to_salt(item)?,
         watermark: number_or_zero(item, FENCE)?,
         // A reset leaves 0.
         opened_at_ms: Some(number_or_zero(item, OPENED_AT_MS)?).filter(|at_ms| *at_ms > 0),
@@ -168,6 +172,18 @@ pub(super) fn to_metadata(item: &Item) -> Result<QueueMetadata, BackupError> {
             .then(|| to_lease(item))
             .transpose()?,
     })
+}
+
+fn to_salt(item: &Item) -> Result<Salt, BackupError> {
+    let salt = Salt::from_text(required_text(item, SALT)?).ok_or_else(|| invalid_attribute_error(SALT))?;
+    let root = item.contains_key(ROOT_KEY).then(|| required_text(item, ROOT_KEY));
+    let root = root.transpose()?.map(str::parse).transpose();
+    Ok(salt.with_root(root.map_err(|_| invalid_attribute_error(ROOT_KEY))?))
+}
+
+/// The fingerprint of a root key as an attribute.
+pub(super) fn root_value(root: RootFingerprint) -> AttributeValue {
+    AttributeValue::S(root.to_string())
 }
 
 fn to_lease(item: &Item) -> Result<Lease, BackupError> {

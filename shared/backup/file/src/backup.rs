@@ -11,7 +11,7 @@ use vestibule_backup::{
 use vestibule_domain::{
     change::Change,
     event_outbox::EventOutbox,
-    id::{EntryId, QueueId, Salt},
+    id::{EntryId, QueueId, RootFingerprint, Salt},
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tally::TallySnapshot,
@@ -293,6 +293,20 @@ impl Backup for FileBackup {
         let recorded = self.update_metadata(queue, epoch, move |part| {
             let is_new = part.opened_at_ms.is_none();
             part.opened_at_ms = part.opened_at_ms.or(Some(opened_at_ms));
+            is_new
+        });
+        recorded.await.map(drop)
+    }
+
+    async fn record_root_key(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        root: RootFingerprint,
+    ) -> Result<(), BackupError> {
+        let recorded = self.update_metadata(queue, epoch, move |part| {
+            let is_new = part.salt.root().is_none();
+            part.salt = part.salt.with_root(part.salt.root().or(Some(root)));
             is_new
         });
         recorded.await.map(drop)

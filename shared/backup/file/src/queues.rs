@@ -26,6 +26,8 @@ struct FileQueue {
     #[serde(default)]
     min_epoch: u32,
     salt: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root_key: Option<String>,
     #[serde(default)]
     fence: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,6 +152,7 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
         generation: stored.metadata.generation,
         min_epoch: stored.metadata.min_epoch,
         salt: stored.metadata.salt.to_text(),
+        root_key: stored.metadata.salt.root().map(|root| root.to_string()),
         fence: stored.metadata.watermark,
         opened_at_ms: stored.metadata.opened_at_ms,
         lease: stored.metadata.lease.map(|lease| FileLease {
@@ -183,6 +186,8 @@ pub(super) fn read_fingerprints(
 pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
     let nonsense = |what: &str| BackupError::Unreadable(format!("a queue in the store file: {what}"));
     let on_file: FileQueue = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
+    let salt = Salt::from_text(&on_file.salt).ok_or_else(|| nonsense("salt"))?;
+    let root = on_file.root_key.map(|root| root.parse()).transpose();
     Ok(StoredQueue {
         settings: match on_file.settings {
             Value::Object(map) => StoredSettings::Map(map),
@@ -195,7 +200,7 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
             epoch: on_file.epoch,
             generation: on_file.generation,
             min_epoch: on_file.min_epoch,
-            salt: Salt::from_text(&on_file.salt).ok_or_else(|| nonsense("salt"))?,
+            salt: salt.with_root(root.map_err(|_| nonsense("root_key"))?),
             watermark: on_file.fence,
             opened_at_ms: on_file.opened_at_ms,
             lease: on_file.lease.map(|lease| Lease {

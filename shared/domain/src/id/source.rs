@@ -58,7 +58,7 @@ mod tests {
     fn key(queue: &str, salt: u8) -> IdKey {
         let root = RootKey::new(vec![7; 32]).expect("32 bytes are enough");
         let queue = queue.parse().expect("a queue id");
-        IdKey::derive_for_queue(&root, &queue, &Salt::new([salt; 32]))
+        IdKey::derive_for_queue(&root, &queue, &Salt::new([salt; 32])).expect("the key of the salt")
     }
 
     fn source(address: &str) -> Source {

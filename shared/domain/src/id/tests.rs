@@ -2,7 +2,47 @@ use super::*;
 
 fn id_key(queue: &str, salt: u8) -> IdKey {
     let root = RootKey::new(vec![7; 32]).expect("long enough");
-    IdKey::derive_for_queue(&root, &queue.parse().expect("a queue id"), &Salt::new([salt; 32]))
+    let salt = Salt::new([salt; 32]);
+    IdKey::derive_for_queue(&root, &queue.parse().expect("a queue id"), &salt).expect("any key")
+}
+
+#[test]
+fn a_salt_is_used_with_its_own_root_key_alone() {
+    let [own, other] = [7, 8].map(|byte| RootKey::new(vec![byte; 32]).expect("long enough"));
+    let queue = "a".parse().expect("a queue id");
+    let derive = |root: &RootKey, salt: Salt| IdKey::derive_for_queue(root, &queue, &salt);
+    let salt = Salt::new([1; 32]);
+    assert!(derive(&own, salt).is_ok() && derive(&other, salt).is_ok());
+    let salt = salt.with_root(Some(own.fingerprint()));
+    let ada = Visitor::known("ada").expect("valid");
+    let key = derive(&own, salt).expect("its own key");
+    assert_eq!(
+        key.entry_id(&ada),
+        id_key("a", 1).entry_id(&ada),
+        "the fingerprint changes no id"
+    );
+    let refused = derive(&other, salt).expect_err("another key");
+    assert_eq!(
+        (refused.stored, refused.present),
+        (own.fingerprint(), other.fingerprint())
+    );
+}
+
+#[test]
+fn a_fingerprint_tells_keys_apart_and_shows_none() {
+    let keys = [vec![7; 32], vec![8; 32], vec![7; 33]].map(|key| RootKey::new(key).expect("long enough"));
+    let [first, second, third] = keys.map(|key| key.fingerprint());
+    assert!(first != second && first != third);
+    assert_eq!(first.to_string().parse(), Ok(first));
+    // Python: hmac.new(bytes([7] * 32), b"vestibule root key fingerprint", "sha256").digest()[:8], in base64url.
+    assert_eq!(first.to_string(), "ZTkFgA1vdq0");
+    for wrong in ["", "AAAA", "AAAAAAAAAAA=", "AAAAAAAAAAAA"] {
+        assert_eq!(
+            wrong.parse::<RootFingerprint>(),
+            Err(InvalidFingerprint),
+            "{wrong}"
+        );
+    }
 }
 
 #[test]

@@ -68,6 +68,9 @@ if switched ~= '' and old_revision ~= revision_before then
 end
 if old_revision == new.revision and old_settings == new.settings then
   redis.call('HSET', config, 'settings_order', new.settings_order)
+  if new.root_key then
+    redis.call('HSET', config, 'root_key', new.root_key)
+  end
   if new.opened_at_ms ~= '0' then
     redis.call('HSET', config, 'opened_at_ms', new.opened_at_ms)
   end

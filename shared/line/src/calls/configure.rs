@@ -96,8 +96,14 @@ pub(super) fn config_fields(line: &Line, configuration: &Configuration) -> Vec<S
         ("settings_order", configuration.settings_order.to_string()),
         ("settings", Value::Object(settings.clone()).to_string()),
     ];
+    // A copy from before the root key was recorded takes nothing back.
+    let root = configuration
+        .salt
+        .root()
+        .map(|root| ("root_key", root.to_string()));
     fields
         .into_iter()
+        .chain(root)
         .map(|(field, value)| (field.to_owned(), value))
         .chain(for_scripts)
         .flat_map(|(field, value)| [field, value])

@@ -131,6 +131,10 @@ fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
             "it has layout {layout}, which another build wrote, and this build reads layout {LAYOUT}"
         )));
     }
+    let salt = Salt::from_text(config.text("salt")?)
+        .ok_or_else(|| nonsense("field `salt` is not a salt".to_owned()))?;
+    let root = config.has("root_key").then(|| config.text("root_key"));
+    let root = root.transpose()?.map(str::parse).transpose();
     Ok(Configuration {
         settings: Settings::from_map(&settings).map_err(|error| nonsense(error.to_string()))?,
         revision: config.text("revision")?.to_owned(),
@@ -138,8 +142,7 @@ fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
         epoch: config.number("epoch")?,
         generation: config.number("generation")?,
         min_epoch: config.number("min_epoch")?,
-        salt: Salt::from_text(config.text("salt")?)
-            .ok_or_else(|| nonsense("field `salt` is not a salt".to_owned()))?,
+        salt: salt.with_root(root.map_err(|_| nonsense("field `root_key` is no fingerprint".to_owned()))?),
         opened_at_ms: Some(config.number_or_zero("opened_at_ms")?).filter(|at_ms| *at_ms > 0),
     })
 }

@@ -89,7 +89,7 @@ impl Admin {
         settings: &Settings,
     ) -> Result<CreatedQueue, Problem> {
         // `random` uses a cryptographic generator that the operating system seeds.
-        let salt = Salt::new(rand::random());
+        let salt = self.root_key.tie(Salt::new(rand::random())).await;
         // A queue that was deleted is no more: neither in the line, nor for its tokens and passes.
         let part = match complete_deletion(&self.line, &*self.backup, queue).await? {
             Some(tombstone) => QueueMetadata::after_deletion(&tombstone, salt),

@@ -96,7 +96,8 @@ impl Admin {
                     .get()
                     .await
                     .map_err(|reason| Problem::root_key_unavailable(&reason))?;
-                Ok(IdKey::derive_for_queue(root_key, queue, &stored.metadata.salt).entry_id(visitor))
+                let ids = IdKey::derive_for_queue(root_key, queue, &stored.metadata.salt)?;
+                Ok(ids.entry_id(visitor))
             }
         }
     }

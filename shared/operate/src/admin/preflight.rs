@@ -1,6 +1,7 @@
 //! The command `preflight`: asks the servers of the deployment whether they give what a sale needs. It changes nothing.
 //! `preflight_findings.rs` decides what the answers mean.
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_backup::{BackupError, EntryPartition};
@@ -8,7 +9,8 @@ use vestibule_domain::id::QueueId;
 
 use super::{
     Admin, Problem,
-    preflight_findings::{KeyAnswer, ServersAnswers, decide_findings},
+    preflight_findings::{KeyAnswer, RootKeyAnswer, ServersAnswers, decide_findings},
+    stats::CONCURRENT_READS_MAX,
 };
 
 /// A queue that does not exist. Conditional writes for it must be refused, so they change nothing.
@@ -17,17 +19,19 @@ const NO_QUEUE: &str = "vestibule.preflight";
 impl Admin {
     /// Asks the line, the backup and the store of the signing keys. A server that fails is a finding and no problem.
     pub(super) async fn preflight(&self) -> Result<Value, Problem> {
-        let (line, entries, queues, signing_key) = tokio::join!(
+        let (line, entries, queues, signing_key, root_key) = tokio::join!(
             self.line.ask_server(),
             self.probe_entries(),
             self.probe_queues(),
-            self.ask_key_store()
+            self.ask_key_store(),
+            self.compare_root_key()
         );
         let answers = ServersAnswers {
             line: line.map_err(|error| error.to_string()),
             entries: entries.map_err(|error| error.to_string()),
             queues: queues.map_err(|error| error.to_string()),
             signing_key,
+            root_key,
         };
         Ok(json!({ "findings": decide_findings(&answers) }))
     }
@@ -48,6 +52,35 @@ impl Admin {
         let queue = no_queue();
         self.backup.look_up_queue(&queue).await?;
         self.backup.release_lease(&queue, 1, Uuid::new_v4()).await
+    }
+
+    /// Compares the root key with what each stored queue says of its own.
+    async fn compare_root_key(&self) -> RootKeyAnswer {
+        let present = match self.root_key.get().await {
+            Ok(key) => key.fingerprint(),
+            Err(reason) => return RootKeyAnswer::Unreadable(reason),
+        };
+        let read = async || {
+            let queues = stream::iter(self.backup.list_queues().await?);
+            let others = queues
+                .map(|queue| async move {
+                    let stored = self.backup.read_queue(&queue).await?;
+                    let root = stored.and_then(|stored| stored.metadata.salt.root());
+                    Ok::<_, BackupError>(root.is_some_and(|root| root != present).then_some(queue))
+                })
+                .buffer_unordered(CONCURRENT_READS_MAX);
+            others
+                .try_filter_map(async |other| Ok(other))
+                .try_collect::<Vec<_>>()
+                .await
+        };
+        match read().await {
+            Ok(mut others) => {
+                others.sort();
+                RootKeyAnswer::Readable { others }
+            }
+            Err(error) => RootKeyAnswer::Unknown(error.to_string()),
+        }
     }
 
     async fn ask_key_store(&self) -> KeyAnswer {

@@ -1,12 +1,15 @@
 //! What the answers of the servers mean for a sale. These rules are pure.
 
-use vestibule_domain::preflight::Finding;
+use vestibule_domain::{id::QueueId, preflight::Finding};
 use vestibule_line::{
     COMMAND_WORDS_MAX, EvictionPolicy, ScriptAnswers, ServerAnswers, ServerLogin, ServerMemory,
 };
 
 /// The share of the memory of the line's server from which on it is too full for a sale, in percent.
 const MEMORY_PERCENT_MAX: u64 = 50;
+
+/// How many queues a finding names.
+const QUEUES_SHOWN_MAX: usize = 5;
 
 /// Commands whose rights `line-time` and `line-subscription` show.
 const COMMANDS_WITH_A_CHECK: [&str; 4] = ["TIME", "HELLO", "SSUBSCRIBE", "SPUBLISH"];
@@ -21,6 +24,18 @@ pub(super) struct ServersAnswers {
     /// A read and a conditional write of a queue.
     pub(super) queues: Result<(), String>,
     pub(super) signing_key: KeyAnswer,
+    pub(super) root_key: RootKeyAnswer,
+}
+
+/// What was found of the root key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RootKeyAnswer {
+    /// It can be read. These queues were made with another one.
+    Readable { others: Vec<QueueId> },
+    /// It cannot be read, for this reason.
+    Unreadable(String),
+    /// The queues cannot be read, for this reason.
+    Unknown(String),
 }
 
 /// What the store of the signing keys answered.
@@ -50,6 +65,7 @@ pub(super) fn decide_findings(answers: &ServersAnswers) -> Vec<Finding> {
         table_finding("backup-entries", "entries", &answers.entries),
         table_finding("backup-queues", "queues", &answers.queues),
         key_finding(&answers.signing_key),
+        root_key_finding(&answers.root_key),
     ]);
     findings
 }
@@ -237,6 +253,46 @@ fn key_finding(key: &KeyAnswer) -> Finding {
             reason,
             "put the key back into the secret of SigningKeySecretArn or SigningKeySecret, and let the roles of the functions \
              read it",
+        ),
+    }
+}
+
+fn root_key_finding(key: &RootKeyAnswer) -> Finding {
+    const CHECK: &str = "root-key";
+    match key {
+        RootKeyAnswer::Readable { others } if others.is_empty() => {
+            Finding::ok(CHECK, "no queue was made with another root key")
+        }
+        RootKeyAnswer::Readable { others } => {
+            let shown: Vec<_> = others
+                .iter()
+                .take(QUEUES_SHOWN_MAX)
+                .map(QueueId::as_str)
+                .collect();
+            let more = if others.len() > shown.len() {
+                " and others"
+            } else {
+                ""
+            };
+            let (count, names) = (others.len(), shown.join(", "));
+            Finding::fault(
+                CHECK,
+                format!(
+                    "{count} of the queues were made with another root key, and nothing is served for them: {names}{more}"
+                ),
+                "put the former key back into the secret of RootKeySecretArn or RootKeySecret, or reset these queues, which \
+                 empties them",
+            )
+        }
+        RootKeyAnswer::Unreadable(reason) => Finding::fault(
+            CHECK,
+            reason,
+            "put the key back into the secret of RootKeySecretArn or RootKeySecret, and let the roles of the functions read it",
+        ),
+        RootKeyAnswer::Unknown(reason) => Finding::unknown(
+            CHECK,
+            format!("the queues cannot be compared with the root key: {reason}"),
+            "let the role of the admin function read the table of the queues, and run the preflight again",
         ),
     }
 }

@@ -4,8 +4,14 @@
 use serde_json::{Map, Value, json};
 use vestibule_backup::BackupError;
 use vestibule_domain::{
-    id::IdError, key_ring::RotationUnderWay, pace::LimitedBy, problem_code::Code,
-    queue_pattern::QueuePattern, settings::SettingsError, state::EntryState, tombstone::Tombstone,
+    id::{IdError, OtherRootKey},
+    key_ring::RotationUnderWay,
+    pace::LimitedBy,
+    problem_code::Code,
+    queue_pattern::QueuePattern,
+    settings::SettingsError,
+    state::EntryState,
+    tombstone::Tombstone,
 };
 use vestibule_engine::{
     check::CheckError, deletion::DeletionError, key_store::KeyStoreError, restore::RestoreError,
@@ -78,6 +84,12 @@ impl Problem {
             "name the entry by its token, because the entry of a visitor cannot be found without the root key: {reason}"
         );
         Self::new(Code::KeysUnavailable, detail)
+    }
+
+    /// The root key is another one than that of the queue.
+    fn other_root_key(error: &OtherRootKey) -> Self {
+        let detail = format!("put the former root key back, or reset the queue: {error}");
+        Self::new(Code::OtherRootKey, detail)
     }
 
     pub(super) fn unknown_queue() -> Self {
@@ -223,6 +235,12 @@ impl Problem {
         object.insert("code".to_owned(), self.code.name().into());
         object.insert("detail".to_owned(), self.detail.clone().into());
         object.into()
+    }
+}
+
+impl From<OtherRootKey> for Problem {
+    fn from(error: OtherRootKey) -> Self {
+        Self::other_root_key(&error)
     }
 }
 

@@ -28,7 +28,8 @@ impl Admin {
         Ok(restore_to_json(queue, &restored))
     }
 
-    /// Starts a new generation, which is empty and in which all earlier tokens and passes are void.
+    /// Starts a new generation, which is empty and in which all earlier tokens and passes are void. It belongs to the present
+    /// root key.
     /// The records of the previous generation stay in the backup until their time to live ends.
     pub(super) async fn reset(&self, queue: &QueueId) -> Result<Value, Problem> {
         self.save_switches(queue).await?;
@@ -37,7 +38,7 @@ impl Admin {
         let settings = self.settings_for_restore(queue, &stored).await?;
         // The report of this generation stays in the backup.
         try_store_tally(&self.line, &*self.backup, queue, Duration::ZERO).await;
-        let salt = Salt::new(rand::random());
+        let salt = self.root_key.tie(Salt::new(rand::random())).await;
         let new_generation = self
             .backup
             .begin_generation(queue, stored.metadata.epoch, salt)

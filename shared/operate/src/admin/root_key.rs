@@ -1,10 +1,11 @@
-//! The root key of an operator's commands. Only those that name a visitor need it, so the others work without it.
+//! The root key of an operator's commands. Only those that name a visitor need it, so the others work without it. Those that
+//! draw a salt tie it to the key if they can.
 
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
-use vestibule_domain::id::RootKey;
+use vestibule_domain::id::{RootKey, Salt};
 
 /// Fetches the root key, or says why it cannot.
 type FetchRootKey = Box<dyn Fn() -> BoxFuture<'static, Result<RootKey, String>> + Send + Sync>;
@@ -37,6 +38,11 @@ impl OperatorRootKey {
             known: OnceCell::new(),
             fetch,
         }))
+    }
+
+    /// Ties a new salt to the key. If the key cannot be read, the first process that has it does so later.
+    pub(super) async fn tie(&self, salt: Salt) -> Salt {
+        salt.with_root(self.get().await.ok().map(RootKey::fingerprint))
     }
 
     pub(super) async fn get(&self) -> Result<&RootKey, String> {

@@ -131,7 +131,7 @@ async fn store_keys(variables: &mut BTreeMap<String, String>) -> Result<(), Box<
 async fn enter(line: &Line, queue: &str, visitor: &str, root: &RootKey) -> Result<String, Box<dyn Error>> {
     let queue = queue.parse()?;
     let salt = line.queue_view(&queue).await?.configuration.salt;
-    let id = IdKey::derive_for_queue(root, &queue, &salt).entry_id(&Visitor::anonymous(visitor)?);
+    let id = IdKey::derive_for_queue(root, &queue, &salt)?.entry_id(&Visitor::anonymous(visitor)?);
     line.enter(&queue, id, Arrival::Ordinary).await?;
     Ok(id.to_string())
 }

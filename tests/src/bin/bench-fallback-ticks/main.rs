@@ -85,7 +85,8 @@ impl Bench {
         };
         backup.create_queue(&queue, &stored).await?;
 
-        let ids = IdKey::derive_for_queue(&root_key(), &queue, &configuration.salt);
+        let ids =
+            IdKey::derive_for_queue(&root_key(), &queue, &configuration.salt).expect("the key of the salt");
         let promoted = (SECONDS + 10) * u64::from(PACE);
         let mut pollers = Vec::new();
         for n in 0..promoted + u64::from(POLLERS) {

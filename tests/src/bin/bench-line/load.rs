@@ -62,7 +62,8 @@ pub(crate) fn fresh_queue() -> QueueId {
 /// The entry ids of this many visitors.
 pub(crate) fn entry_ids(count: usize) -> Vec<EntryId> {
     let root = RootKey::new(vec![1; 32]).expect("the key has 32 bytes");
-    let key = IdKey::derive_for_queue(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]));
+    let key = IdKey::derive_for_queue(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]))
+        .expect("the key of the salt");
     (0..count)
         .map(|n| key.entry_id(&Visitor::known(&n.to_string()).expect("a visitor id")))
         .collect()

@@ -157,7 +157,7 @@ impl Bench {
 
     async fn enter(&self, queue: &QueueId) -> Result<(), Box<dyn Error>> {
         let salt = self.line.queue_view(queue).await?.configuration.salt;
-        let id = IdKey::derive_for_queue(&root_key(), queue, &salt).entry_id(&Visitor::known("a")?);
+        let id = IdKey::derive_for_queue(&root_key(), queue, &salt)?.entry_id(&Visitor::known("a")?);
         self.line.enter(queue, id, Arrival::Ordinary).await?;
         Ok(())
     }

@@ -39,7 +39,8 @@ pub(crate) async fn fill_table(
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
     let first_ms = u64::try_from(now_ms)?.saturating_sub(entries as u64);
     let root = RootKey::new(vec![1; 32]).expect("the key has 32 bytes");
-    let key = IdKey::derive_for_queue(&root, &partition.queue, &Salt::new([2; 32]));
+    let key =
+        IdKey::derive_for_queue(&root, &partition.queue, &Salt::new([2; 32])).expect("the key of the salt");
     let requests = (0..entries.div_ceil(ITEMS)).map(|nth| {
         let puts = (nth * ITEMS..entries.min((nth + 1) * ITEMS)).map(|number| {
             let visitor = Visitor::known(&number.to_string()).expect("the visitor id is valid");

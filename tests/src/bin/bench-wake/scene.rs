@@ -101,7 +101,8 @@ impl Scene {
     /// the heartbeat, because to connect the visitors takes longer than a heartbeat is valid.
     pub(crate) async fn enter_visitors(&mut self, visitor_count: usize) -> Result<Vec<Poller>, BenchError> {
         let root = RootKey::new(ROOT_KEY.to_vec()).map_err(|_| "long enough")?;
-        let ids = IdKey::derive_for_queue(&root, &self.queue, &configuration(true).salt);
+        let ids = IdKey::derive_for_queue(&root, &self.queue, &configuration(true).salt)
+            .expect("the key of the salt");
         let enter = async |visitor: Uuid| {
             let id = ids.entry_id(&Visitor::from_random(visitor));
             let entered = self.line.enter(&self.queue, id, Arrival::Ordinary).await?;

@@ -29,6 +29,7 @@ mod rest_events;
 mod retry_times;
 mod rewritten_requests;
 mod rights;
+mod root_key;
 mod rotation;
 mod sample_events;
 mod service_callers;
@@ -94,6 +95,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         retry_times::trials(),
         rewritten_requests::trials(),
         rights::trials(),
+        root_key::trials(),
         rotation::trials(),
         sample_events::trials(),
         service_callers::trials(),

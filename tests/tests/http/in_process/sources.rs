@@ -27,7 +27,8 @@ const GATEWAY: &str = "192.0.2.1";
 pub(super) const ATTACKER: &str = "203.0.113.77";
 
 pub(super) fn source_of(address: &str) -> Source {
-    let ids = IdKey::derive_for_queue(&root_key(), &queue_id(), &Salt::new([1; 32]));
+    let ids =
+        IdKey::derive_for_queue(&root_key(), &queue_id(), &Salt::new([1; 32])).expect("the key of the salt");
     ids.source(address.parse().expect("an address"))
 }
 

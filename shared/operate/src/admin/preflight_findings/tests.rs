@@ -27,6 +27,7 @@ fn findings_of(server: ServerAnswers) -> Vec<Finding> {
         entries: Ok(()),
         queues: Ok(()),
         signing_key: KeyAnswer::Signing { keys: 1 },
+        root_key: RootKeyAnswer::Readable { others: Vec::new() },
     })
 }
 
@@ -127,7 +128,23 @@ fn a_server_that_does_not_answer_is_one_fault() {
         entries: Ok(()),
         queues: Err("AccessDenied".to_owned()),
         signing_key: KeyAnswer::Unusable("names no secret".to_owned()),
+        root_key: RootKeyAnswer::Unreadable("AccessDenied".to_owned()),
     });
-    let faults = ["line-server", "backup-queues", "signing-key"].map(|check| (check, Outcome::Fault));
+    let faults =
+        ["line-server", "backup-queues", "signing-key", "root-key"].map(|check| (check, Outcome::Fault));
     assert_eq!(not_ok(&findings), faults);
+}
+
+#[test]
+fn queues_of_another_root_key_are_named() {
+    let others = (1..=7).map(|nth| format!("q:{nth}").parse().expect("a queue id"));
+    let finding = root_key_finding(&RootKeyAnswer::Readable {
+        others: others.collect(),
+    });
+    assert_eq!(finding.outcome, Outcome::Fault);
+    for part in ["7 of the queues", "q:1, q:2", "q:5 and others"] {
+        assert!(finding.found.contains(part), "{finding:?}");
+    }
+    let unknown = root_key_finding(&RootKeyAnswer::Unknown("Throttled".to_owned()));
+    assert_eq!(unknown.outcome, Outcome::Unknown);
 }

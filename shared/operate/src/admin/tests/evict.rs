@@ -14,7 +14,7 @@ use super::{AdminFixture, entry_partition, queue, root_key};
 impl AdminFixture {
     pub(super) async fn source(&self, address: &str) -> Source {
         let salt = self.stored_queue().await.metadata.salt;
-        let ids = IdKey::derive_for_queue(&root_key(), &queue(), &salt);
+        let ids = IdKey::derive_for_queue(&root_key(), &queue(), &salt).expect("the key of the salt");
         ids.source(address.parse().expect("an address"))
     }
 

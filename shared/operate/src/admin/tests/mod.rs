@@ -151,7 +151,7 @@ impl AdminFixture {
     /// The entry id of a visitor, whether the visitor has entered or not.
     async fn entry_id(&self, visitor: &str) -> EntryId {
         let QueueMetadata { salt, .. } = self.stored_queue().await.metadata;
-        let ids = IdKey::derive_for_queue(&root_key(), &queue(), &salt);
+        let ids = IdKey::derive_for_queue(&root_key(), &queue(), &salt).expect("the key of the salt");
         ids.entry_id(&Visitor::known(visitor).expect("valid"))
     }
 

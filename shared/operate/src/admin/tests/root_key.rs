@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::json;
+use vestibule_domain::id::RootKey;
 
 use super::{AdminFixture, Arc, root_key};
 use crate::admin::OperatorRootKey;
@@ -33,4 +34,31 @@ async fn only_a_command_that_names_a_visitor_needs_the_root_key() {
     );
     is_readable.store(true, Ordering::SeqCst);
     assert_eq!(desk.run(inspect).await["token"], entry.to_string());
+}
+
+#[tokio::test]
+async fn a_reset_ties_the_queue_to_the_present_key() {
+    let mut desk = AdminFixture::with_queue(json!({})).await;
+    let inspect = json!({ "op": "inspect", "queue": "q", "visitor": "ada" });
+    let finding = async |desk: &AdminFixture| {
+        let shown = desk.run(json!({ "op": "preflight" })).await;
+        let findings = shown["findings"].as_array().expect("findings").clone();
+        findings
+            .into_iter()
+            .find(|finding| finding["check"] == "root-key")
+            .expect("a finding")
+    };
+    assert_eq!(finding(&desk).await["outcome"], "ok");
+    desk.admin.root_key = RootKey::new(vec![9; 32]).expect("long enough").into();
+    assert_eq!(finding(&desk).await["outcome"], "fault");
+    let problem = desk.run_refused(inspect.clone()).await;
+    assert_eq!(problem["code"], "other-root-key", "{problem}");
+    desk.run(json!({ "op": "reset", "queue": "q", "confirm": "q", "epoch": 1 }))
+        .await;
+    assert_eq!(finding(&desk).await["outcome"], "ok");
+    let problem = desk.run_refused(inspect).await;
+    assert_eq!(
+        problem["code"], "unknown-entry",
+        "the key is the right one now: {problem}"
+    );
 }

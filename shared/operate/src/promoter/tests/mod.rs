@@ -136,6 +136,7 @@ fn json_map(value: Value) -> Map<String, Value> {
 fn entry_id(queue: &QueueId, visitor: &str) -> EntryId {
     let root = RootKey::new(vec![1; 32]).expect("long enough");
     IdKey::derive_for_queue(&root, queue, &Salt::new([3; 32]))
+        .expect("the key of the salt")
         .entry_id(&Visitor::known(visitor).expect("valid"))
 }
 

@@ -79,7 +79,8 @@ async fn the_secret_of_another_entry_proves_nothing() {
 /// The secret of a visitor whom a ticket names, in another queue or another generation of the queue.
 fn secret_elsewhere(queue: &str, salt: u8) -> String {
     let queue = queue.parse().expect("a queue id");
-    let ids = IdKey::derive_for_queue(&root_key(), &queue, &Salt::new([salt; 32]));
+    let ids =
+        IdKey::derive_for_queue(&root_key(), &queue, &Salt::new([salt; 32])).expect("the key of the salt");
     let entry = ids.entry_id(&Visitor::known("ada").expect("a visitor"));
     ids.visitor_secret(entry).reveal().to_owned()
 }
