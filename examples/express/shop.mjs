@@ -20,8 +20,8 @@ const keys = createRemoteJWKSet(new URL(`${API}/.well-known/jwks.json`), { cache
 // By the visit: one visit has one session. Several processes of a shop must share them.
 const sessions = new Map();
 // Passes of an earlier epoch are void after a reset, and after a deletion, when the answer is a 410 that has this number, too.
-// Until this is known, no pass is accepted.
-let minEpoch = Infinity;
+// Until this is known, no pass is accepted. Passes of a key that leaked are void as well.
+let [minEpoch, voidKeys] = [Infinity, []];
 const meter = new LoadMeter();
 
 async function callQueue(path, content) {
@@ -41,8 +41,11 @@ const ownPath = (text) => (/^\/(?![/\\])[^\\\x00-\x20]*$/.test(text) ? text : "/
 async function enter(request, response) {
   const pass = String(request.query.pass);
   const rules = { algorithms: ["ES256"], typ: "pass+jwt", issuer: ISSUER, audience: QUEUE, clockTolerance: 5 };
-  const { payload: claims } = await jwtVerify(pass, keys, rules);
-  if (!(claims.epoch >= minEpoch)) throw new errors.JWTInvalid("it is from before a reset");
+  const { payload: claims, protectedHeader } = await jwtVerify(pass, keys, rules);
+  const isVoid = !(claims.epoch >= minEpoch) || voidKeys.includes(protectedHeader.kid);
+  // Of the two signatures that ECDSA has for a text, the one with the lower s counts.
+  const hasHighSignature = Buffer.from(pass.split(".")[2], "base64url")[32] > 127;
+  if (isVoid || hasHighSignature) throw new errors.JWTInvalid("it is void, or respelled");
   const visit = `${claims.sub} ${claims.visit}`;
   const session = sessions.get(visit) ?? {};
   if (session.end || (session.pass && session !== request.shopSession)) throw new errors.JWTInvalid("it was used");
@@ -66,9 +69,10 @@ function requireSession(request, response, next) {
 async function order(request, response) {
   const { shopSession: session } = request;
   const { status, code } = await callQueue(`/entries/${session.token}/validate`, { pass: session.pass });
-  if (["invalid-pass", "unknown-entry"].includes(code) || [409, 410].includes(status)) {
+  if (code === "unknown-entry" || [409, 410].includes(status)) {
     session.end ??= code;
-  } else if (!session.end) {
+    // A pass may be void although the visit goes on: the waiting room gives the visitor a new one.
+  } else if (!session.end && code !== "invalid-pass") {
     if (status !== 200) return response.status(503).send("Please try again in a moment.");
     // Here a shop stores the order.
     session.end = "ordered";
@@ -82,7 +86,7 @@ async function order(request, response) {
 // Reports the load, and reads which passes are void.
 async function exchangeReports() {
   const answer = await fetch(`${API}/queues/${QUEUE}`, { signal: AbortSignal.timeout(REPORT_MS) });
-  minEpoch = (await answer.json()).min_epoch ?? minEpoch;
+  ({ min_epoch: minEpoch = minEpoch, void_keys: voidKeys = voidKeys } = await answer.json());
   await callQueue("/load", meter.takeReport());
   // For an hour after the pass has ended, because the queue may still accept the order.
   sessions.forEach(({ endsAtMs }, visit) => Date.now() > endsAtMs + 3_600_000 && sessions.delete(visit));

@@ -48,6 +48,12 @@ pub enum PassError {
     /// The key that signed the token is not published by this deployment, or no longer.
     #[error("this deployment does not publish the key that signed the pass")]
     UnknownKey,
+    /// The key that signed the token has leaked.
+    #[error("the key that signed the pass is void, because it leaked; the visitor's page has a new pass")]
+    VoidKey,
+    /// The key that signed the token had stopped signing before the token was issued.
+    #[error("the key that signed the pass had stopped signing before")]
+    SignedTooLate,
     /// The signature does not match the token, or is the second spelling of one that does.
     #[error("the signature of the pass is wrong")]
     WrongSignature,
@@ -109,6 +115,17 @@ pub struct PassClaims {
     pub nbf: u64,
     /// The pass is valid before this time.
     pub exp: u64,
+}
+
+impl PassClaims {
+    /// The claims, if the pass is valid at a line time, in Unix milliseconds.
+    fn require_valid_at(self, now_ms: u64) -> Result<Self, PassError> {
+        match now_ms / 1_000 {
+            now if now < self.nbf => Err(PassError::TooEarly),
+            now if now >= self.exp => Err(PassError::Expired),
+            _ => Ok(self),
+        }
+    }
 }
 
 /// What a pass is created from: an active entry and the end of its pass.
@@ -210,15 +227,8 @@ impl PassSigner {
         entry: EntryId,
         now_ms: u64,
     ) -> Result<PassClaims, PassError> {
-        let claims = self.verify_ignoring_time(pass, queue, entry)?;
-        let now = now_ms / 1_000;
-        if now < claims.nbf {
-            return Err(PassError::TooEarly);
-        }
-        if now >= claims.exp {
-            return Err(PassError::Expired);
-        }
-        Ok(claims)
+        self.verify_ignoring_time(pass, queue, entry)?
+            .require_valid_at(now_ms)
     }
 
     /// Verifies a pass as [`verify`](Self::verify) does, without its times: a pass that has expired

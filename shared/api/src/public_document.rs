@@ -68,6 +68,9 @@ struct PublicDocument<'a> {
     limited_by: Option<LimitedBy>,
     /// Passes of an earlier epoch are void. A service that verifies passes offline reads this.
     min_epoch: u32,
+    /// The ids (`kid`) of keys that leaked. Passes of theirs are void, and the JWKS has them no more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    void_keys: Vec<String>,
     #[serde(flatten)]
     message: MessageFields,
 }
@@ -189,6 +192,7 @@ pub(super) async fn handle(
         ends_at_ms: settings.ends_at_ms,
         limited_by: snapshot.view.limited_by(),
         min_epoch: snapshot.view.configuration.min_epoch,
+        void_keys: state.keys.passes.void_key_ids(),
         message: MessageFields::of(settings),
     };
     let mut response = json(StatusCode::OK, &view);

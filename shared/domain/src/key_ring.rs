@@ -2,7 +2,7 @@
 //!
 //! A rotation refuses no pass. The new key is published first. Once every cache has it, it signs. The
 //! old key verifies passes until the last one that it signed has ended:
-//! `docs/adr/0026-rotation-of-the-signing-key.md`.
+//! `docs/adr/0026-rotation-of-the-signing-key.md`. A leaked key is void at once, with all of its passes.
 
 use std::fmt;
 
@@ -42,10 +42,26 @@ impl fmt::Debug for RingKey {
     }
 }
 
+/// How many leaked keys a ring remembers. Each public document lists their ids.
+const VOID_KEYS_MAX: usize = 8;
+
 /// All keys of a deployment, the oldest first. There is at least one, and each one begins to sign
 /// later than the one before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRing(Vec<RingKey>);
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyRing {
+    keys: Vec<RingKey>,
+    /// Keys that leaked, the oldest first: as PEM or as the text of which they are derived.
+    void: Vec<String>,
+}
+
+impl fmt::Debug for KeyRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRing")
+            .field("keys", &self.keys)
+            .field("void", &self.void.len())
+            .finish()
+    }
+}
 
 /// Why a text is no key ring.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,16 +102,21 @@ pub struct RotationUnderWay {
 #[serde(deny_unknown_fields)]
 struct StoredRing {
     keys: Vec<RingKey>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    void: Vec<String>,
 }
 
 impl KeyRing {
     /// A ring with one key, which has signed from the beginning.
     pub fn single(key: impl Into<String>) -> Self {
-        Self(vec![RingKey {
-            key: key.into(),
-            signs_from_ms: 0,
-            retires_at_ms: None,
-        }])
+        Self {
+            keys: vec![RingKey {
+                key: key.into(),
+                signs_from_ms: 0,
+                retires_at_ms: None,
+            }],
+            void: Vec::new(),
+        }
     }
 
     /// Parses a stored ring: a JSON object with the list `keys`, or the text of a single key.
@@ -117,7 +138,10 @@ impl KeyRing {
         if stored.keys.is_empty() || !is_in_order {
             return Err(KeyRingError::NotInOrder);
         }
-        Ok(Self(stored.keys))
+        Ok(Self {
+            keys: stored.keys,
+            void: stored.void,
+        })
     }
 
     /// The ring as JSON, for [`parse`](Self::parse). It contains the private keys.
@@ -125,13 +149,45 @@ impl KeyRing {
     /// # Panics
     /// Never: numbers and texts always become JSON.
     pub fn to_json(&self) -> String {
-        let stored = StoredRing { keys: self.0.clone() };
+        let stored = StoredRing {
+            keys: self.keys.clone(),
+            void: self.void.clone(),
+        };
         serde_json::to_string(&stored).expect("numbers and texts become JSON")
     }
 
     /// The keys, the oldest first.
     pub fn keys(&self) -> &[RingKey] {
-        &self.0
+        &self.keys
+    }
+
+    /// The keys that leaked, as far as the ring remembers them. No pass of theirs is valid.
+    pub fn void_keys(&self) -> &[String] {
+        &self.void
+    }
+
+    /// Until when a key may sign, in Unix milliseconds: a process that reads the ring late signs with it for the cache time
+    /// after the next key begins to. `None` for the newest key.
+    pub fn signs_until_ms(&self, index: usize, key_cache_seconds: u32) -> Option<u64> {
+        let next = self.keys.get(index + 1)?;
+        Some(next.signs_from_ms + u64::from(key_cache_seconds) * 1_000 + CLOCK_DIFFERENCE_MAX_MS)
+    }
+
+    /// Replaces all keys by a new one, because a reader of the ring may have any of them. The new key signs at once, and the
+    /// others are void.
+    #[must_use]
+    pub fn replace_leaked(&self, key: String, now_ms: u64) -> Self {
+        let leaked = self.keys.iter().map(|leaked| leaked.key.clone());
+        let mut void: Vec<_> = self.void.iter().cloned().chain(leaked).collect();
+        void.drain(..void.len().saturating_sub(VOID_KEYS_MAX));
+        Self {
+            keys: vec![RingKey {
+                key,
+                signs_from_ms: now_ms,
+                retires_at_ms: None,
+            }],
+            void,
+        }
     }
 
     /// Adds a key, sets when the older ones retire, and drops those that have retired.
@@ -148,13 +204,13 @@ impl KeyRing {
         let signs_from_ms = now_ms + 2 * cache_ms + CLOCK_DIFFERENCE_MAX_MS;
         let last_use_ms = signs_from_ms + cache_ms + CLOCK_DIFFERENCE_MAX_MS;
         let retires_at_ms = last_use_ms + u64::from(times.pass_seconds_max) * 1_000;
-        let newest_signs_ms = self.0.last().map_or(0, |newest| newest.signs_from_ms);
+        let newest_signs_ms = self.keys.last().map_or(0, |newest| newest.signs_from_ms);
         if newest_signs_ms > now_ms {
             return Err(RotationUnderWay {
                 signs_from_ms: newest_signs_ms,
             });
         }
-        let kept = self.0.iter().filter(|old| old.is_published(now_ms));
+        let kept = self.keys.iter().filter(|old| old.is_published(now_ms));
         let mut keys: Vec<_> = kept
             .map(|old| RingKey {
                 retires_at_ms: old.retires_at_ms.or(Some(retires_at_ms)),
@@ -166,7 +222,10 @@ impl KeyRing {
             signs_from_ms,
             retires_at_ms: None,
         });
-        Ok(Self(keys))
+        Ok(Self {
+            keys,
+            void: self.void.clone(),
+        })
     }
 }
 
@@ -212,6 +271,45 @@ mod tests {
             .expect("rotated");
         let kept: Vec<_> = late.keys().iter().map(|key| key.key.as_str()).collect();
         assert_eq!(kept, ["two", "three"], "a retired key is dropped");
+    }
+
+    #[test]
+    fn a_leak_voids_every_key_of_the_ring() {
+        let ring = KeyRing::single("one")
+            .rotate("two".to_owned(), NOW_MS, TIMES)
+            .expect("rotated");
+        let replaced = ring.replace_leaked("three".to_owned(), NOW_MS + 1);
+        let [three] = replaced.keys() else {
+            panic!("{replaced:?}");
+        };
+        assert_eq!((three.signs_from_ms, three.retires_at_ms), (NOW_MS + 1, None));
+        assert_eq!(
+            replaced.void_keys(),
+            ["one", "two"],
+            "also the one that did not sign yet"
+        );
+        assert_eq!(KeyRing::parse(&replaced.to_json()), Ok(replaced.clone()));
+        assert!(!format!("{replaced:?}").contains("two"));
+        let rotated = replaced.rotate("four".to_owned(), NOW_MS + 2, TIMES);
+        assert_eq!(rotated.expect("rotated").void_keys(), replaced.void_keys());
+        let many = (0..20).fold(ring, |ring, nth| {
+            ring.replace_leaked(nth.to_string(), NOW_MS + nth)
+        });
+        assert_eq!(many.void_keys().len(), VOID_KEYS_MAX);
+        assert_eq!(
+            many.void_keys()[VOID_KEYS_MAX - 1],
+            "18",
+            "the latest are remembered"
+        );
+    }
+
+    #[test]
+    fn a_key_signs_for_the_cache_time_after_the_next_one_begins() {
+        let ring = KeyRing::single("one")
+            .rotate("two".to_owned(), NOW_MS, TIMES)
+            .expect("rotated");
+        assert_eq!(ring.signs_until_ms(0, 300), Some(NOW_MS + 605_000 + 305_000));
+        assert_eq!(ring.signs_until_ms(1, 300), None);
     }
 
     #[test]

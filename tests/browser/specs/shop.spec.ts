@@ -155,6 +155,24 @@ for (const [n, shop] of SHOPS.entries()) {
       });
     });
 
+    test("pass of a leaked key opens no session, and the visit goes on", async ({ page, servers, queue }) => {
+      await queue.open(ONE_AT_A_TIME);
+      await shop.run(servers.base, queue, async (address) => {
+        const { pass } = await waitAndComeBack(page, queue, address);
+        // The visitor's own browser may show a pass again, as long as the pass is valid.
+        const show = async () => (await page.request.get(`${address}/enter?pass=${pass}`, { maxRedirects: 0 })).status();
+        expect(await show()).toBe(303);
+        await queue.run("rotate", { queue: undefined, leaked: true });
+        await expect.poll(show, { intervals: [1_000], timeout: 30_000 }).toBe(403);
+        // The order leads to the waiting room, and back with a new pass of the same visit.
+        await order(page);
+        await expect(page).toHaveTitle("Checkout");
+        await order(page);
+        await expect(page).toHaveTitle("Thank you");
+        await expectFreeSlot(queue);
+      });
+    });
+
     test("refused visitor sees an error and is not sent around", async ({ page, servers, queue }) => {
       await queue.open(ONE_AT_A_TIME);
       const use = async (address: string) => {

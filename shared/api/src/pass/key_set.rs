@@ -1,9 +1,12 @@
 //! The keys of a key ring, ready to sign and verify.
 
 use jsonwebtoken::{decode_header, jwk::JwkSet};
-use vestibule_domain::key_ring::{KeyRing, RingKey};
+use vestibule_domain::{
+    id::{EntryId, QueueId},
+    key_ring::{KeyRing, RingKey},
+};
 
-use super::{PassError, PassSigner, derive_key_pem};
+use super::{PassClaims, PassError, PassSigner, derive_key_pem};
 
 /// The least length of a text from which a signing key is derived, in letters and digits. A random text of
 /// this length has more than 256 bits of entropy.
@@ -16,6 +19,8 @@ pub(super) struct PassKeySet {
     ring: KeyRing,
     /// One for each key of the ring, in the same order.
     signers: Vec<PassSigner>,
+    /// The ids of the keys that leaked.
+    void_key_ids: Vec<String>,
 }
 
 impl PassKeySet {
@@ -25,8 +30,12 @@ impl PassKeySet {
     /// [`PassError::InvalidSigningKey`] for the first key that is neither a P-256 key nor a random text.
     pub(super) fn from_ring(issuer: &str, ring: KeyRing) -> Result<Self, PassError> {
         let signers = ring.keys().iter().map(|key| build_signer(issuer, &key.key));
+        let void = ring.void_keys().iter().map(|key| build_signer(issuer, key));
         Ok(Self {
             signers: signers.collect::<Result<_, _>>()?,
+            void_key_ids: void
+                .map(|signer| signer.map(|signer| signer.key_id().to_owned()))
+                .collect::<Result<_, _>>()?,
             ring,
         })
     }
@@ -42,16 +51,42 @@ impl PassKeySet {
         signing.map_or(&self.signers[0], |(signer, _)| signer)
     }
 
-    /// The key that a pass names.
+    /// Verifies a pass with the key that it names. Ignores its times, except that a key signs nothing after its successor has
+    /// taken over: a retiring key that is stolen is of no use then, unless its thief dates the passes back.
     ///
     /// # Errors
+    /// The first reason of [`PassError`] for which the pass is refused: [`PassError::VoidKey`] if the key has leaked, and
     /// [`PassError::UnknownKey`] if there is no such key, or if it has retired.
-    pub(super) fn named_key(&self, pass: &str, clock_ms: u64) -> Result<&PassSigner, PassError> {
+    pub(super) fn verify_ignoring_time(
+        &self,
+        pass: &str,
+        queue: &QueueId,
+        entry: EntryId,
+        clock_ms: u64,
+        cache_seconds: u32,
+    ) -> Result<PassClaims, PassError> {
         let header = decode_header(pass).map_err(|_| PassError::Malformed)?;
-        let is_named = |signer: &PassSigner| header.kid.as_deref() == Some(signer.key_id());
-        let mut published = self.keys().filter(|(_, key)| key.is_published(clock_ms));
-        let named = published.find(|(signer, _)| is_named(signer));
-        named.map(|(signer, _)| signer).ok_or(PassError::UnknownKey)
+        let key_id = header.kid.as_deref().ok_or(PassError::UnknownKey)?;
+        if self.void_key_ids.iter().any(|void| void == key_id) {
+            return Err(PassError::VoidKey);
+        }
+        let mut published = self
+            .keys()
+            .enumerate()
+            .filter(|(_, (_, key))| key.is_published(clock_ms));
+        let named = published.find(|(_, (signer, _))| signer.key_id() == key_id);
+        let (index, (signer, _)) = named.ok_or(PassError::UnknownKey)?;
+        let claims = signer.verify_ignoring_time(pass, queue, entry)?;
+        let signs_until_ms = self.ring.signs_until_ms(index, cache_seconds);
+        if signs_until_ms.is_some_and(|until_ms| claims.iat.saturating_mul(1_000) > until_ms) {
+            return Err(PassError::SignedTooLate);
+        }
+        Ok(claims)
+    }
+
+    /// The ids of the keys that leaked. A service that verifies passes offline refuses theirs.
+    pub(super) fn void_key_ids(&self) -> &[String] {
+        &self.void_key_ids
     }
 
     /// The public keys of this time, the newest last. They contain a new key before it signs, and an
@@ -63,12 +98,14 @@ impl PassKeySet {
         }
     }
 
-    /// Whether one of the keys, also a retired one, has this id.
+    /// Whether one of the keys, also a retired or a leaked one, has this id.
     pub(super) fn has_key(&self, key_id: &str) -> bool {
-        self.signers.iter().any(|signer| signer.key_id() == key_id)
+        let known = self.signers.iter().map(PassSigner::key_id);
+        let void = self.void_key_ids.iter().map(String::as_str);
+        known.chain(void).any(|known| known == key_id)
     }
 
-    fn keys(&self) -> impl DoubleEndedIterator<Item = (&PassSigner, &RingKey)> {
+    fn keys(&self) -> impl DoubleEndedIterator<Item = (&PassSigner, &RingKey)> + ExactSizeIterator {
         self.signers.iter().zip(self.ring.keys())
     }
 }

@@ -128,9 +128,8 @@ impl PassKeys {
         entry: EntryId,
         now_ms: u64,
     ) -> Result<PassClaims, PassError> {
-        let current = self.current();
-        let key = current.keys.named_key(pass, vestibule_clock::now_ms())?;
-        key.verify(pass, queue, entry, now_ms)
+        self.verify_ignoring_time(pass, queue, entry)?
+            .require_valid_at(now_ms)
     }
 
     /// Verifies a pass without its times.
@@ -143,9 +142,13 @@ impl PassKeys {
         queue: &QueueId,
         entry: EntryId,
     ) -> Result<PassClaims, PassError> {
-        let current = self.current();
-        let key = current.keys.named_key(pass, vestibule_clock::now_ms())?;
-        key.verify_ignoring_time(pass, queue, entry)
+        let (keys, clock_ms) = (self.current().keys, vestibule_clock::now_ms());
+        keys.verify_ignoring_time(pass, queue, entry, clock_ms, self.0.cache_seconds)
+    }
+
+    /// The ids of the keys that leaked. No pass of theirs is valid, whatever its times.
+    pub fn void_key_ids(&self) -> Vec<String> {
+        self.current().keys.void_key_ids().to_vec()
     }
 
     /// The public keys that verify passes now, as a JWK set (RFC 7517).

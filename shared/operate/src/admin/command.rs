@@ -50,7 +50,10 @@ pub(super) enum Command {
     Preflight,
     Restore(QueueId),
     Reset(QueueId),
-    Rotate,
+    Rotate {
+        /// Whether the present keys have leaked, so that they are void at once.
+        leaked: bool,
+    },
 }
 
 /// Selects one entry.

@@ -179,7 +179,8 @@ impl Admin {
             Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
             Command::Plan(order) => plan::plan(&order),
             Command::Preflight => self.preflight().await,
-            Command::Rotate => self.rotate().await,
+            Command::Rotate { leaked: false } => self.rotate().await,
+            Command::Rotate { leaked: true } => self.replace_leaked_keys().await,
         }
     }
 

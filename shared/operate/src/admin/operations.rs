@@ -263,10 +263,14 @@ pub const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "rotate",
-        arguments: &[],
+        arguments: &["leaked"],
         needs_confirmation: false,
-        meaning: "Replaces the key that signs passes; no pass is refused.",
-        parse: |_| Ok(Command::Rotate),
+        meaning: "Replaces the key that signs passes; no pass is refused. With leaked, the new key signs at once, and every \
+                  earlier pass is void.",
+        parse: |fields| {
+            let leaked = fields.flag("leaked")?;
+            Ok(Command::Rotate { leaked })
+        },
     },
 ];
 

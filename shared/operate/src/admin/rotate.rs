@@ -1,8 +1,8 @@
-//! The command `rotate`: replaces the key that signs passes, without refusing a pass.
+//! The command `rotate`: replaces the key that signs passes, without refusing a pass, or at once if it has leaked.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
-use tracing::info;
+use tracing::{info, warn};
 use vestibule_domain::{
     id::QueueId,
     key_ring::{KeyRing, RingKey, RotationTimes},
@@ -26,17 +26,40 @@ impl Admin {
         let before = store.read().await?;
         let now_ms = vestibule_clock::now_ms();
         let rotated = before.rotate(new_key_text(), now_ms, times)?;
-        store.write(&rotated).await?;
-        // Of two rotations at the same time, the later one wins. A store may still show the ring of before.
-        let stored = store.read().await?;
-        if stored != rotated && stored != before {
-            return Err(Problem::rotated_by_another_command());
-        }
+        self.store_ring(&before, &rotated).await?;
         info!(
             event = "keys.rotated",
             "added a signing key, which signs when every cache has it"
         );
         Ok(ring_to_json(&rotated, now_ms, *cache_seconds))
+    }
+
+    /// Replaces every key of the ring, because one has leaked, and with it perhaps the whole ring. The new key signs at once,
+    /// and no pass of the others is valid any more. This ends no visit: the pages get a new pass.
+    pub(super) async fn replace_leaked_keys(&self) -> Result<Value, Problem> {
+        let SigningKeys { store, cache_seconds } = &self.signing_keys;
+        let before = store.read().await?;
+        let now_ms = vestibule_clock::now_ms();
+        let replaced = before.replace_leaked(new_key_text(), now_ms);
+        self.store_ring(&before, &replaced).await?;
+        warn!(
+            event = "keys.voided",
+            keys = before.keys().len(),
+            "replaced the signing keys because one leaked; their passes are void"
+        );
+        Ok(ring_to_json(&replaced, now_ms, *cache_seconds))
+    }
+
+    /// Stores a ring in place of another one. Of two commands at the same time, the later one wins. A store may still show
+    /// the ring of before.
+    async fn store_ring(&self, before: &KeyRing, ring: &KeyRing) -> Result<(), Problem> {
+        let store = &self.signing_keys.store;
+        store.write(ring).await?;
+        let stored = store.read().await?;
+        if stored != *ring && stored != *before {
+            return Err(Problem::rotated_by_another_command());
+        }
+        Ok(())
     }
 
     /// The longest time for which a pass of any queue is accepted after it was issued, in seconds. A pass names a
@@ -81,5 +104,6 @@ fn ring_to_json(ring: &KeyRing, published_at_ms: u64, cache_seconds: u32) -> Val
         "old_key_retires_at_ms": retires_at_ms,
         "key_cache_seconds": cache_seconds,
         "keys": ring.keys().len(),
+        "void_keys": ring.void_keys().len(),
     })
 }

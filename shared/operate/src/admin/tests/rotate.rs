@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vestibule_domain::key_ring::KeyRing;
 use vestibule_engine::key_store::{FixedKey, KeyStore};
 use vestibule_faults::MemoryKeyStore;
@@ -56,6 +56,28 @@ async fn a_second_rotation_waits_for_the_first() {
         ring,
         "it changes nothing"
     );
+}
+
+#[tokio::test]
+async fn a_leak_voids_all_keys_also_while_another_rotation_waits() {
+    let desk = AdminFixture::new();
+    desk.run(json!({ "op": ROTATE })).await;
+    let before = desk.admin.signing_keys.store.read().await.expect("stored");
+    let rotated = desk.run(json!({ "op": ROTATE, "leaked": true })).await;
+    assert_eq!(rotated["signs_from_ms"], rotated["published_at_ms"], "at once");
+    assert_eq!(
+        (
+            &rotated["keys"],
+            &rotated["void_keys"],
+            &rotated["old_key_retires_at_ms"]
+        ),
+        (&json!(1), &json!(2), &Value::Null)
+    );
+    let ring = desk.admin.signing_keys.store.read().await.expect("stored");
+    let void: Vec<_> = before.keys().iter().map(|key| key.key.clone()).collect();
+    assert_eq!(ring.void_keys(), void);
+    desk.expect_refused_field(json!({ "op": ROTATE, "leaked": "yes" }), "leaked")
+        .await;
 }
 
 #[tokio::test]
