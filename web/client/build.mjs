@@ -17,9 +17,9 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // not be here.
 const INTERNAL = `
   addInput announced atMs attendance begin changeVisibility compare documentAgeMs dueMs enterAtMs entry entryAtMs expedite farMs
-  holdSeconds isConfirmed isLeader isOffline isOver isPageVisible lead lowest markAnswer nearMs newest
-  newestSinceAnswer nextRequest postpone readPlace readSecret readVisitor receive receivedAtMs schedule
-  scheduleAfterEntry staleAfterMs staleAtMs start startTurn stateAt statusAtMs wake writePlace writeVisitor
+  followLinked followed forgetEntry hasPlace holdSeconds isChosen isConfirmed isLeader isOffline isOther isOver isPageVisible lead lowest markAnswer nearMs newest
+  newestSinceAnswer nextRequest postpone readAccounts readPlace readSecret readVisitor receive receivedAtMs schedule
+  scheduleAfterEntry staleAfterMs staleAtMs start startTurn stateAt statusAtMs wake writeAccounts writePlace writeVisitor
 `;
 
 /** The names that a bundle with the sources of the library shortens. */

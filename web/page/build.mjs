@@ -15,8 +15,9 @@ import { buildPageFiles, readSentences, testLanguages, writeFiles } from "./asse
 // The page has the library in its own script, so it may also shorten options and states of the library, besides its own
 // members. No server, other tab or later visit sees any of them.
 const INTERNAL = `
-  aheadCount behindCount hadPlace isAsking isBack isDrawn isExtendRefused isInLine isLooping isMissedTurn joinText
-  needsInput returnTo stateAtMs subscribe tellClosed undoText undoUntilMs whenClosed
+  aheadCount behindCount changeAccount hadPlace isAsking isBack isDrawn isExtendRefused isInLine isLooping isMissedTurn joinText
+  keepAccount needsInput otherAccount returnTo stateAtMs subscribe tellClosed undoText undoUntilMs whenClosed
+  writeAccountQuestion writeOtherAccount writeQuestion
 `;
 const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
 

@@ -38,10 +38,10 @@ export class TestQueue {
     this.id = id;
   }
 
-  /** Creates the queue with these settings and one active visitor. */
-  async open(settings: Json): Promise<void> {
+  /** Creates the queue with these settings and one active visitor, who may need a ticket. */
+  async open(settings: Json, ticket?: string): Promise<void> {
     await this.run("create", { settings });
-    this.#active = await this.enter();
+    this.#active = await this.enter(undefined, ticket);
     expect(this.#active.entry["state"]).toBe("active");
   }
 
@@ -69,8 +69,8 @@ export class TestQueue {
   }
 
   /** Enters as another visitor. */
-  async enter(visitor: string = crypto.randomUUID()): Promise<OtherVisitor> {
-    const entry = await this.#send("POST", `${this.#address}/entries`, {}, visitor);
+  async enter(visitor: string = crypto.randomUUID(), ticket?: string): Promise<OtherVisitor> {
+    const entry = await this.#send("POST", `${this.#address}/entries`, { ticket }, visitor);
     return { visitor, token: entry["token"], entry };
   }
 
@@ -89,9 +89,9 @@ export class TestQueue {
     await expect.poll(async () => (await this.readStatus(token))["state"]).toBe(state);
   }
 
-  /** Validates a pass as the protected service. */
-  async validate(token: string, pass: string): Promise<Json> {
-    return this.#callAsService(token, "validate", { pass });
+  /** Validates a pass as the protected service, which may compare its owner with a visitor. */
+  async validate(token: string, pass: string, visitor?: string): Promise<Json> {
+    return this.#callAsService(token, "validate", { pass, visitor });
   }
 
   #callAsService(token: string, verb: string, body: Json): Promise<Json> {

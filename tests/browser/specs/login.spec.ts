@@ -2,6 +2,7 @@
 
 import { FULL, type TestQueue } from "../harness/queue.js";
 import { expect, test } from "../harness/test.js";
+import { WaitingPage } from "../harness/waiting_page.js";
 import type { BrowserContext } from "@playwright/test";
 
 const LOGIN = "http://login.example/?to={page}";
@@ -49,4 +50,50 @@ test("login whose token is refused is not asked again and again", async ({ page,
   await expect(page.locator("body")).toHaveAttribute("data-link", "lost");
   await page.waitForRequest((request) => request.headers()["authorization"] === "Bearer bad");
   expect(visits()).toBe(1);
+});
+
+const tokenOf = (sub: string) => `Bearer e30.${Buffer.from(JSON.stringify({ sub })).toString("base64url")}.s`;
+
+// Stands for an authorizer that names the visitor by the token, as `known` does: the runner trusts the header.
+async function nameVisitors(context: BrowserContext, queue: TestQueue): Promise<void> {
+  await context.route(`**/queues/${encodeURIComponent(queue.id)}/entries**`, async (route) => {
+    const headers = route.request().headers();
+    const [, payload] = headers["authorization"]?.split(".") ?? [];
+    if (!payload) return route.fulfill({ status: 401, json: { status: 401, code: "unauthorized" } });
+    const { sub } = JSON.parse(Buffer.from(payload, "base64url").toString());
+    return route.continue({ headers: { ...headers, "x-visitor-id": sub } });
+  });
+}
+
+test("link with the token of another login asks, and no place is lost", async ({ page, context, servers, queue }) => {
+  await queue.open({ ...FULL, trust_client_visitor_id: true });
+  await nameVisitors(context, queue);
+  await context.route("**/theme.json", (route) => route.fulfill({ json: { login: LOGIN } }));
+  const visits = await serveLogin(context, tokenOf("own"));
+  const open = async (sub: string, tab = page) => {
+    await tab.goto("about:blank");
+    return WaitingPage.open(tab, servers.base, `${queue.id}#token=${encodeURIComponent(tokenOf(sub))}`);
+  };
+
+  // Somebody's link comes first, and the own login later.
+  const waiting = await open("foreign");
+  await waiting.expectPosition(1);
+  await open("own");
+  await expect(page.getByRole("dialog")).toContainText("You’re number 1 in line.");
+  await waiting.part("confirm").click();
+  await waiting.expectPosition(2);
+  await page.reload();
+  await waiting.expectPosition(2);
+
+  // The own place stays while a foreign link asks, also in a tab that has no token of it.
+  await open("foreign");
+  await page.keyboard.press("Escape");
+  await waiting.expectPosition(2);
+  await page.close();
+  const other = await open("foreign", await context.newPage());
+  await expect(other.page.getByRole("dialog")).toBeVisible();
+  expect(visits(), "the login is not asked before the visitor has answered").toBe(0);
+  await other.page.getByRole("button", { name: "Keep my place" }).click();
+  await other.expectPosition(2);
+  expect((await queue.run("stats"))["waiting"]).toBe(2);
 });

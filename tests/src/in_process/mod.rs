@@ -75,7 +75,7 @@ pub fn queue_id() -> QueueId {
 
 /// Returns the key from which the entry ids and the secrets of [`QUEUE`] are derived.
 pub fn id_key() -> IdKey {
-    IdKey::derive_for_queue(&root_key(), &queue_id(), &Salt::new(QUEUE_SALT))
+    IdKey::derive_for_queue(&root_key(), &queue_id(), &Salt::new(QUEUE_SALT)).expect("the key of the salt")
 }
 
 /// Returns the visitor id of an anonymous visitor, and the id of the entry in [`QUEUE`] that belongs to it.

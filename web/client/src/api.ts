@@ -19,8 +19,11 @@ export type Send = (
   body?: object,
 ) => Promise<Answer>;
 
-/** Returns the function that sends the requests. */
-export function createSend({ queue, base = "", fetch = globalThis.fetch, headers, ticket }: QueueOptions): Send {
+/** Returns the function that sends the requests. `isOther`: they are of another account than that of the options. */
+export function createSend(
+  { queue, base = "", fetch = globalThis.fetch, headers, ticket }: QueueOptions,
+  isOther: () => boolean,
+): Send {
   const address = `${base}/queues/${encodeURIComponent(queue)}`;
 
   return async ({ kind, holdSeconds = 0 }, { token, entry }, visitor, controller, requestBody = {}) => {
@@ -44,7 +47,7 @@ export function createSend({ queue, base = "", fetch = globalThis.fetch, headers
         headers: {
           "Content-Type": "application/json",
           ...(visitor && { "X-Visitor-Id": visitor }),
-          ...(await headers?.()),
+          ...(await headers?.(isOther())),
         },
         body: method === "POST" ? JSON.stringify(sent) : null,
         keepalive: kind === "close",

@@ -68,6 +68,8 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
       addPart(this.#root, "p", "number");
       addPart(this.#root, "p", "wait");
       addPart(this.#root, "button", "claim", "Enter now").onclick = () => void this.place?.claim();
+      addPart(this.#root, "button", "keep", "Keep this place").onclick = () => this.place?.keepAccount();
+      addPart(this.#root, "button", "account", "Go on as the other account").onclick = () => this.place?.changeAccount();
       addPart(this.#root, "button", "leave", "Leave the line").onclick = () => void this.place?.leave();
       addPart(this.#root, "button", "join", "Join the line").onclick = () => {
         this.#join();
@@ -116,7 +118,9 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   }
 
   #show(state: PlaceState): void {
-    const { status } = state;
+    const { status, otherAccount } = state;
+    // No pass is handed over before the visitor has said whose it is.
+    const isUndecided = otherAccount === "new";
     const isInLine = ["waiting", "ready", "active"].includes(status);
     this.#setText("headline", headlineText(state));
     this.#setText("message", state.queue.message);
@@ -125,6 +129,8 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     this.#showNumber();
     this.#part("claim").hidden = !(status === "ready" && state.needsInput);
     this.#part("leave").hidden = !isInLine;
+    this.#part("keep").hidden = !isInLine || !isUndecided;
+    this.#part("account").hidden = !isInLine || otherAccount === "none";
     this.#part("join").hidden = isInLine || ["joining", "finished"].includes(status);
     const event = new CustomEvent("vestibule-state", {
       detail: state,
@@ -132,7 +138,7 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
       composed: true,
       cancelable: true,
     });
-    if (this.dispatchEvent(event) && status === "active" && state.targetUrl) {
+    if (this.dispatchEvent(event) && status === "active" && state.targetUrl && !isUndecided) {
       this.#end();
       // Going back does not lead here again.
       location.replace(state.targetUrl);

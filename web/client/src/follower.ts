@@ -22,7 +22,7 @@ import { NO_POSITION, lowerPosition, shownPosition, type LowestPosition } from "
 import type { Answer, FollowerRequest, RequestKind } from "./request.js";
 import { NO_PLACE, type StoredPlace } from "./storage.js";
 import { fillTarget } from "./target.js";
-import type { PlaceState } from "./types.js";
+import type { OtherAccount, PlaceState } from "./types.js";
 
 // What the visitor sees again after an answer so recent is not asked for again, in milliseconds.
 const WAKE_MS_MIN = 2_000;
@@ -41,6 +41,8 @@ export class Follower {
   entry: EntryAnswer | null = null;
   /** When that answer came. */
   entryAtMs = 0;
+  /** Which other account there is. */
+  otherAccount: OtherAccount = "none";
   /** The visit and the lowest position that was shown, for a reload. */
   lowest: LowestPosition = NO_POSITION;
   #random: () => number;
@@ -77,6 +79,12 @@ export class Follower {
     this.token = token;
     this.#retryAtMs = nowMs;
     this.lowest = lowest;
+  }
+
+  /** The visitor goes on as another account, and joins next. What is known of the queue stays. */
+  forgetEntry(): void {
+    this.#setEntry(null, this.entryAtMs);
+    this.#phase = "joining";
   }
 
   /** The client stops. The server keeps the place for a while. */
@@ -182,13 +190,14 @@ export class Follower {
    */
   stateAt(nowMs: number): PlaceState {
     const { entry } = this;
-    const { state = "joining", token = "", pass = null, target_url: template, reason } = entry ?? {};
+    const { state = "joining", token = "", visit, pass = null, target_url: template, reason } = entry ?? {};
     const isFollowing = this.#phase === "joined" && entries.isFarFromHead(entry);
     const staleAtMs = Math.max(this.#reader.staleAtMs, this.entryAtMs + this.#reader.staleAfterMs);
     const isStale = isFollowing && nowMs >= staleAtMs;
     return Object.freeze({
       status: ["failed", "closed"].includes(this.#phase) ? this.#phase : state,
       token,
+      visit,
       position: this.#position(),
       estimatedWaitSeconds: Object.freeze(this.#estimateAt(nowMs)),
       isCalled: state === "waiting" && (!isFollowing || this.#isCalledSinceAnswer()),
@@ -203,6 +212,7 @@ export class Follower {
       updatedAtMs: Math.max(this.entryAtMs, this.#reader.receivedAtMs),
       connection: this.isOffline ? "offline" : this.#problem ? "retrying" : isStale ? "stale" : "online",
       problem: this.#problem,
+      otherAccount: this.otherAccount,
     }) as PlaceState;
   }
 

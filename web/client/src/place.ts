@@ -1,5 +1,6 @@
 // The shell around the follower: it sends the requests, and has the timer, the clock, the storage and the other tabs.
 
+import { Accounts } from "./accounts.js";
 import { createSend, type Send } from "./api.js";
 import { isBeforeOpening } from "./document.js";
 import { drawnOrder } from "./draw.js";
@@ -7,7 +8,7 @@ import { Follower } from "./follower.js";
 import { ALWAYS_PRESENT, BROWSER_PRESENCE } from "./presence.js";
 import { END_CODES, ProblemError } from "./problem.js";
 import type { Answer, FollowerRequest } from "./request.js";
-import { PlaceRecords, defaultStorage } from "./storage.js";
+import { NO_PLACE, PlaceRecords, drawVisitor } from "./storage.js";
 import { Tabs, runAlone, type TabMessage } from "./tabs.js";
 import type { ActiveState, Place, PlaceState, Presence, PresenceEvent, QueueOptions, Runtime, WhenClosed } from "./types.js";
 
@@ -24,6 +25,7 @@ class FollowedPlace implements Place {
   #now: () => number;
   #send: Send;
   #follower: Follower;
+  #accounts = new Accounts();
   #records: PlaceRecords;
   #presence: Presence;
   #tabs: Tabs | undefined;
@@ -42,12 +44,12 @@ class FollowedPlace implements Place {
   #resume = () => {};
 
   constructor(options: QueueOptions, { now, random }: Runtime) {
-    const { queue, base = "", confirm, returnTo, spread, signal, storage = defaultStorage(), presence } = options;
+    const { queue, base = "", confirm, returnTo, spread, signal, storage, presence } = options;
     const isAlways = presence ? presence === "always" : !globalThis.document;
     this.#now = now;
     this.#whenClosed = options.whenClosed;
     this.#name = `${base}/queues/${queue}`;
-    this.#send = createSend(options);
+    this.#send = createSend(options, () => !!this.#accounts.followed && this.#accounts.isOther);
     this.#follower = new Follower(random, confirm !== "manual", returnTo, spread);
     this.#records = new PlaceRecords(storage, this.#name);
     this.#presence = typeof presence === "object" ? presence : isAlways ? ALWAYS_PRESENT : BROWSER_PRESENCE;
@@ -57,9 +59,11 @@ class FollowedPlace implements Place {
     this.#endings = [
       this.#presence.subscribe((event) => this.#takePresence(event)),
       () => signal?.removeEventListener("abort", this.close),
+      () => this.#tabs?.close(),
+      () => this.#endClosing(),
     ];
     if (signal?.aborted) this.close();
-    else void this.#follow();
+    else void this.#follow(options);
   }
 
   subscribe = (listener: (state: PlaceState) => void): (() => void) => {
@@ -82,6 +86,17 @@ class FollowedPlace implements Place {
   claim = (): Promise<ActiveState> => handle(this.#claim());
   leave = (): Promise<void> => handle(this.#leave());
   extend = (seconds?: number): Promise<void> => handle(this.#extend(seconds));
+  keepAccount = (): void => {
+    this.#accounts.isChosen = true;
+    this.#publish();
+  };
+  changeAccount = (): void => {
+    if (!this.#accounts.change()) return;
+    // A visit that has ended is followed no more. To join again continues with the other account.
+    if (this.#isEnded) this.#records.writeAccounts(this.#accounts.describe());
+    this.#dropRead();
+    this.#resume();
+  };
   close = (): void => {
     if (!this.#follower.isOver) this.#follower.close();
     this.#publish();
@@ -111,19 +126,31 @@ class FollowedPlace implements Place {
     this.#share(answer);
   }
 
-  async #follow(): Promise<void> {
+  async #follow({ account, ticket }: QueueOptions): Promise<void> {
     const id = await runAlone("vestibule:visitor", () => this.#records.readVisitor());
-    this.#visitor = (await this.#records.readSecret()) || id;
-    await this.#join();
+    await this.#accounts.read(this.#records, account, ticket, this.#name);
+    while (!this.#isEnded) await this.#followAccount(id);
+  }
+
+  // Follows the place of an account, until the visit ends or the visitor goes on as another account.
+  async #followAccount(id: string): Promise<void> {
+    const { followed, isChosen } = this.#accounts;
+    this.#records.select(followed);
+    this.#follower.forgetEntry();
+    // With the id of an anonymous place, a ticket would name the visitor of that place, who is another one.
+    const ownId = isChosen && followed ? drawVisitor() : id;
+    const [secret] = await Promise.all([this.#records.readSecret(), this.#join()]);
+    this.#visitor = secret || ownId;
     if (this.#isEnded) return;
     const tabs = (this.#tabs = new Tabs(
-      `vestibule:${id}:${this.#name}`,
+      `vestibule:${id}:${this.#name}${followed && `@${followed}`}`,
       () => this.#join(),
       () => this.#changeLeader(),
       (message) => this.#receive(message),
     ));
-    this.#endings.push(() => tabs.close(), () => this.#endClosing());
-    while (!this.#isEnded) await this.#step(tabs);
+    while (!this.#isEnded && followed === this.#accounts.followed) await this.#step(tabs);
+    tabs.close();
+    this.#endClosing();
   }
 
   // Without locks, which tell whether another tab is open, the closing of this one means nothing.
@@ -155,10 +182,15 @@ class FollowedPlace implements Place {
   async #step(tabs: Tabs): Promise<void> {
     const request = this.#follower.nextRequest;
     const { kind, atMs, holdSeconds = 0 } = request;
+    const isChange = kind === "enter" && this.#accounts.isOther;
     // The tab that the visitor attends to claims the turn.
-    const isOwn = tabs.isLeader || kind === "claim";
+    const isOwn = tabs.isLeader || kind === "claim" || isChange;
     const pauseMs = atMs - this.#now() + (isOwn ? 0 : holdSeconds * 1_000 + LATE_MS);
     if (pauseMs > 0) return this.#pause(pauseMs);
+    if (isChange) {
+      this.#records.writePlace(NO_PLACE);
+      return this.#accounts.followLinked();
+    }
     if (isOwn) return this.#execute(request);
     tabs.lead(true);
     return this.#pause(LATE_MS);
@@ -189,8 +221,9 @@ class FollowedPlace implements Place {
     this.#share(answer);
   }
 
-  #ask(request: Omit<FollowerRequest, "atMs">, controller = new AbortController(), body = {}): Promise<Answer> {
-    return this.#send(request, this.#follower, this.#visitor, controller, body);
+  async #ask(request: Omit<FollowerRequest, "atMs">, controller = new AbortController(), body = {}): Promise<Answer> {
+    const { followed: account } = this.#accounts;
+    return { ...(await this.#send(request, this.#follower, this.#visitor, controller, body)), account };
   }
 
   // Sends the request of the follower now, and not after one that may wait.
@@ -224,7 +257,8 @@ class FollowedPlace implements Place {
 
   // Takes an answer, and tells the other tabs.
   #share(answer: Answer): void {
-    if (this.#isEnded) return;
+    // The visitor may have gone on as another account meanwhile.
+    if (this.#isEnded || (answer.account ?? this.#accounts.followed) !== this.#accounts.followed) return;
     this.#tabs?.post({ answer });
     this.#take(answer, 0);
   }
@@ -248,8 +282,11 @@ class FollowedPlace implements Place {
 
   #publish(): void {
     if (this.#isEnded) return;
+    const visit = this.#follower.entry?.visit;
+    this.#follower.otherAccount = this.#accounts.other(visit);
     this.state = this.#follower.stateAt(this.#now());
     this.#records.writePlace(this.#follower);
+    if (visit) this.#records.writeAccounts(this.#accounts.describe(visit));
     if (this.#follower.isOver) {
       this.#isEnded = true;
       this.#endings.forEach((end) => end());

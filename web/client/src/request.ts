@@ -16,4 +16,6 @@ export interface FollowerRequest {
 export interface Answer extends Refusal {
   readonly kind: RequestKind;
   readonly isOk: boolean;
+  /** Whose place it is about. */
+  readonly account?: string;
 }

@@ -1,4 +1,4 @@
-// What outlasts the page: the visitor id, which is the same for all queues, and the place in each queue.
+// What outlasts the page: the visitor id, which is the same for all queues, and in each queue the place of each account.
 
 import { NO_POSITION, type LowestPosition } from "./shown_position.js";
 import type { PlaceStorage } from "./types.js";
@@ -22,54 +22,92 @@ export function memoryStorage(): PlaceStorage {
   return { getItem: (key) => items.get(key) ?? null, setItem: (key, value) => items.set(key, value) };
 }
 
-/** The storage of the browser, if there is one and it is allowed. */
-export function defaultStorage(): PlaceStorage {
+/** A storage of the browser, if there is one and it is allowed. */
+export function defaultStorage(name: "localStorage" | "sessionStorage"): PlaceStorage {
   try {
     // Other environments have a `localStorage` that warns or that all visitors of the process share.
-    if (globalThis.document) return localStorage;
+    if (globalThis.document) return globalThis[name];
   } catch {
     // A browser may forbid even to read its name.
   }
   return memoryStorage();
 }
 
+/**
+ * A visitor id. Where `randomUUID` does not exist, such as on an insecure page, it is empty, and the server generates one.
+ */
+export function drawVisitor(): string {
+  return globalThis.crypto?.randomUUID?.() ?? "";
+}
+
 /** Reads and writes what is stored. The client works without a storage, so no failure of it counts. */
 export class PlaceRecords {
+  // The account whose place and secret are read and written.
+  #account = "";
   #storage: PlaceStorage;
+  // What a tab of a browser keeps for itself.
+  #tabStorage: PlaceStorage | undefined;
   #key: string;
+  #accounts = "";
   // What the storage has, or `undefined` as long as it was not read. Nothing is written before.
   #text: string | undefined;
   #access: Promise<unknown> = Promise.resolve();
 
-  /** `address` is that of the queue. */
-  constructor(storage: PlaceStorage, address: string) {
-    this.#storage = storage;
+  /** `address` is that of the queue. Without a `storage`, it is the browser's. */
+  constructor(storage: PlaceStorage | undefined, address: string) {
+    this.#storage = storage ?? defaultStorage("localStorage");
+    if (!storage) this.#tabStorage = defaultStorage("sessionStorage");
     this.#key = `vestibule:place:${address}`;
   }
 
-  /**
-   * Returns the visitor id. The client generates it before its first request, so that a retry of entering is safe.
-   * Where `randomUUID` does not exist, such as on an insecure page, it is empty, and the server generates the id.
-   */
+  /** Returns the visitor id. The client draws it before its first request, so that a retry of entering is safe. */
   async readVisitor(): Promise<string> {
-    const visitor = (await this.#read(VISITOR_KEY)) || (globalThis.crypto?.randomUUID?.() ?? "");
+    const visitor = (await this.#read(VISITOR_KEY)) || drawVisitor();
     await this.writeVisitor(visitor);
     return visitor;
   }
 
+  /** Reads the accounts of this tab, or of the browser. */
+  async readAccounts(): Promise<string> {
+    const key = `${this.#key}:accounts`;
+    const text = (await this.#read(key)) ?? "";
+    this.#accounts = this.#tabStorage ? ((await this.#read(key, this.#tabStorage)) ?? "") : text;
+    return this.#accounts || text;
+  }
+
+  /** Stores the accounts for this tab, and for the next one. */
+  writeAccounts(text: string): void {
+    if (text === this.#accounts) return;
+    this.#accounts = text;
+    for (const storage of [this.#storage, this.#tabStorage]) {
+      if (storage) void this.#write(`${this.#key}:accounts`, text, storage);
+    }
+  }
+
+  /** Whether an account has a place. */
+  async hasPlace(account: string): Promise<boolean> {
+    return !!(await this.#read(this.#placeKey(account)));
+  }
+
   /** Reads the secret that a ticket for this queue gave. */
   readSecret(): Promise<string | null | void> {
-    return this.#read(`${this.#key}:visitor`);
+    return this.#read(`${this.#placeKey()}:visitor`);
   }
 
   /** Stores the visitor id, or the secret of this queue. */
   writeVisitor(visitor: string): Promise<unknown> {
-    return this.#write(visitor.startsWith("vst_") ? `${this.#key}:visitor` : VISITOR_KEY, visitor);
+    return this.#write(visitor.startsWith("vst_") ? `${this.#placeKey()}:visitor` : VISITOR_KEY, visitor);
+  }
+
+  /** Reads and writes the place of this account from now on. */
+  select(account: string): void {
+    this.#account = account;
+    this.#text = undefined;
   }
 
   /** Reads the place. */
   async readPlace(): Promise<StoredPlace> {
-    this.#text = (await this.#read(this.#key)) ?? "";
+    this.#text = (await this.#read(this.#placeKey())) ?? "";
     const [token = "", visit, position] = this.#text.split(" ");
     return { token, lowest: { visit: Number(visit), position: Number(position) } };
   }
@@ -79,15 +117,19 @@ export class PlaceRecords {
     const text = token && [token, lowest.visit, lowest.position].join(" ");
     if (this.#text === undefined || text === this.#text) return;
     this.#text = text;
-    void this.#write(this.#key, text);
+    void this.#write(this.#placeKey(), text);
   }
 
-  #read(key: string): Promise<string | null | void> {
-    return this.#queue(() => this.#storage.getItem(key));
+  #placeKey(account = this.#account): string {
+    return account ? `${this.#key}@${account}` : this.#key;
   }
 
-  #write(key: string, value: string): Promise<unknown> {
-    return this.#queue(() => this.#storage.setItem(key, value));
+  #read(key: string, storage = this.#storage): Promise<string | null | void> {
+    return this.#queue(() => storage.getItem(key));
+  }
+
+  #write(key: string, value: string, storage = this.#storage): Promise<unknown> {
+    return this.#queue(() => storage.setItem(key, value));
   }
 
   // One access at a time, so that an asynchronous storage keeps the last value.

@@ -26,8 +26,9 @@ export function headlineText(state: PlaceState): string {
 
 /** What else the visitor should know, or an empty string. */
 export function hintText(state: PlaceState): string {
-  const { status, connection, problem } = state;
+  const { status, connection, problem, otherAccount } = state;
   if (status === "failed") return `${problem?.message}.`;
+  if (otherAccount === "new") return "This link is for another account. Your place is kept.";
   if (connection === "offline") return "Your device is offline. Your place is kept.";
   if (connection !== "online") return "No answer yet. Trying again.";
   if (status === "waiting" && !state.estimatedWaitSeconds)

@@ -52,8 +52,16 @@ export interface QueueOptions {
    * so a ticket can be new.
    */
   ticket?: string | (() => string | Promise<string>);
-  /** Headers of each request about the entry, such as `Authorization`. Called before each, so a token can be new. */
-  headers?: () => Record<string, string> | Promise<Record<string, string>>;
+  /**
+   * Who is logged in: a text that differs for each account. Default: the `sub` of `ticket`, if that is a text. The storage
+   * keeps a place for each account.
+   */
+  account?: string | undefined;
+  /**
+   * Headers of each request about the entry, such as `Authorization`. Called before each, so a token can be new.
+   * `isOther`: the request is of the place of another account than `account`.
+   */
+  headers?: (isOther: boolean) => Record<string, string> | Promise<Record<string, string>>;
   /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch;
   /** Where the visitor id and the place are kept. Default: `localStorage` in a browser, and memory elsewhere. */
@@ -80,6 +88,17 @@ export interface LeadingTab {
 /** What a tab does about its closing from now on. It is called when the tab leads, and returns what ends it. */
 export type WhenClosed = (tab: LeadingTab) => () => void;
 
+/**
+ * The account that `changeAccount()` goes on as.
+ *
+ * - `none`: there is none.
+ * - `new`: the ticket or the login is of another account than the place. Ask the visitor, and hand over no pass before the
+ *   answer. While `status` is `joining`, the place may have ended, and then the ticket counts without a question.
+ * - `kept`: the same, and the visitor keeps the place.
+ * - `former`: another account has a place in this browser.
+ */
+export type OtherAccount = "none" | "new" | "kept" | "former";
+
 interface AnyState {
   /** What the operator says about the queue. */
   readonly queue: QueueSummary;
@@ -92,11 +111,15 @@ interface AnyState {
   readonly updatedAtMs: number;
   /** The failure of the last request, or `null`. */
   readonly problem: ProblemError | null;
+  /** Whether the visitor can go on as another account. */
+  readonly otherAccount: OtherAccount;
 }
 
 interface EntryFields extends AnyState {
   /** The name of the place, which the shop's own service may need. It is not a secret. */
   readonly token: string;
+  /** The number of the visit, which never repeats in the queue. */
+  readonly visit: number;
 }
 
 /** The client has not got an answer yet. */
@@ -191,6 +214,10 @@ export interface Place extends AsyncIterable<PlaceState> {
   readonly leave: () => Promise<void>;
   /** Asks for more time, in seconds. Rejects with a `ProblemError` if the server does not give it. */
   readonly extend: (seconds?: number) => Promise<void>;
+  /** The visitor keeps the place, and is not asked again in this visit. */
+  readonly keepAccount: () => void;
+  /** The visitor goes on as the other account. The server keeps the place, to which the same function leads back. */
+  readonly changeAccount: () => void;
   /** Ends following the place, and the iterations. The server keeps the place for a while. */
   readonly close: () => void;
 }

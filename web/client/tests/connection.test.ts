@@ -96,7 +96,7 @@ test("headers that reject, throw or never come are asked for again", async () =>
   ];
   for (const failure of failures) {
     let isFailing = true;
-    const place = scene().join({ headers: () => (isFailing ? failure() : {}) });
+    const place = scene().join({ headers: (isOther) => (isFailing ? failure(isOther) : {}) });
     await scene().pass(15_000);
     assert.deepEqual([place.state.status, place.state.connection], ["joining", "retrying"]);
     isFailing = false;

@@ -19,14 +19,14 @@ test("the committed bundles are those of the sources", async () => {
   }
 });
 
-test("the core has at most 7 KB", async () => {
+test("the core has at most 8 KB", async () => {
   const bytes = await gzippedBytes("dist/vestibule.js");
-  assert.ok(bytes <= 7_168, `${bytes} bytes`);
+  assert.ok(bytes <= 8_192, `${bytes} bytes`);
 });
 
-test("the element has at most 2 KB", async () => {
+test("the element has at most 2.25 KB", async () => {
   const bytes = await gzippedBytes("dist/element.js");
-  assert.ok(bytes <= 2_048, `${bytes} bytes`);
+  assert.ok(bytes <= 2_304, `${bytes} bytes`);
   assert.match(await read("dist/element.js"), /from ?"\.\/vestibule\.js"/, "the library is not in it a second time");
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { memoryStorage } from "../src/storage.js";
-import type { PlaceStorage, QueueOptions } from "../src/types.js";
+import type { Place, PlaceStorage, QueueOptions } from "../src/types.js";
 import { FakeChannel, FakeLocks } from "./fake_browser.js";
 import { farEntry, nearEntry, publicDocument } from "./samples.js";
 import { FakePresence, settle, stateOf, useScene } from "./scene.js";
@@ -228,4 +228,30 @@ test("a page that is mounted twice, as React does, follows its place once", asyn
   assert.equal(second.place.state.status, "waiting");
   assert.equal(scene().paths.filter((path) => path.startsWith("POST")).length, 1);
   assert.equal(scene().requests.length, 3);
+});
+
+test("a tab that goes on as another account leaves the others their place", async () => {
+  const ticketOf = (sub: string) => `e30.${Buffer.from(JSON.stringify({ sub })).toString("base64url")}.s`;
+  scene().answer = ({ method, path, body }) => {
+    const isBob = method === "POST" ? (body as string).includes(ticketOf("bob")) : path.includes("/bob");
+    return { body: nearEntry({ token: isBob ? "bob" : "ada", position: isBob ? 9 : 4, retry_after_ms: 1_000 }) };
+  };
+  const untilJoined = async ({ place }: { place: Place }) => {
+    do await settle();
+    while (place.state.status === "joining");
+  };
+  const first = openTab({ ticket: ticketOf("ada") });
+  await untilJoined(first);
+  const second = openTab({ ticket: ticketOf("bob") });
+  await untilJoined(second);
+  assert.equal(stateOf("waiting", second.place).position, 4, "until the visitor chooses, it shows the place of both");
+  second.place.changeAccount();
+  await settle();
+  await untilJoined(second);
+
+  scene().requests = [];
+  await scene().pass(3_000);
+  assert.deepEqual([first, second].map(({ place }) => stateOf("waiting", place).position), [4, 9]);
+  const tokens = scene().requests.map(({ path }) => path.split(/[/?]/)[4]);
+  assert.deepEqual([...new Set(tokens)].sort(), ["ada", "bob"], "each place is polled");
 });

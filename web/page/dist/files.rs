@@ -2,11 +2,11 @@
 &[
     ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
     ("assets/page-78bb5bbe6d.css", "text/css; charset=utf-8", include_str!("assets/page-78bb5bbe6d.css")),
-    ("assets/page-9cb77ab825.js", "text/javascript; charset=utf-8", include_str!("assets/page-9cb77ab825.js")),
-    ("assets/lang-ar-ecc614479d.json", "application/json", include_str!("assets/lang-ar-ecc614479d.json")),
-    ("assets/lang-en-1c77483ce6.json", "application/json", include_str!("assets/lang-en-1c77483ce6.json")),
-    ("assets/lang-ja-b74162a12f.json", "application/json", include_str!("assets/lang-ja-b74162a12f.json")),
-    ("assets/lang-ko-0c70f2e56d.json", "application/json", include_str!("assets/lang-ko-0c70f2e56d.json")),
+    ("assets/page-dd3c21daa1.js", "text/javascript; charset=utf-8", include_str!("assets/page-dd3c21daa1.js")),
+    ("assets/lang-ar-78381ff7da.json", "application/json", include_str!("assets/lang-ar-78381ff7da.json")),
+    ("assets/lang-en-36f005bc1d.json", "application/json", include_str!("assets/lang-en-36f005bc1d.json")),
+    ("assets/lang-ja-e81e833109.json", "application/json", include_str!("assets/lang-ja-e81e833109.json")),
+    ("assets/lang-ko-4e331291f7.json", "application/json", include_str!("assets/lang-ko-4e331291f7.json")),
     ("theme.css", "text/css; charset=utf-8", include_str!("theme.css")),
     ("theme.json", "application/json", include_str!("theme.json")),
 ]

@@ -10,27 +10,27 @@ const LOOP_MS = 60_000;
 export class HandOver {
   /** Whether the shop has sent the visitor back twice within a minute: then it does not accept the pass. */
   isLooping = false;
-  #key: string;
-  #isDone = false;
+  // The entry that was handed over.
+  #token = "";
 
-  constructor(queue: string) {
-    this.#key = `vestibule:redirects:${queue}`;
-  }
-
-  /** Goes to the shop once. The address replaces this page in the history, so that going back does not redirect again. */
-  go(address: string): void {
-    if (this.#isDone) return;
-    this.#isDone = true;
+  /**
+   * Goes to the shop, once with each entry: another account is no loop. The address replaces this page in the history, so
+   * that going back does not redirect again.
+   */
+  go(address: string, token: string): void {
+    if (token === this.#token) return;
+    this.#token = token;
     this.isLooping = this.#isSentBack();
     if (!this.isLooping) location.replace(address);
   }
 
   #isSentBack(): boolean {
     const nowMs = Date.now();
-    const times = (readStored(this.#key, "sessionStorage") ?? "").split(" ").map(Number);
+    const key = `vestibule:redirects:${this.#token}`;
+    const times = (readStored(key, "sessionStorage") ?? "").split(" ").map(Number);
     const recent = times.filter((ms) => ms <= nowMs && ms > nowMs - LOOP_MS);
     if (recent.length >= REDIRECTS_MAX) return true;
-    writeStored(this.#key, [...recent, nowMs].join(" "), "sessionStorage");
+    writeStored(key, [...recent, nowMs].join(" "), "sessionStorage");
     return false;
   }
 }

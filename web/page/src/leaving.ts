@@ -1,6 +1,7 @@
 // Leaving asks first, and can be taken back: the request is sent only after a while. A place in line could not be had
 // back from the server.
 
+import { ask, endQuestion, type Question } from "./question.js";
 import { part } from "./view.js";
 
 const UNDO_MS = 10_000;
@@ -17,28 +18,20 @@ export class Leaving {
   constructor(leave: () => void, change: () => void) {
     this.#leave = leave;
     this.#change = change;
-    const dialog = part<HTMLDialogElement>("dialog");
-    dialog.addEventListener("close", () => dialog.returnValue === "leave" && this.#start());
     part("undo").addEventListener("click", () => this.undo());
     // A closed page cannot be taken back.
     addEventListener("pagehide", () => this.undoUntilMs && this.#finish());
   }
 
   /** Asks the visitor, in these words. */
-  ask([question, cost, yes]: [question: string, cost: string, yes: string]): void {
-    const dialog = part<HTMLDialogElement>("dialog");
-    part("question").textContent = question;
-    part("cost").textContent = cost;
-    part("confirm").textContent = yes;
-    // Escape must not repeat an earlier answer.
-    dialog.returnValue = "";
-    dialog.showModal();
+  ask(question: Question): void {
+    ask(question, { yes: () => this.#start() });
   }
 
   /** The visitor stays, or the visit has ended by itself. */
   undo(): void {
     clearTimeout(this.#timer);
-    part<HTMLDialogElement>("dialog").close();
+    endQuestion();
     this.undoUntilMs = 0;
     this.#change();
   }

@@ -2,6 +2,7 @@
 
 import { leaveOnClose } from "../../client/src/closing.js";
 import { chooseMessage, joinQueue, type Place, type PlaceState } from "../../client/src/vestibule.js";
+import { LinkedAccount } from "./account.js";
 import { TurnAlert } from "./alert.js";
 import { Format } from "./format.js";
 import { HandOver } from "./hand_over.js";
@@ -35,14 +36,15 @@ const queue = parameters.get("queue") || "demo:1";
 const fragment = new URLSearchParams(location.hash.slice(1));
 const ticket = fragment.get("ticket") ?? undefined;
 const token = fragment.get("token");
-if (location.hash) history.replaceState(token, "", location.pathname + location.search);
+if (location.hash) history.replaceState(null, "", location.pathname + location.search);
 const login = new Login(token);
+const account = new LinkedAccount(ticket ?? login.token, queue);
 
 const themeLoading = loadTheme();
 const walk = new Walk();
 const start = new Start(queue);
 const alert = new TurnAlert();
-const handOver = new HandOver(queue);
+const handOver = new HandOver();
 const leaving = new Leaving(() => void leave(), render);
 // The other tabs of the visitor. A place that has ended stays so, and to join again in one tab is for all of them.
 const tabs = globalThis.BroadcastChannel && new BroadcastChannel(`vestibule-page:${queue}`);
@@ -70,8 +72,8 @@ function join(): void {
   joinedAtMs = performance.now();
   const returnTo = parameters.get("return") ?? "";
   const confirm = theme.confirm === "always" ? "manual" : "auto";
-  const headers = () => login.headers();
-  const joined = joinQueue({ queue, returnTo, ticket, headers, spread: true, confirm, whenClosed: leaveOnClose });
+  const headers = (isOther: boolean) => login.headers(isOther);
+  const joined = joinQueue({ queue, returnTo, ticket, account: account.id, headers, spread: true, confirm, whenClosed: leaveOnClose });
   place = joined;
   joined.subscribe((next) => joined === place && take(next));
   take(joined.state);
@@ -88,7 +90,8 @@ function take(next: PlaceState): void {
   if (status !== "ready") isClaiming = false;
   if (state.status === "active" && state.targetUrl && !leaving.undoUntilMs) {
     part<HTMLAnchorElement>("target").href = state.targetUrl;
-    handOver.go(state.targetUrl);
+    // The pass could be of somebody else's link.
+    if (state.otherAccount !== "new") handOver.go(state.targetUrl, state.token);
   }
   if (problem && login.go(theme.login, problem.code)) return;
   if (status === "failed" && CLOSED_CODES.includes(problem!.code)) {
@@ -96,6 +99,18 @@ function take(next: PlaceState): void {
     endWatching = watchForReopening(queue, joinInAllTabs);
   }
   render();
+}
+
+function keepAccount(): void {
+  login.keep();
+  place.keepAccount();
+}
+
+function changeAccount(): void {
+  const isOver = !["joining", "waiting", "ready", "active"].includes(state.status);
+  wasIn = isExtendRefused = false;
+  place.changeAccount();
+  if (isOver) join();
 }
 
 function claim(): void {
@@ -146,6 +161,7 @@ function render(): void {
   const strip = nowMs < noticeUntilMs ? words.text("failed") : isLinkLost ? screen.strip : "";
   document.body.dataset["link"] = isLinkLost ? "lost" : "online";
   showScreen(screen, chooseMessage(state.queue, [words.language, ...navigator.languages]), strip);
+  account.show(state, screen, writer, login.isUnknown(state.problem?.code), { no: keepAccount, yes: changeAccount });
   const isPlaced = "token" in state && screen.aheadCount !== null;
   walk.show(screen, isPlaced ? start.aheadAtEntry((state as { token: string }).token, screen.aheadCount!) : 0, words.text("walk"));
   showTitle(screen, nowMs);
@@ -212,6 +228,8 @@ function listen(): void {
   part("claim").addEventListener("click", claim);
   part("extend").addEventListener("click", () => void extend());
   part("join").addEventListener("click", joinInAllTabs);
+  part("target").addEventListener("click", keepAccount);
+  part("account").addEventListener("click", changeAccount);
   for (const name of ["leave", "done"]) {
     part(name).addEventListener("click", () => leaving.ask(writer!.writeQuestion(state, { behindCount: countBehind(state) })));
   }

@@ -2,6 +2,7 @@
 
 import type { PlaceState } from "../../client/src/types.js";
 import type { Format } from "./format.js";
+import type { Question } from "./question.js";
 import { nameScreen, waitNow, type Context, type ScreenName } from "./screen_name.js";
 import type { Words } from "./words.js";
 
@@ -35,6 +36,8 @@ export interface Screen {
 
 /** The screens of a visitor who keeps a place. */
 const IN_LINE: readonly ScreenName[] = ["before", "waiting", "near", "paused", "shut"];
+/** What these say comes first, or no account helps. */
+const NO_CHANGE: readonly ScreenName[] = ["leaving", "finishing", "refused", "closed", "soldout"];
 /** A wait that is so short has no range. */
 const MOMENT_SECONDS = 3;
 /** The line does not move, although nobody has paused it. */
@@ -88,10 +91,13 @@ export class ScreenWriter {
     };
   }
 
-  /** What leaving costs: a question, its consequence, and the word for yes. */
-  writeQuestion(state: PlaceState, { behindCount }: { behindCount: number }): [question: string, cost: string, yes: string] {
+  /** What leaving costs. */
+  writeQuestion(state: PlaceState, { behindCount }: { behindCount: number }): Question {
     const { words } = this;
-    if (state.status === "active") return [words.text("doneTitle"), words.text("doneCost"), words.text("doneNow")];
+    const no = words.text("stay");
+    if (state.status === "active") {
+      return { title: words.text("doneTitle"), cost: words.text("doneCost"), no, yes: words.text("doneNow") };
+    }
     const { isDrawn, state: queueState } = state.queue;
     const key =
       state.status === "ready" ? "leaveCostTurn"
@@ -99,7 +105,26 @@ export class ScreenWriter {
       : behindCount > 0 ? "leaveCost"
       : "leaveCostHere";
     const cost = words.text(key, { n: this.format.count(behindCount) }, behindCount);
-    return [words.text("leaveTitle"), cost, words.text("leaveNow")];
+    return { title: words.text("leaveTitle"), cost, no, yes: words.text("leaveNow") };
+  }
+
+  /** Whose place counts, after a link of another account. `name` is what the link says of it. */
+  writeAccountQuestion(state: PlaceState, screen: Screen, name: string): Question {
+    const { words } = this;
+    const position = state.status === "waiting" && state.position;
+    // Nothing is known of a place that the login does not show.
+    const known = state.status === "joining" ? "" : `${screen.headline}.`;
+    const place = position ? words.text("accountPlace", { n: this.format.count(position) }) : known;
+    const cost = [place, words.text("accountLead")].join(" ").trim();
+    return { title: words.text("accountTitle"), cost, no: words.text("undo"), yes: this.writeOtherAccount(state, screen, name) };
+  }
+
+  /** The way to the other account, or an empty text. */
+  writeOtherAccount({ otherAccount }: PlaceState, screen: Screen, name: string): string {
+    const { words } = this;
+    if (otherAccount === "none" || NO_CHANGE.includes(screen.name)) return "";
+    if (otherAccount === "former") return words.text("accountBack");
+    return words.text("accountGo", { n: name || words.text("accountOther") });
   }
 
   #opening({ queue }: PlaceState, { nowMs }: Context): string {
@@ -193,7 +218,9 @@ export class ScreenWriter {
     if (name === "turn") return state.status === "ready" && state.needsInput ? ["claim", "leave"] : ["leave"];
     const own = ACTIONS[name] ?? (IN_LINE.includes(name) && state.status === "waiting" ? ["leave"] : []);
     if (isExtendRefused) return own.filter((action) => action !== "extend");
-    return isLooping && state.status === "active" ? ["target", ...own] : own;
+    // No pass is handed over before the visitor has said whose it is.
+    const isUndecided = state.otherAccount === "new";
+    return state.status === "active" && (isLooping || (isUndecided && state.targetUrl)) ? ["target", ...own] : own;
   }
 }
 

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { ProblemError } from "../../client/src/problem.js";
 import type { PlaceState } from "../../client/src/types.js";
 import { Format } from "../src/format.js";
+import type { Question } from "../src/question.js";
 import { ScreenWriter } from "../src/screen.js";
 import { nameScreen, type Context } from "../src/screen_name.js";
 import { Start, progressOf } from "../src/walk.js";
@@ -76,6 +77,36 @@ test("a session that cannot be longer says so beside the time left, without the 
 test("a turn that is being claimed shows no button", () => {
   assert.deepEqual(writer.write(state("ready"), context()).actions, ["claim", "leave"]);
   assert.deepEqual(writer.write(state("ready", { needsInput: false }), context()).actions, ["leave"]);
+});
+
+// A sentence of these tests ends with the place of its values, which may be empty.
+const withoutGaps = (text: string) => text.replace(/ +(?=[ .]|$)/g, "");
+
+test("a link of another account names both places, and hands over nothing by itself", () => {
+  type Asked = Question & { actions: readonly string[] };
+  const ask = (status: PlaceState["status"], changes: object, name = ""): Asked => {
+    const asked = state(status, { otherAccount: "new", targetUrl: "https://shop.example/", ...changes });
+    const screen = writer.write(asked, context());
+    const texts = Object.entries(writer.writeAccountQuestion(asked, screen, name));
+    return { ...Object.fromEntries(texts.map(([key, text]) => [key, withoutGaps(text)])), actions: screen.actions } as Asked;
+  };
+  assert.deepEqual(ask("waiting", {}), {
+    ...{ title: "accountTitle", cost: "accountPlace 5 accountLead", no: "undo", yes: "accountGo accountOther" },
+    actions: ["leave"],
+  });
+  const { cost, yes, actions } = ask("active", { endsAtMs: 400_000 }, "Ada");
+  assert.deepEqual([cost, yes, actions], ["in. accountLead", "accountGo Ada", ["target", "done"]]);
+  assert.equal(ask("joining", {}).cost, "accountLead", "nothing is known of the place");
+  assert.deepEqual(ask("active", { endsAtMs: 400_000, otherAccount: "kept" }).actions, ["done"]);
+});
+
+test("the way to the other account is told while it leads somewhere", () => {
+  const way = (otherAccount: string, status: PlaceState["status"] = "waiting") => {
+    const told = state(status, { otherAccount });
+    return withoutGaps(writer.writeOtherAccount(told, writer.write(told, context()), ""));
+  };
+  assert.deepEqual(["none", "kept", "former"].map((other) => way(other)), ["", "accountGo accountOther", "accountBack"]);
+  assert.deepEqual([way("former", "left"), way("former", "finished"), way("kept", "failed")], ["accountBack", "", ""]);
 });
 
 test("the progress stays between start and door", () => {

@@ -200,7 +200,7 @@ pub(super) fn known_entry(name: &str) -> EntryId {
 
 fn secret_of_another_queue(name: &str) -> String {
     let other = "TIMEDEAL:124".parse().expect("a queue id");
-    let ids = IdKey::derive_for_queue(&root_key(), &other, &Salt::new([1; 32]));
+    let ids = IdKey::derive_for_queue(&root_key(), &other, &Salt::new([1; 32])).expect("the key of the salt");
     let entry = ids.entry_id(&Visitor::known(name).expect("a visitor id"));
     ids.visitor_secret(entry).reveal().to_owned()
 }
