@@ -88,7 +88,7 @@ fn without_port(host: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderName;
+    use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
 

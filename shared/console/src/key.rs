@@ -18,9 +18,6 @@ use crate::{files::PAGE, host::named_port};
 
 /// The part of the address that has the key.
 const KEY_FIELD: &str = "key";
-/// What a request without the key is told.
-const KEY_NEEDED: &str =
-    "open the address that the console printed when it started; each start has a new key";
 
 /// The key of one run of a console. `Debug` prints `***`.
 pub(crate) struct ConsoleKey(String);

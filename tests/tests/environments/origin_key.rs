@@ -18,7 +18,12 @@ async fn a_changed_origin_key_counts_beside_the_former_one() {
     let aws = vestibule_aws::load_config([Some(url.as_str())]).await;
     let secrets = Client::new(&vestibule_aws::config_for_endpoint(&aws, Some(&url)));
     let name = format!("test/{}", Uuid::new_v4());
-    let created = secrets.create_secret().name(&name).secret_string(FIRST).send().await;
+    let created = secrets
+        .create_secret()
+        .name(&name)
+        .secret_string(FIRST)
+        .send()
+        .await;
     created.expect("the secret is created");
     let config = || DeploymentConfig {
         variables: BTreeMap::from([
@@ -31,7 +36,12 @@ async fn a_changed_origin_key_counts_beside_the_former_one() {
     let stage = Stage::open(config(), json!({})).await;
     require_entering(&stage, &[(Some(FIRST), 201), (Some(SECOND), 403), (None, 403)]).await;
 
-    let changed = secrets.put_secret_value().secret_id(&name).secret_string(SECOND).send().await;
+    let changed = secrets
+        .put_secret_value()
+        .secret_id(&name)
+        .secret_string(SECOND)
+        .send()
+        .await;
     changed.expect("the secret is changed");
     // New processes read the secret at their start.
     let stage = Stage::open(config(), json!({})).await;

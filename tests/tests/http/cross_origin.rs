@@ -92,7 +92,10 @@ async fn a_write_of_a_foreign_page_without_a_preflight_has_no_effect(backend: &B
         queue.entry_path(&active, "/extend"),
     ] {
         for origin in [FOREIGN_ORIGIN, "null", ""] {
-            for request in [ApiRequest::post(&path), ApiRequest::post(&path).raw("text/plain", "")] {
+            for request in [
+                ApiRequest::post(&path),
+                ApiRequest::post(&path).raw("text/plain", ""),
+            ] {
                 let refused = backend.send(visitor(request).header("origin", origin)).await;
                 refused.expect_problem(403, "foreign-origin");
             }

@@ -81,7 +81,10 @@ fn an_answer_for_all_depends_on_nothing_of_one_visitor() {
     assert_eq!(found, 1);
     let code = template["Resources"]["CdnPageRoutes"]["Properties"]["FunctionCode"].as_str();
     let code = code.expect("a text");
-    assert!(code.contains("querystring = {}") && code.contains("cookies = {}"), "{code}");
+    assert!(
+        code.contains("querystring = {}") && code.contains("cookies = {}"),
+        "{code}"
+    );
     let policy = &template["Resources"]["CdnRequestPolicy"]["Properties"]["OriginRequestPolicyConfig"];
     let headers = policy["HeadersConfig"]["Headers"].as_array().expect("headers");
     for header in headers.iter().filter_map(Value::as_str) {

@@ -142,7 +142,9 @@ impl Secret {
             return Ok((self.fetch(vault).await?, None));
         };
         let present = vault.fetch_version(self.name, id, CURRENT).await?;
-        let is_new = present.changed_at.is_some_and(|at| at.elapsed().is_ok_and(|age| age < kept));
+        let is_new = present
+            .changed_at
+            .is_some_and(|at| at.elapsed().is_ok_and(|age| age < kept));
         // A secret that was never changed has no version before it.
         let former = if is_new {
             vault.fetch_version(self.name, id, PREVIOUS).await.ok()

@@ -205,6 +205,7 @@ async fn visitors_who_walk_around_the_distribution_are_refused() {
         assert_ne!(answer.body["code"], "not-through-distribution", "{answer:?}");
     }
 
-    let unread = behind_distribution_with(Err("AccessDeniedException".to_owned()), VisitorsBy::Distribution).await;
+    let unread =
+        behind_distribution_with(Err("AccessDeniedException".to_owned()), VisitorsBy::Distribution).await;
     unread.send_event(&enter_event(GATEWAY)).await.expect_status(201);
 }
