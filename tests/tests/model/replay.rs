@@ -291,7 +291,7 @@ fn to_sorted(answer: &Value) -> Value {
                 rest @ ..,
             ] if outcome == b"page" && pairs.len() == 2 * marks.len() => {
                 let entries = pairs.chunks(2).zip(marks);
-                let mut entries: Vec<_> = entries.map(|(pair, mark)| (pair, mark)).collect();
+                let mut entries: Vec<_> = entries.collect();
                 entries.sort_by_key(|(pair, _)| to_bytes(&pair[0]));
                 let entries = entries
                     .into_iter()
