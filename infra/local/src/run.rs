@@ -102,7 +102,7 @@ async fn tie_queues_to_root_key(backup: &dyn Backup, root: &RootKey) -> Result<(
             Ok(_) => {
                 backup
                     .record_root_key(&queue, metadata.epoch, root.fingerprint())
-                    .await?
+                    .await?;
             }
             Err(other) => return Err(StartError::RootKey(queue, other)),
         }

@@ -5,7 +5,7 @@
 //! the owner of a token is a comparison.
 
 mod error;
-mod root_fingerprint;
+mod root_key;
 mod secret;
 mod source;
 mod visitor;
@@ -19,7 +19,7 @@ use uuid::{Builder, Uuid};
 
 pub use self::{
     error::{IdError, QUEUE_ID_MAX, VISITOR_ID_MAX},
-    root_fingerprint::{InvalidFingerprint, OtherRootKey, RootFingerprint},
+    root_key::{InvalidFingerprint, OtherRootKey, RootFingerprint, RootKey},
     secret::VisitorSecret,
     source::Source,
     visitor::{Visitor, VisitorKind},
@@ -62,30 +62,6 @@ impl FromStr for QueueId {
 impl fmt::Display for QueueId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// The secret of a deployment, from which the id keys of all its queues are derived.
-#[derive(Clone)]
-pub struct RootKey(Vec<u8>);
-
-impl RootKey {
-    /// Takes a key of at least 32 bytes, the output size of the hash function (RFC 2104, section 3).
-    ///
-    /// # Errors
-    /// The number of bytes if there are fewer than 32.
-    pub fn new(bytes: Vec<u8>) -> Result<Self, usize> {
-        if bytes.len() < 32 {
-            Err(bytes.len())
-        } else {
-            Ok(Self(bytes))
-        }
-    }
-}
-
-impl fmt::Debug for RootKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RootKey(***)")
     }
 }
 
@@ -151,7 +127,7 @@ impl IdKey {
         if let Some(stored) = salt.root.filter(|stored| *stored != present) {
             return Err(OtherRootKey { stored, present });
         }
-        let mut mac = new_hmac(&root.0);
+        let mut mac = root.keyed_hash();
         // A queue id contains no NUL, so the parts of the input cannot be confused.
         mac.update(b"vestibule entry id\0");
         mac.update(queue.as_str().as_bytes());

@@ -1,17 +1,40 @@
-//! The fingerprint of a root key. It is kept with each queue, so that no process derives tokens with another key than the
+//! The root key, and its fingerprint. The fingerprint is kept with each queue, so that no process derives tokens with another key than the
 //! one by which the places of the queue are known.
 
 use std::{fmt, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use hmac::Mac;
-
-use super::{RootKey, new_hmac};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 /// The bytes of a fingerprint. They tell two keys apart, and nothing about either.
 const FINGERPRINT_BYTES: usize = 8;
 /// The input of the keyed hash. No input of a derivation begins like this.
 const LABEL: &[u8] = b"vestibule root key fingerprint";
+
+/// The secret of a deployment, from which the id keys of all its queues are derived.
+#[derive(Clone)]
+pub struct RootKey(Vec<u8>);
+
+impl RootKey {
+    /// Takes a key of at least 32 bytes, the output size of the hash function (RFC 2104, section 3).
+    ///
+    /// # Errors
+    /// The number of bytes if there are fewer than 32.
+    pub fn new(bytes: Vec<u8>) -> Result<Self, usize> {
+        if bytes.len() < 32 {
+            Err(bytes.len())
+        } else {
+            Ok(Self(bytes))
+        }
+    }
+}
+
+impl fmt::Debug for RootKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RootKey(***)")
+    }
+}
 
 /// Tells whether two root keys are the same: a keyed hash of a fixed label. Whoever reads it learns nothing of the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,9 +51,14 @@ pub struct OtherRootKey {
 }
 
 impl RootKey {
+    /// The hash that is keyed with this key.
+    pub(super) fn keyed_hash(&self) -> Hmac<Sha256> {
+        Hmac::new_from_slice(&self.0).expect("HMAC accepts a key of any length (RFC 2104)")
+    }
+
     /// The fingerprint of this key.
     pub fn fingerprint(&self) -> RootFingerprint {
-        let mut mac = new_hmac(&self.0);
+        let mut mac = self.keyed_hash();
         mac.update(LABEL);
         let mut bytes = [0; FINGERPRINT_BYTES];
         bytes.copy_from_slice(&mac.finalize().into_bytes()[..FINGERPRINT_BYTES]);
