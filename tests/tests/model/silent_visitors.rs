@@ -39,6 +39,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => visitor().prop_map(|id| Operation::Leave(id, VisitSelector::None, LeaveReason::Leave)),
         2 => visitor().prop_map(|id| Operation::MarkClosing(id, VisitSelector::None)),
         1 => visitor().prop_map(Operation::RemoveClosingMark),
+        2 => Just(Operation::TakeReport { every_ms: 1, idle_ms: 1 }),
         1 => Just(Operation::Acknowledge { records: 12, ended: Vec::new() }),
         2 => (0_u32..4).prop_map(|entries| Operation::ChangeSetting(Setting::AbsentLimit(entries))),
         1 => prop_oneof![2 => Just(0), 1 => 2_u32..5]
