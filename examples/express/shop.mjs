@@ -16,7 +16,7 @@ const REPORT_MS = 5_000;
 const COOKIE = { signed: true, httpOnly: true, sameSite: "lax", maxAge: 3_600_000 };
 
 const { signHeaders = (_, headers) => headers } = SIGN_FOR_AWS ? await import("./sign_for_aws.mjs") : {};
-const keys = createRemoteJWKSet(new URL(`${API}/.well-known/jwks.json`), { cacheMaxAge: 300_000 });
+const keys = createRemoteJWKSet(new URL(`${API}/.well-known/jwks.json`), { cacheMaxAge: 300_000, cooldownDuration: 1_000 });
 // By the visit: one visit has one session. Several processes of a shop must share them.
 const sessions = new Map();
 // Passes of an earlier epoch are void after a reset, and after a deletion, when the answer is a 410 that has this number, too.

@@ -86,6 +86,11 @@ impl Salt {
         Self { root, ..self }
     }
 
+    /// Whether both belong to the same generation of a queue, whether the root key is recorded or not.
+    pub fn is_of_same_generation(self, other: Self) -> bool {
+        self.bytes == other.bytes
+    }
+
     /// The fingerprint of the root key with which the salt is used.
     pub fn root(self) -> Option<RootFingerprint> {
         self.root

@@ -57,11 +57,11 @@ impl TallySnapshot {
     /// epoch is a fencing token: a line that was restored elsewhere since then comes too late. A queue that was created
     /// again replaces the former one.
     pub fn supersedes(&self, other: &Self) -> bool {
-        self.salt != other.salt || self.version >= other.version
+        !self.salt.is_of_same_generation(other.salt) || self.version >= other.version
     }
 
     /// Whether the snapshot is of this life of the queue.
     pub fn is_of(&self, generation: u32, salt: Salt) -> bool {
-        (self.generation, self.salt) == (generation, salt)
+        self.generation == generation && self.salt.is_of_same_generation(salt)
     }
 }

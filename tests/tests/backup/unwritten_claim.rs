@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 use tokio::sync::watch;
-use vestibule_domain::state::EntryState;
+use vestibule_domain::{id::IdKey, state::EntryState};
 use vestibule_line::{ClaimOutcome, JournalLimits};
-use vestibule_tests::in_process::{ApiRequest, build_router, local_config, send_to};
+use vestibule_tests::{
+    functions::root_key,
+    in_process::{ApiRequest, build_router, local_config, send_to},
+};
 
 use crate::{faulty_backup::WriteBehavior, faulty_scene::FaultyScene};
 
@@ -22,9 +25,12 @@ async fn unwritten_claim_is_not_durable_and_not_journaled() {
     let (_stop, stopped) = watch::channel(false);
     let line = scene.line.clone();
     let router = build_router(line, scene.backup.clone(), local_config(), &stopped);
+    let salt = scene.view().await.configuration.salt;
+    let ids = IdKey::derive_for_queue(&root_key(), &scene.queue, &salt).expect("the key of the salt");
+    let secret = ids.visitor_secret(id);
     let get_status = async || {
         let path = format!("/queues/{}/entries/{id}", scene.queue);
-        send_to(&router, ApiRequest::get(path)).await
+        send_to(&router, ApiRequest::get(path).visitor(secret.reveal())).await
     };
     let journal = scene.view().await.journal_len;
 

@@ -9,6 +9,7 @@ mod killed_promoter;
 mod killed_status;
 mod origin_key;
 mod promoter;
+mod root_key;
 mod secondary_failures;
 mod secrets;
 mod signed_requests;

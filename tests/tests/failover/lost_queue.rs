@@ -6,8 +6,10 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 use vestibule_backup::{Backup, Lease, LeaseOutcome};
+use vestibule_domain::id::IdKey;
 use vestibule_line::{Arrival, LeaveReason, RestoredEntries};
 use vestibule_tests::{
+    functions::root_key,
     in_process::{ApiRequest, ApiResponse, BOUND},
     lines::Backend,
     waiting::wait_until,
@@ -197,8 +199,13 @@ pub(crate) async fn an_entry_written_after_the_restore_is_found(backend: Backend
     scene.with_promoters(1, scene.wait_until_restored()).await;
     let written = scene.backup.put_change(&scene.partition(), &change).await;
     written.expect("written");
+    let salt = scene.view().await.configuration.salt;
+    let ids = IdKey::derive_for_queue(&root_key(), &scene.queue, &salt).expect("the key of the salt");
     let answer = scene
-        .send(ApiRequest::get(format!("/queues/{}/entries/{late}", scene.queue)))
+        .send(
+            ApiRequest::get(format!("/queues/{}/entries/{late}", scene.queue))
+                .visitor(ids.visitor_secret(late).reveal()),
+        )
         .await;
     assert_eq!(answer.expect_status(200).text("state"), "waiting");
     assert_eq!(scene.record_of(late).await.fact, change.fact());

@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
-use vestibule_domain::change::Event;
+use vestibule_domain::{
+    change::Event,
+    id::{IdKey, QueueId, RootKey},
+};
 use vestibule_tests::{
     entries::{change, fresh_id, partition_of, place},
     runner::Runner,
@@ -305,15 +308,28 @@ async fn an_entry_that_the_line_lacks_keeps_its_place() {
     let store = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
     let place = place(0);
     let entered = change(fresh_id(), 1, Event::Entered { place, after: None });
-    let partition = partition_of(QUEUE.parse().expect("a queue id"));
+    let queue: QueueId = QUEUE.parse().expect("a queue id");
+    let partition = partition_of(queue.clone());
     store.put_change(&partition, &entered).await.expect("written");
+    let salt = store
+        .read_queue(&queue)
+        .await
+        .expect("read")
+        .expect("is there")
+        .metadata
+        .salt;
     drop(store);
+    let root = fs::read(dir.path().join("root.key")).expect("the root key");
+    let root = RootKey::new(root).expect("long enough");
+    let ids = IdKey::derive_for_queue(&root, &queue, &salt).expect("the key of the salt");
+    let secret = ids.visitor_secret(entered.id);
     let runner = start_runner(&dir);
     let path = format!("/queues/{QUEUE}/entries/{}", entered.id);
     wait_until(BOUND, "the entry is in line", async || {
         let answer = runner
             .http()
             .get(runner.url(&path))
+            .header("x-visitor-id", secret.reveal())
             .send()
             .await
             .expect("answered");

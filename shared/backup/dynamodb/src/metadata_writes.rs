@@ -178,7 +178,7 @@ impl DynamoDbBackup {
             match self.update_metadata(queue, &update, IS_OF_EPOCH, values).await? {
                 Attempt::Changed(part) => Some(part),
                 // An earlier attempt of this call succeeded, and its answer was lost.
-                Attempt::Refused(part) => part.filter(|part| part.salt == salt),
+                Attempt::Refused(part) => part.filter(|part| part.salt.is_of_same_generation(salt)),
             },
         )
     }
