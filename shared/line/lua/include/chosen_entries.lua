@@ -62,8 +62,8 @@ do
     for i = 1, #head, 2 do
       ids[#ids + 1] = head[i]
     end
-    -- The place behind which the lane begins, where its first entries are taken.
-    local passed_through = clock and progress.passed_through or find_lane_bottom(lane)
+    -- Where the lane begins: behind the place that it has passed, or with its lowest place.
+    local from = clock and string.format('(%.0f', progress.passed_through) or string.format('%.0f', find_lane_bottom(lane))
     if clock then
       are_first = pass_through(keys, progress, tonumber(last_place), head)
       redis.call('ZREMRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)), last_place)
@@ -74,7 +74,7 @@ do
     end
     -- A range without other entries is removed faster than one entry after the other.
     if are_first then
-      redis.call('ZREMRANGEBYSCORE', keys.waiting, string.format('(%.0f', passed_through), last_place)
+      redis.call('ZREMRANGEBYSCORE', keys.waiting, from, last_place)
     else
       redis.call('ZREM', keys.waiting, unpack(ids))
     end

@@ -114,8 +114,8 @@ hashes.set(state, 'ticks', ticks, 'ticked_at_ms', now_ms)
 local counts = { waiting = redis.call('ZCARD', waiting), ready = redis.call('ZCARD', ready),
   active = redis.call('ZCARD', active) }
 loss_sign, check_due_ms = compare_imbalance(
-  compute_imbalance(counts.waiting + counts.ready + counts.active, state, line), checked_imbalance, loss_sign, tonumber(check_due_ms), state,
-  now_ms)
+  compute_imbalance(counts.waiting + counts.ready + counts.active, state, line), checked_imbalance, loss_sign,
+  tonumber(check_due_ms), state, now_ms)
 
 line.queue_limit = parse_limit(queue_limit)
 local due_count = redis.call('XLEN', journal)
@@ -309,4 +309,5 @@ rotate_windows(state, line, now_ms, short_ms, long_ms, left_in_line, taken + pro
 hashes.save(config)
 hashes.save(state)
 return { 'promoted', promoted, no_shows, expired, silent, absences, tick.overlong_waits, tick.dismissed, tick.left,
-  limited_by, counts.waiting, counts.ready, counts.active, promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }
+  limited_by, counts.waiting, counts.ready, counts.active, promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms,
+  line.offset_ms, line.epoch, ticks, loss_sign, check_due_ms > 0 and 1 or 0 }
