@@ -1,13 +1,12 @@
 //! Runs the commands of operators, in the way that each backend offers.
 
-use std::{env, sync::Arc};
+use std::{env, future::ready, sync::Arc};
 
 use serde_json::{Value, json};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
-use vestibule_domain::id::RootKey;
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
-use vestibule_operate::admin::Admin;
+use vestibule_operate::admin::{Admin, OperatorRootKey};
 
 use crate::{
     functions::Deployment,
@@ -53,8 +52,11 @@ impl Operator {
                 .await
                 .expect("Redis answers"),
             backup: Arc::new(DynamoDbBackup::connect(connection).await),
-            // The suite names no visitor in a command, so the key of the deployment is not needed.
-            root_key: RootKey::new(vec![0; 32]).expect("long enough").into(),
+            // The suite names no visitor in a command. A queue that is created without the key is tied to it by the first
+            // function that serves it.
+            root_key: OperatorRootKey::fetched_by(Box::new(|| {
+                Box::pin(ready(Err("the suite has no root key of the deployment".to_owned())))
+            })),
             policy: SettingsPolicy::default(),
             signing_keys: crate::functions::fixed_signing_keys(),
         })
