@@ -25,7 +25,7 @@ REPORT_SECONDS = 5
 
 signature = import_module("sign_for_aws").AwsSignature() if environ.get("SIGN_FOR_AWS") else None
 client = httpx.Client(base_url=f"{API}/queues", timeout=REPORT_SECONDS)
-keys = jwt.PyJWKClient(f"{API}/.well-known/jwks.json", timeout=REPORT_SECONDS)
+keys = jwt.PyJWKClient(f"{API}/.well-known/jwks.json", timeout=REPORT_SECONDS, cooldown_duration=1)
 # By the visit: one visit has one session. Several processes of a shop must share them.
 sessions: dict[str, Session] = {}
 # Passes of an earlier epoch are void after a reset, and after a deletion, when the answer is a 410 that has this number,

@@ -106,7 +106,7 @@ async function raisePace(): Promise<void> {
   expect(free).toMatch(/The last in line gets in at .* The capacity has room for it/s);
   await operator.setPace();
   await expect(operator.part("floor")).toContainText("25 each 1 s");
-  await expect(operator.part("log").locator("li").first()).toContainText(/Pace set by mina.*batch.*25, capacity.*1,500/s);
+  await expect(operator.part("log").locator("li").first()).toContainText(/Pace set by .+ \(console\).*batch.*25, capacity.*1,500/s);
   await expect(operator.page.locator('[data-chart="rate"] svg')).toHaveAttribute("aria-label", /with a pace of 1,500/);
 }
 
