@@ -6,8 +6,10 @@ use tokio::time::{Instant, sleep};
 
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
-/// The pause between two requests, which load the machine more than a check.
-const ASK_PAUSE: Duration = Duration::from_millis(50);
+/// The pauses between two requests, which load the machine more than a check: the first, and the longest. The API answers
+/// one visitor no more than two requests a second for long.
+const ASK_PAUSE_MIN: Duration = Duration::from_millis(50);
+const ASK_PAUSE_MAX: Duration = Duration::from_millis(600);
 
 /// Waits until the condition holds.
 ///
@@ -34,6 +36,7 @@ pub async fn poll_until<T: Debug>(
     condition: impl Fn(&T) -> bool,
 ) -> T {
     let end = Instant::now() + bound;
+    let mut pause = ASK_PAUSE_MIN;
     loop {
         let answer = ask().await;
         if condition(&answer) {
@@ -43,6 +46,7 @@ pub async fn poll_until<T: Debug>(
             Instant::now() < end,
             "no answer satisfied the condition within {bound:?}; the last one was {answer:?}"
         );
-        sleep(ASK_PAUSE).await;
+        sleep(pause).await;
+        pause = (pause * 5 / 4).min(ASK_PAUSE_MAX);
     }
 }

@@ -21,9 +21,7 @@ pub(super) async fn handle(
     Body(EmptyBody): Body<EmptyBody>,
 ) -> Result<EntryBody, Problem> {
     let snapshot = state.snapshot(&queue).await?;
-    raw_credentials
-        .resolve(&snapshot)?
-        .require_ownership(&snapshot.ids, id)?;
+    state.require_visitor(&snapshot, raw_credentials, id)?;
     let claimed = state.query_line_or_fail(&snapshot, id, || state.line.claim(&queue, id));
     let (status, change) = match claimed.await? {
         ClaimOutcome::Active { status, change } => (status, change),

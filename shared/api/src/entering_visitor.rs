@@ -92,6 +92,13 @@ impl ApiState {
             .map(|visitor| snapshot.ids.entry_id(visitor));
         let by_name = named.map(|visitor| snapshot.ids.entry_id(visitor));
         refuse_blocked(snapshot, source, [by_name, by_secret, by_cookie_or_header])?;
+        if named.is_none() && by_secret.is_none() && visitors != Visitors::Anyone {
+            // Anyone can invent a visitor id. Its place, if it has one, is found by its token.
+            return Err(entering_problem(snapshot));
+        }
+        if let Some(id) = by_name.or(by_secret).or(by_cookie_or_header) {
+            self.visitor_limits.count(&snapshot.queue, id)?;
+        }
         let (mut generated, mut place, mut given_up) = (None, None, None);
         let id = match by_name {
             Some(known) => {
@@ -106,14 +113,10 @@ impl ApiState {
                 }
                 anonymous.filter(|_| place.is_some()).unwrap_or(known)
             }
-            None => match by_secret.or(by_cookie_or_header) {
-                Some(id) => id,
-                None if may_begin => {
-                    let visitor = Visitor::from_random(Uuid::new_v4());
-                    snapshot.ids.entry_id(generated.insert(visitor))
-                }
-                None => return Err(entering_problem(snapshot)),
-            },
+            None => by_secret.or(by_cookie_or_header).unwrap_or_else(|| {
+                let visitor = Visitor::from_random(Uuid::new_v4());
+                snapshot.ids.entry_id(generated.insert(visitor))
+            }),
         };
         let is_under_name = by_name.is_none_or(|name| name == id);
         let may_begin = (may_begin && (is_under_name || visitors == Visitors::Anyone)) || {

@@ -52,9 +52,7 @@ pub(super) async fn handle(
     Body(request): Body<ExtendRequest>,
 ) -> Result<Response, Problem> {
     let snapshot = state.snapshot(&queue).await?;
-    raw_credentials
-        .resolve(&snapshot)?
-        .require_ownership(&snapshot.ids, id)?;
+    state.require_visitor(&snapshot, raw_credentials, id)?;
     let extended = state.extend_session(&snapshot, id, request.visit, request.seconds);
     let Some((status, write)) = extended.await? else {
         // This is a late retry for an earlier visit and must not extend the current one.

@@ -30,9 +30,7 @@ pub(super) async fn handle(
 ) -> Result<Response, Problem> {
     let (visit, is_closed) = (queries.visit()?, queries.is_closed()?);
     let snapshot = state.snapshot(&queue).await?;
-    raw_credentials
-        .resolve(&snapshot)?
-        .require_ownership(&snapshot.ids, id)?;
+    state.require_visitor(&snapshot, raw_credentials, id)?;
     if is_closed {
         return state.mark_closing(&snapshot, id, visit).await;
     }

@@ -34,6 +34,7 @@
 
 mod absence_cache;
 pub mod authorizer;
+mod bounds;
 mod budget;
 mod claim;
 mod client_address;
@@ -73,6 +74,7 @@ mod problem;
 mod public_document;
 mod queue_cache;
 mod request;
+mod request_bounds;
 mod request_context;
 mod retry_after;
 mod routes;
@@ -81,11 +83,13 @@ mod state;
 mod status;
 mod ticket;
 mod token_lookup;
+mod token_records;
 mod validate;
 mod validate_pass;
 mod validate_request;
 mod viewer_host;
 mod visitor;
+mod visitor_limits;
 mod watcher;
 
 pub use self::{

@@ -167,6 +167,14 @@ impl Problem {
         )
     }
 
+    /// One visitor sends more requests than a client in line needs.
+    pub(crate) fn too_many_requests() -> Self {
+        Self::new(
+            Code::TooManyRequests,
+            "this visitor sends too many requests; wait for retry_after_ms between them",
+        )
+    }
+
     pub(crate) fn unknown_entry() -> Self {
         Self::new(
             Code::UnknownEntry,

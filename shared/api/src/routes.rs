@@ -9,7 +9,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn, from_fn_with_state, map_response},
     response::{IntoResponse, Response},
-    routing::{delete, get, post},
+    routing::{get, post},
 };
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -18,7 +18,8 @@ use tower_http::{
 
 use super::{
     ApiState, claim, code::Code, complete, enter, extend, html, jwks, leave, load, page, page_origin,
-    problem::Problem, public_document, request, request_context, retry_after, status, validate, visitor,
+    problem::Problem, public_document, request, request_bounds, request_context, retry_after, status,
+    validate, visitor,
 };
 use crate::config::Origins;
 
@@ -152,19 +153,22 @@ async fn let_caches_keep_absence(mut response: Response) -> Response {
 }
 
 fn visitor_routes() -> Router<Arc<ApiState>> {
-    Router::new()
-        .route("/queues/{queue}/entries", post(enter::handle))
-        .route("/queues/{queue}/entries/{token}", delete(leave::handle))
+    Router::new().route("/queues/{queue}/entries", post(enter::handle))
 }
 
 fn session_routes() -> Router<Arc<ApiState>> {
-    Router::new()
-        .route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
-        .route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
+    Router::new().route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
 }
 
+/// All that a visitor asks about an entry, except the claim: a flood of these takes no execution from those who enter and
+/// claim.
 fn poll_routes() -> Router<Arc<ApiState>> {
-    Router::new().route("/queues/{queue}/entries/{token}", get(status::handle))
+    Router::new()
+        .route(
+            "/queues/{queue}/entries/{token}",
+            get(status::handle).delete(leave::handle),
+        )
+        .route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
 }
 
 fn service_routes() -> Router<Arc<ApiState>> {
@@ -203,6 +207,7 @@ fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<
         .layer(from_fn_with_state(state.clone(), jwks::refresh_keys))
         .with_state(state)
         .layer(DefaultBodyLimit::max(request::BODY_MAX))
+        .layer(from_fn(request_bounds::refuse_oversized))
         .layer(CatchPanicLayer::custom(answer_panic))
         .layer(cors)
         .layer(map_response(open_public_answer));

@@ -22,6 +22,8 @@ use super::{
     identity_monitor::IdentityMonitor,
     problem::Problem,
     queue_cache::{QueueCache, QueueSnapshot},
+    token_records::TokenRecords,
+    visitor_limits::VisitorLimits,
     watcher::{WatchContext, Watchers},
 };
 use crate::config::{ApiConfig, Keys};
@@ -35,6 +37,9 @@ pub struct ApiState {
     pub(super) queue_cache: Arc<QueueCache>,
     /// The tokens of no entry, for requests that present nothing but a token.
     pub(super) absent_entries: AbsenceCache<(QueueId, EntryId)>,
+    /// What was read lately for requests that present nothing but a token.
+    pub(super) token_records: TokenRecords,
+    pub(super) visitor_limits: VisitorLimits,
     pub(super) budget: Arc<HoldPermits>,
     pub(super) fallback_ticker: FallbackTicker,
     pub(super) entry_notifier: EntryNotifier,
@@ -86,6 +91,8 @@ impl ApiState {
         Arc::new(Self {
             queue_cache,
             absent_entries: AbsenceCache::default(),
+            token_records: TokenRecords::default(),
+            visitor_limits: VisitorLimits::new(config.visitor_requests),
             budget,
             fallback_ticker: FallbackTicker::default(),
             entry_notifier: EntryNotifier::default(),

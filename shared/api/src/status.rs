@@ -61,6 +61,9 @@ async fn answer(
     if ownership == Ownership::Mismatch {
         return Err(token_mismatch_problem());
     }
+    if ownership == Ownership::Proven {
+        state.visitor_limits.count(queue, id)?;
+    }
     let snapshot = match source {
         QueueSource::Line(snapshot) => snapshot,
         QueueSource::Backup(context) => {

@@ -73,10 +73,10 @@ async fn each_route_is_served_by_the_expected_functions() {
         (Method::GET, "/queues/a".to_owned(), &["document"][..]),
         (Method::GET, "/.well-known/jwks.json".to_owned(), &["document"]),
         (Method::POST, "/queues/a/entries".to_owned(), &["enter"]),
-        (Method::DELETE, at(""), &["enter"]),
+        (Method::DELETE, at(""), &["status"]),
         (Method::POST, at("/claim"), &["claim"]),
         (Method::GET, at(""), &["status"]),
-        (Method::POST, at("/extend"), &["claim"]),
+        (Method::POST, at("/extend"), &["status"]),
         (Method::POST, at("/validate"), &["validate"]),
         (Method::POST, at("/complete"), &["validate"]),
     ] {

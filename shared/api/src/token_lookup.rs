@@ -3,12 +3,17 @@
 //! the promoter or the consistency check does that.
 //!
 //! Anyone can invent a token, and a token without an entry costs a read of the backup. So such a token is remembered, and
-//! such reads are limited. A request that proves the visitor is always looked up: only a visitor who has entered knows the
+//! such reads are limited. A record that was read for a token alone is kept for a second. A request that proves the visitor is always looked up: only a visitor who has entered knows the
 //! token that belongs to the visitor id. So a visitor whose entry the line has lost gets it back whatever others send.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
+use vestibule_backup::BackupError;
 use vestibule_domain::{
     id::{EntryId, QueueId},
     queue_state::QueueState,
+    record::EntryRecord,
     state::EntryState,
 };
 use vestibule_line::{CheckIn, EntryLookup, NotFound};
@@ -22,10 +27,15 @@ use super::{
     queue_cache::QueueSnapshot,
 };
 
+/// How long the read of a record for a token alone may take.
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
+
 impl ApiState {
     /// Notes that this process has just given a place to the visitor, or restored the entry.
     pub(super) fn record_entry(&self, queue: &QueueId, id: EntryId) {
-        self.absent_entries.record_presence((queue.clone(), id));
+        let key = (queue.clone(), id);
+        self.token_records.remove(&key);
+        self.absent_entries.record_presence(key);
     }
 
     /// Reads the entry with this token, for a caller who is not known to be its visitor.
@@ -53,7 +63,7 @@ impl ApiState {
         let record = if is_waiting {
             None
         } else {
-            self.read_record(snapshot, id).await
+            self.read_recent_record(snapshot, id).await.ok().flatten()
         };
         Ok(self.entry_body(EntryViewInput {
             snapshot,
@@ -73,8 +83,8 @@ impl ApiState {
             return Problem::too_many_lookups();
         };
         let partition = snapshot.partition();
-        let read = self.entry_context(&partition).read_missing_entry(id, missing);
-        let problem = match read.await {
+        let stored = self.read_recent_record(snapshot, id).await;
+        let problem = match self.entry_context(&partition).read_missing_entry(missing, stored) {
             Ok(outcome) => outcome_problem(outcome, snapshot),
             Err(error) => self.missing_entry_error_problem(snapshot, error).await,
         };
@@ -85,5 +95,20 @@ impl ApiState {
             self.absent_entries.release(lookup);
         }
         problem
+    }
+
+    /// Reads the record of an entry, or returns what was read within the last second.
+    async fn read_recent_record(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+    ) -> Result<Option<EntryRecord>, BackupError> {
+        let place = self.token_records.place(&snapshot.queue, id);
+        let read = async || {
+            let partition = snapshot.partition();
+            let read = timeout(READ_TIMEOUT, self.backup.read_entry(&partition, id)).await;
+            read.unwrap_or_else(|_| Err(BackupError::Unavailable("it did not answer in time".to_owned())))
+        };
+        place.get_or_try_init(read).await.cloned()
     }
 }

@@ -14,7 +14,7 @@ use axum::{
 use cookie::{Cookie, SameSite, time::Duration};
 use serde_json::Value;
 use vestibule_domain::{
-    id::{IdKey, Visitor, VisitorSecret},
+    id::{EntryId, IdKey, Visitor, VisitorSecret},
     lane::Lane,
     settings::Settings,
 };
@@ -204,6 +204,21 @@ impl RawCredentials {
 
 fn parse_anonymous(id: &str) -> Result<Visitor, Problem> {
     Visitor::anonymous(id).map_err(|error| Problem::invalid_field(VISITOR_ID_SHOWN, error.to_string()))
+}
+
+impl ApiState {
+    /// Refuses a request about an entry that is not of its visitor, and one of a visitor who has sent too many.
+    pub(super) fn require_visitor(
+        &self,
+        snapshot: &QueueSnapshot,
+        credentials: RawCredentials,
+        id: EntryId,
+    ) -> Result<(), Problem> {
+        credentials
+            .resolve(snapshot)?
+            .require_ownership(&snapshot.ids, id)?;
+        self.visitor_limits.count(&snapshot.queue, id)
+    }
 }
 
 #[cfg(test)]

@@ -89,6 +89,8 @@ declare_codes! {
     InvalidField = "invalid-field", 400, "The request is invalid", Api;
     /// The body exceeds the size limit.
     BodyTooLarge = "body-too-large", 413, "The request body is too large", Api;
+    /// The query and the headers are larger than a client needs.
+    HeadersTooLarge = "headers-too-large", 431, "The query and the headers are too large", Api;
     /// The content type of the body is not JSON.
     UnsupportedMediaType = "unsupported-media-type", 415, "The request body must be JSON", Api;
     /// The API has no such route.

@@ -75,18 +75,16 @@ impl EntryContext<'_> {
             .unwrap_or(Err(MissingEntryError::Timeout))
     }
 
-    /// Reads what became of an entry that the line does not have, for a caller who may change nothing. An entry that the
-    /// line lost is [`Unclear`](MissingEntryOutcome::Unclear), and an end that the backup lacks is not written.
+    /// Says what became of an entry that the line does not have by its record, for a caller who may change nothing. An entry
+    /// that the line lost is [`Unclear`](MissingEntryOutcome::Unclear), and an end that the backup lacks is not written.
     ///
     /// # Errors
-    /// [`MissingEntryError`] if the backup did not answer, or not in time.
-    pub async fn read_missing_entry(
+    /// [`MissingEntryError`] if the backup did not answer, and the line does not know the entry.
+    pub fn read_missing_entry(
         self,
-        id: EntryId,
         missing: NotFound,
+        stored: Result<Option<EntryRecord>, BackupError>,
     ) -> Result<MissingEntryOutcome, MissingEntryError> {
-        let stored = timeout(RECOVERY_TIMEOUT, self.backup.read_entry(self.partition, id));
-        let stored = stored.await.map_err(|_| MissingEntryError::Timeout)?;
         let NotFound::Ended(end) = missing else {
             return Ok(missing_outcome(stored?));
         };
@@ -97,8 +95,15 @@ impl EntryContext<'_> {
         })
     }
 
-    /// Writes an end that the line knows. If the record states a greater fact, the line had lost that.
+    /// Writes an end that the line knows, unless the backup has it. If the record states a greater fact, the line had lost
+    /// that. Reading first makes a visitor who asks again and again cost one write.
     async fn resolve_end(self, end: Change) -> Result<MissingEntryOutcome, MissingEntryError> {
+        if let Ok(Some(record)) = self.backup.read_entry(self.partition, end.id).await
+            && record.fact >= end.fact()
+            && !record.fact.is_live()
+        {
+            return Ok(MissingEntryOutcome::Ended(record));
+        }
         let deadline = Instant::now() + WRITE_DEADLINE;
         let start = Start::Write(end);
         match agree(self.line, self.backup, self.partition, start, deadline).await? {

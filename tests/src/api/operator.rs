@@ -55,7 +55,9 @@ impl Operator {
             // The suite names no visitor in a command. A queue that is created without the key is tied to it by the first
             // function that serves it.
             root_key: OperatorRootKey::fetched_by(Box::new(|| {
-                Box::pin(ready(Err("the suite has no root key of the deployment".to_owned())))
+                Box::pin(ready(Err(
+                    "the suite has no root key of the deployment".to_owned()
+                )))
             })),
             policy: SettingsPolicy::default(),
             signing_keys: crate::functions::fixed_signing_keys(),

@@ -116,7 +116,9 @@ impl Queue<'_> {
             self.run_command(json!({ "op": "promote", "count": 1 })).await;
             self.get_status(guest).await
         };
-        let is_ready = |status: &ApiResponse| status.expect_status(200).text("state") == "ready";
+        // This asks more often than a process answers one visitor.
+        let is_ready =
+            |status: &ApiResponse| status.status != 429 && status.expect_status(200).text("state") == "ready";
         poll_until(BOUND, promote_and_look, is_ready).await
     }
 }

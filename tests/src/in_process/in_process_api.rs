@@ -23,7 +23,7 @@ use vestibule_api::{
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::Salt;
-use vestibule_faults::Faults;
+use vestibule_faults::{Faults, FaultyBackup};
 use vestibule_line::{EmbeddedServer, Line, Promotion};
 
 use super::{
@@ -92,7 +92,7 @@ impl InProcessApi {
     fn second_state(&self, config: ApiConfig) -> Arc<ApiState> {
         ApiState::with_metrics(
             self.line.clone().with_tap(Arc::new(self.faults.clone())),
-            self.backup.clone(),
+            FaultyBackup::new(self.backup.clone(), self.backup_faults.clone()),
             keys(),
             config,
             self.shutdown.subscribe(),

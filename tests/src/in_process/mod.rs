@@ -17,7 +17,7 @@ use tower::ServiceExt;
 use uuid::Builder;
 use vestibule_api::{
     ApiState,
-    config::{ApiConfig, Keys, ServiceRoutes},
+    config::{ApiConfig, Keys, ServiceRoutes, VisitorRequests},
     origin_key::LiveOriginKey,
     pass::{PassKeys, PassSigner, new_key_pem},
     router,
@@ -59,11 +59,16 @@ pub fn entry_path(token: &str) -> String {
     format!("/queues/{QUEUE}/entries/{token}")
 }
 
-/// Returns the configuration of a process on a developer's machine, whose routes are not guarded.
+/// Returns the configuration of a process on a developer's machine, whose routes are not guarded. A visitor may send as many
+/// requests as a test likes, because the clock of a test stands still between them.
 pub fn local_config() -> ApiConfig {
     ApiConfig {
         service_routes: ServiceRoutes::Unguarded,
         local: true,
+        visitor_requests: VisitorRequests {
+            at_once: u32::MAX,
+            per_second: u32::MAX,
+        },
         ..ApiConfig::default()
     }
 }

@@ -58,6 +58,33 @@ fn functions_of_crowded_routes_have_reserved_executions() {
     }
 }
 
+/// A flood of another route would take the executions of those who enter and claim, whatever the limit of their own route.
+#[test]
+fn no_open_route_shares_the_function_of_entering_or_claiming() {
+    let api = read_text("infra/openapi.yaml");
+    for (function, route) in [
+        ("EnterFunction", "/queues/{queue}/entries post"),
+        ("ClaimFunction", "/queues/{queue}/entries/{token}/claim post"),
+    ] {
+        assert_eq!(routes_of(&api, function), [route], "{function}");
+    }
+}
+
+/// The routes that a function serves, as `path method`.
+fn routes_of(api: &str, function: &str) -> Vec<String> {
+    let (mut path, mut method, mut routes) = ("", "", Vec::new());
+    for line in api.lines() {
+        let key = line.trim().trim_end_matches(':');
+        match line.len() - line.trim_start().len() {
+            2 if key.starts_with('/') => path = key,
+            4 if line.ends_with(':') => method = key,
+            _ if line.contains(&format!("${{{function}.Arn}}")) => routes.push(format!("{path} {method}")),
+            _ => {}
+        }
+    }
+    routes
+}
+
 /// `CloudFormation` compares texts, so `00` would be a reservation of no execution, and stop the function.
 #[test]
 fn a_number_by_size_has_one_form() {

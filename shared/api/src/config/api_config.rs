@@ -42,6 +42,25 @@ pub enum VisitorsBy {
     Distribution,
 }
 
+/// How many requests of one visitor a process answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VisitorRequests {
+    /// So many at once.
+    pub at_once: u32,
+    /// So many more each second.
+    pub per_second: u32,
+}
+
+impl Default for VisitorRequests {
+    /// A client in line sends one request every few seconds, from each tab.
+    fn default() -> Self {
+        Self {
+            at_once: 30,
+            per_second: 2,
+        }
+    }
+}
+
 /// The configuration of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiConfig {
@@ -65,6 +84,8 @@ pub struct ApiConfig {
     /// the list is empty, all of them are, unless visitors use the same kind of credential; then
     /// none is.
     pub service_callers: ServiceCallers,
+    /// How many requests of one visitor a process answers.
+    pub visitor_requests: VisitorRequests,
     /// Which sites may embed the pages in a frame: the value of `frame-ancestors` in their policies.
     pub frame_ancestors: FrameAncestors,
     /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain,
@@ -86,6 +107,7 @@ impl Default for ApiConfig {
             visitors_by: VisitorsBy::Any,
             service_routes: ServiceRoutes::Iam,
             service_callers: ServiceCallers::default(),
+            visitor_requests: VisitorRequests::default(),
             frame_ancestors: FrameAncestors::default(),
             local: false,
         }

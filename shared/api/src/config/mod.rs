@@ -9,7 +9,7 @@ mod origins;
 use vestibule_domain::id::RootKey;
 
 pub use self::{
-    api_config::{ApiConfig, ServiceRoutes, VisitorRoutes, VisitorsBy},
+    api_config::{ApiConfig, ServiceRoutes, VisitorRequests, VisitorRoutes, VisitorsBy},
     authorizer_config::{AuthorizerConfig, InvalidQueues, ProtectedQueues},
     callers::ServiceCallers,
     frame_ancestors::{FrameAncestors, InvalidFrameAncestors},

@@ -4,6 +4,8 @@ use axum::http::{HeaderMap, HeaderName, header};
 
 /// The quality of a choice that the client does not restrict, in thousandths.
 const FULL_QUALITY: u16 = 1_000;
+/// How many members of a header count. Browsers send fewer.
+const MEMBERS_MAX: usize = 32;
 
 /// Whether the client prefers HTML to JSON. Without a preference it gets JSON.
 pub(super) fn prefers_html(headers: &HeaderMap) -> bool {
@@ -32,13 +34,14 @@ fn quality_of(ranges: &[(String, u16)], media_type: &str) -> u16 {
         .map_or(0, |(_, quality)| *quality)
 }
 
-/// The members of a header in lower case, each with its quality in thousandths.
+/// The first members of a header in lower case, each with its quality in thousandths.
 fn read_list(headers: &HeaderMap, name: &HeaderName) -> Vec<(String, u16)> {
     headers
         .get_all(name)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
+        .take(MEMBERS_MAX)
         .filter_map(parse_member)
         .collect()
 }

@@ -14,6 +14,8 @@ use super::{
 /// The parameters of the query that pages pass on to each other: the visitor's path in the shop, and the language that
 /// the link names.
 const CARRIED: [&str; 2] = ["return", "lang"];
+/// The longest value that they pass on, in bytes.
+const CARRIED_BYTES_MAX: usize = 2_048;
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// What a request does, as far as pages answer it.
@@ -93,7 +95,8 @@ impl PageRequest {
         };
         let parameters = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
         let mut parameters = parameters.map(|Query(pairs)| pairs).unwrap_or_default();
-        parameters.retain(|(name, _)| CARRIED.contains(&name.as_str()));
+        parameters
+            .retain(|(name, value)| CARRIED.contains(&name.as_str()) && value.len() <= CARRIED_BYTES_MAX);
         let by_link = parameters.iter().find(|(name, _)| name == "lang");
         let mut languages: Vec<_> = by_link
             .map(|(_, tag)| tag.to_ascii_lowercase())

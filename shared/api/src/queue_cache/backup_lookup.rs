@@ -7,7 +7,7 @@ use std::{
 
 use tokio::time::{Instant, timeout};
 use vestibule_backup::{QueueLookup, StoredQueue};
-use vestibule_domain::id::QueueId;
+use vestibule_domain::{id::QueueId, tombstone::Tombstone};
 use vestibule_line::QueueTrace;
 
 use super::{
@@ -92,23 +92,27 @@ impl QueueCache {
         }
     }
 
-    /// Reads a queue from the backup. For a name that this process has not seen as a queue, the number of reads that find
-    /// nothing is limited, and the name takes no slot if there is no such queue. Requests that wait for the answer still
-    /// have the slot.
+    /// Reads a queue from the backup. For a name that neither this process has seen as a queue nor the line as a deleted one,
+    /// the number of reads that find nothing is limited, and the name takes no slot if there is no such queue. Requests that
+    /// wait for the answer still have the slot.
     async fn look_up_in_backup(
         &self,
         slot: &CacheSlot,
         queue: &QueueId,
         is_line_up: bool,
     ) -> Result<QueueLookup, QueueLookupError> {
-        if slot.fallback.last_snapshot().is_some() {
-            return self.look_up_tombstones(queue, is_line_up).await;
+        let mut tombstone = None;
+        if is_line_up && let Ok(QueueTrace::Deleted(of_line)) = self.line.find_trace(queue).await {
+            tombstone = Some(of_line);
+        }
+        if slot.fallback.last_snapshot().is_some() || tombstone.is_some() {
+            return self.look_up_queue(queue, tombstone).await;
         }
         let Some(lookup) = self.absent_queues.begin_lookup() else {
             self.drop_slot(queue);
             return Err(QueueLookupError::TooManyLookups);
         };
-        let stored = self.look_up_tombstones(queue, is_line_up).await;
+        let stored = self.look_up_queue(queue, None).await;
         if let Ok(QueueLookup::Absent) = stored {
             self.absent_queues.record_absence(queue.clone(), &lookup);
             self.drop_slot(queue);
@@ -119,19 +123,16 @@ impl QueueCache {
     }
 
     /// Reads a queue from the backup. If its items were deleted by hand, the tombstone may be in the line alone.
-    async fn look_up_tombstones(
+    async fn look_up_queue(
         &self,
         queue: &QueueId,
-        is_line_up: bool,
+        tombstone_of_line: Option<Tombstone>,
     ) -> Result<QueueLookup, QueueLookupError> {
         let stored = self.backup.look_up_queue(queue).await?;
-        if stored == QueueLookup::Absent
-            && is_line_up
-            && let Ok(QueueTrace::Deleted(tombstone)) = self.line.find_trace(queue).await
-        {
-            return Ok(QueueLookup::Deleted(tombstone));
-        }
-        Ok(stored)
+        Ok(match (stored, tombstone_of_line) {
+            (QueueLookup::Absent, Some(tombstone)) => QueueLookup::Deleted(tombstone),
+            (stored, _) => stored,
+        })
     }
 
     fn drop_slot(&self, queue: &QueueId) {

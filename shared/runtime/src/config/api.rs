@@ -57,6 +57,7 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
         visitors_by: read_visitors_by("VESTIBULE_VISITORS_BY", vars)?,
         service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
         service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),
+        visitor_requests: default.visitor_requests,
         frame_ancestors: read_frame_ancestors("VESTIBULE_FRAME_ANCESTORS", vars)?,
         // The value is constant, because a missing variable must not turn safety off.
         local: false,

@@ -25,6 +25,7 @@ mod opening;
 mod pass_holders;
 mod passes;
 mod passes_without_line;
+mod request_costs;
 mod rest_events;
 mod retry_times;
 mod rewritten_requests;
@@ -92,6 +93,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         passes::trials(),
         passes_without_line::trials(),
         rest_events::trials(),
+        request_costs::trials(),
         retry_times::trials(),
         rewritten_requests::trials(),
         rights::trials(),

@@ -34,13 +34,13 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A queue in which a visit begins with a ticket only, and the issuer of its tickets.
-struct TicketScene {
-    api: InProcessApi,
-    shop: TicketIssuer,
+pub(super) struct TicketScene {
+    pub(super) api: InProcessApi,
+    pub(super) shop: TicketIssuer,
 }
 
 impl TicketScene {
-    async fn start(mut settings: Value) -> Self {
+    pub(super) async fn start(mut settings: Value) -> Self {
         let shop = TicketIssuer::ec("shop-1", 21);
         if settings["visitors"].is_null() {
             settings["visitors"] = json!("ticket");
@@ -57,12 +57,12 @@ impl TicketScene {
         scene
     }
 
-    fn ticket(&self, visitor: &str) -> String {
+    pub(super) fn ticket(&self, visitor: &str) -> String {
         self.shop.ticket(visitor, self.api.now_ms())
     }
 
     /// The claims of a ticket, changed by these.
-    fn claims_with(&self, changes: &Value) -> Value {
+    pub(super) fn claims_with(&self, changes: &Value) -> Value {
         let mut claims = claims("ada", self.api.now_ms());
         for (name, value) in changes.as_object().expect("an object") {
             match value {
@@ -88,7 +88,7 @@ impl TicketScene {
 }
 
 /// A request to enter with a ticket.
-fn with_ticket(ticket: &str) -> ApiRequest {
+pub(super) fn with_ticket(ticket: &str) -> ApiRequest {
     ApiRequest::enter().json(&json!({ "ticket": ticket }))
 }
 
