@@ -99,6 +99,32 @@ fn the_template_keeps_every_rule_with_every_set_of_parameters() {
     );
 }
 
+/// Where visitors may enter, by the parameters.
+#[test]
+fn visitors_enter_through_the_distribution_where_it_has_a_web_acl() {
+    let processed = processed::process(&[(read_template(), read_api_document())]);
+    let web_acl = (
+        "CdnWebAclArn",
+        "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b",
+    );
+    let domain = [
+        ("DomainName", "api.shop.example"),
+        ("CertificateArn", "arn:aws:acm:::certificate/a"),
+    ];
+    for (given, expected) in [
+        (vec![], "any"),
+        (vec![web_acl], "distribution"),
+        (vec![web_acl, domain[0], domain[1]], "any"),
+        (vec![web_acl, ("Distribution", "no")], "any"),
+        (vec![web_acl, ("VisitorsBy", "any")], "any"),
+        (vec![("VisitorsBy", "distribution")], "distribution"),
+    ] {
+        let stack = Stack::new(&processed[0], &given);
+        let variables = &stack.resources["EnterFunction"].properties["Environment"]["Variables"];
+        assert_eq!(variables["VESTIBULE_VISITORS_BY"], expected, "{given:?}");
+    }
+}
+
 #[test]
 fn each_mutation_breaks_its_rule() {
     let source = (read_template(), read_api_document());

@@ -2,6 +2,7 @@
 
 mod alarms;
 mod answers;
+mod attack_costs;
 mod authorizer;
 mod cache;
 mod cdn;

@@ -137,5 +137,8 @@ fn record_to_json(record: &EntryRecord) -> Value {
         "expires_at_ms": record.expires_at_ms,
         "ended_at_ms": record.ended_at_ms,
         "source": record.source.map(|source| source.to_string()),
+        "use_id": record.use_id.map(|use_id| use_id.to_string()),
+        "is_overlong_wait": record.is_overlong_wait,
+        "delete_at_ms": record.delete_at_ms,
     })
 }

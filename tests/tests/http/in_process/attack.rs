@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_operate::admin::Admin;
 use vestibule_tests::{
@@ -12,12 +13,17 @@ use vestibule_tests::{
     waiting::poll_until,
 };
 
-use super::sources::{ATTACKER, enter_event, enter_event_v2, entered_source, source_of};
+use super::{
+    enter_and_expect_created, new_visitor_id,
+    sources::{ATTACKER, enter_event, enter_event_v2, entered_source, source_of},
+    tickets::{TicketScene, with_ticket},
+};
 
 super::cases![
     a_blocked_source_or_visitor_cannot_enter,
     a_flood_from_one_address_is_seen_evicted_and_kept_out,
     no_address_is_stored,
+    no_visitor_id_pass_or_ticket_is_stored,
 ];
 
 fn admin(api: &InProcessApi) -> Admin {
@@ -206,4 +212,51 @@ async fn no_address_is_stored() {
         assert!(!contains(address.as_bytes()), "{address}");
     }
     assert!(!contains(&octets));
+}
+
+async fn no_visitor_id_pass_or_ticket_is_stored() {
+    let scene = TicketScene::start(json!({ "visitors": "anyone" })).await;
+    let api = &scene.api;
+    let (guest, entered) = enter_and_expect_created(api).await;
+    let ticket = scene.ticket("ada@shop.example");
+    let named = api.send(with_ticket(&ticket)).await;
+    let (token, secret) = (
+        named.expect_status(201).text("token"),
+        named.text("visitor").to_owned(),
+    );
+    let pass = named.text("pass").to_owned();
+    let use_id = new_visitor_id();
+    let consume = json!({ "pass": pass, "consume": true, "use": use_id });
+    let path = format!("{}/validate", entry_path(token));
+    api.send(ApiRequest::post(path).json(&consume))
+        .await
+        .expect_status(200);
+
+    let mut kept = fs::read(api.store_path()).expect("the store file");
+    kept.extend(format!("{:?}", api.snapshot_entries(&[]).await).into_bytes());
+    kept.extend(api.written.text().into_bytes());
+    let contains = |text: &str| {
+        let uuid = text.parse::<Uuid>().map(|uuid| uuid.as_bytes().to_vec());
+        let forms = [Some(text.as_bytes().to_vec()), uuid.ok()];
+        forms
+            .into_iter()
+            .flatten()
+            .any(|form| kept.windows(form.len()).any(|window| window == form))
+    };
+    assert!(
+        contains(&guest.token) && contains(&use_id),
+        "entries and uses are kept"
+    );
+    let signature = |jwt: &str| jwt.rsplit('.').next().expect("a signature").to_owned();
+    let passes = [entered.text("pass"), &pass].map(signature);
+    for (what, text) in [
+        ("visitor id", guest.id.as_str()),
+        ("name", "ada@shop.example"),
+        ("secret", &secret),
+        ("ticket", &signature(&ticket)),
+        ("pass", &passes[0]),
+        ("pass of a ticket", &passes[1]),
+    ] {
+        assert!(!contains(text), "the {what} is stored");
+    }
 }
