@@ -81,11 +81,7 @@ impl EntryAnswer {
 
     /// How long the server may hold a poll, in seconds.
     pub(super) fn hold_seconds(&self) -> u32 {
-        if self.state == "waiting" {
-            HOLD_SECONDS
-        } else {
-            0
-        }
+        if self.state == "waiting" { HOLD_SECONDS } else { 0 }
     }
 }
 

@@ -135,7 +135,7 @@ async fn no_request_costs_more_than_the_table_says() {
 /// The rows of requests that are about no entry, and of those who would enter.
 async fn rows_without_an_entry() -> Vec<String> {
     let mut rows = Vec::new();
-    let api = InProcessApi::start(json!({})).await;
+    let api = Scene::start(Entry::Waiting).await.api;
     for (shown, path) in [
         ("GET …/queues/{queue}", format!("/queues/{QUEUE}")),
         ("GET …/jwks.json", "/.well-known/jwks.json".to_owned()),

@@ -13,6 +13,8 @@ use vestibule_tests::{
 
 use super::super::{enter_and_expect_created, leave_request};
 
+/// Other visitors in line, so that a cost that grows with the line is seen.
+const OTHERS: usize = 3;
 /// How long the line remembers an end, with a margin, in seconds.
 const END_FORGOTTEN_SECONDS: u64 = 60;
 
@@ -77,12 +79,15 @@ impl Scene {
             ..local_config()
         };
         let settings = json!({ "fast_track": fast_track, "session_seconds": 600 });
-        let api = InProcessApi::start_with_config(config, settings).await;
+        let mut api = InProcessApi::start_with_config(config.clone(), settings).await;
         let (guest, _) = enter_and_expect_created(&api).await;
+        for _ in 0..OTHERS {
+            enter_and_expect_created(&api).await;
+        }
         let id: EntryId = guest.token.parse().expect("a token");
         match entry {
             Entry::Waiting | Entry::Active | Entry::NeverExisted => {}
-            Entry::Ready => assert_eq!(api.promote().await.promoted, 1),
+            Entry::Ready => assert!(api.promote().await.promoted > 0),
             Entry::Ended => drop(api.send(leave_request(&guest)).await.expect_status(204)),
             Entry::EndedUnwritten => {
                 api.line
@@ -107,7 +112,9 @@ impl Scene {
         } else {
             guest
         };
-        // The process has the queue in its cache.
+        // A process that has the queue with its whole line in its cache.
+        api.drop_shared_view().await;
+        api.router = api.start_second_process(config);
         api.send(ApiRequest::get(format!("/queues/{QUEUE}")))
             .await
             .expect_status(200);
