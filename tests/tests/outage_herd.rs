@@ -32,7 +32,7 @@ const OUTAGE: Duration = Duration::from_mins(1);
 struct Requests {
     before: u64,
     during: u64,
-    /// When each visitor who was refused had the first answer again.
+    /// When each visitor who was refused asked for the first answer again.
     returns: Vec<Duration>,
     lost: u64,
 }
@@ -146,6 +146,7 @@ impl Scene {
             if self.start.elapsed() > OUTAGE_START + OUTAGE + 2 * RETRY_AFTER_MAX {
                 return;
             }
+            let asked_after = self.start.elapsed();
             let response = self.send(next.kind, &path, &visitor).await;
             let now_ms = self.start.elapsed().as_secs_f64() * 1_000.0;
             match response.status {
@@ -168,7 +169,8 @@ impl Scene {
                 }
             }
             if std::mem::take(&mut is_refused) {
-                let back_after = self.start.elapsed().saturating_sub(OUTAGE_START + OUTAGE);
+                // The line counts a visitor as present from the beginning of a held poll.
+                let back_after = asked_after.saturating_sub(OUTAGE_START + OUTAGE);
                 self.requests.borrow_mut().returns.push(back_after);
             }
             if follower.entry().is_some_and(|entry| entry.state != "waiting") {

@@ -1,7 +1,10 @@
 //! Fallback ticks of each function that runs them. Without a promoter they alone open the queue, let the visitors in and write
 //! to the table.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::sleep;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::state::EntryState;
 use vestibule_tests::{
@@ -13,6 +16,8 @@ use crate::{BOUND, Stage, Visitor};
 
 const VISITORS: u64 = 4;
 const OPENS_AFTER_MS: u64 = 2_000;
+/// A process answers one visitor two requests a second.
+const ASK_PAUSE: Duration = Duration::from_millis(500);
 
 impl Stage {
     /// A queue that has opened without a tick, with visitors in line.
@@ -38,6 +43,7 @@ impl Stage {
     async fn expect_all_let_in(&self, visitors: &[Visitor], mut send: impl AsyncFnMut()) {
         wait_until(BOUND, "all visitors are let in", async || {
             send().await;
+            sleep(ASK_PAUSE).await;
             let view = self.view().await;
             view.ready == VISITORS && view.journal_len == 0
         })

@@ -113,6 +113,8 @@ async fn go_through(stage: Arc<Stage>, mut waiting: Vec<Visitor>, mut active: Ve
                 waiting.push(visitor);
             }
         }
+        // A process answers one visitor two requests a second.
+        sleep(Duration::from_millis(500)).await;
     }
 }
 
@@ -185,6 +187,7 @@ async fn fallback_ticks_finish_the_queue_without_a_promoter() {
     visiting.await.expect("all visitors complete");
     wait_until(BOUND, "the journal is in the backup", async || {
         stage.get_status(&visitors[0]).await;
+        sleep(Duration::from_millis(500)).await;
         stage.view().await.journal_len == 0
     })
     .await;

@@ -5,13 +5,10 @@ use std::{collections::BTreeMap, fmt};
 use vestibule_domain::id::EntryId;
 use vestibule_tests::in_process::{EntrySnapshot, InProcessApi};
 
-/// What a process asks at most once a second for all of its requests.
-const SHARED: [&str; 4] = [
-    "queue_view",
-    "take_fallback_tick",
-    "read_queue",
-    "record_root_key",
-];
+/// What a process asks at most once a second for all of its requests, to know the queue.
+const VIEWS: [&str; 2] = ["queue_view", "read_queue"];
+/// What a process does once, or if the promoter is late, whatever the request is.
+const SHARED: [&str; 2] = ["record_root_key", "take_fallback_tick"];
 
 /// What was asked of the line and of the table.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -98,9 +95,9 @@ impl Meter {
         };
         let before = std::mem::replace(self, now);
         let counts = |later: &BTreeMap<String, u64>, earlier: &BTreeMap<String, u64>| {
-            let counted = later
-                .iter()
-                .filter(|(name, _)| self.counts_views || !SHARED.contains(&name.as_str()));
+            let counted = later.iter().filter(|(name, _)| {
+                !SHARED.contains(&name.as_str()) && (self.counts_views || !VIEWS.contains(&name.as_str()))
+            });
             let new = counted.map(|(name, calls)| {
                 (
                     name.clone(),
