@@ -37,17 +37,17 @@ pub fn document_routes(state: Arc<ApiState>) -> Router {
 
 /// The routes of the function `enter`.
 pub fn enter_routes(state: Arc<ApiState>) -> Router {
-    add_layers(visitor_routes(), Router::new(), state)
+    add_layers(entering_routes(), Router::new(), state)
 }
 
 /// The routes of the function `claim`.
 pub fn claim_routes(state: Arc<ApiState>) -> Router {
-    add_layers(session_routes(), Router::new(), state)
+    add_layers(claiming_routes(), Router::new(), state)
 }
 
 /// The routes of the function `status`.
 pub fn status_routes(state: Arc<ApiState>) -> Router {
-    add_layers(poll_routes(), Router::new(), state)
+    add_layers(entry_routes(), Router::new(), state)
 }
 
 /// The routes of the function `validate`.
@@ -86,9 +86,9 @@ pub fn router_with(
 fn api_routes() -> Router<Arc<ApiState>> {
     public_routes()
         .merge(start_routes())
-        .merge(visitor_routes())
-        .merge(session_routes())
-        .merge(poll_routes())
+        .merge(entering_routes())
+        .merge(claiming_routes())
+        .merge(entry_routes())
         .merge(service_routes())
 }
 
@@ -152,17 +152,17 @@ async fn let_caches_keep_absence(mut response: Response) -> Response {
     response
 }
 
-fn visitor_routes() -> Router<Arc<ApiState>> {
+fn entering_routes() -> Router<Arc<ApiState>> {
     Router::new().route("/queues/{queue}/entries", post(enter::handle))
 }
 
-fn session_routes() -> Router<Arc<ApiState>> {
+fn claiming_routes() -> Router<Arc<ApiState>> {
     Router::new().route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
 }
 
 /// All that a visitor asks about an entry, except the claim: a flood of these takes no execution from those who enter and
 /// claim.
-fn poll_routes() -> Router<Arc<ApiState>> {
+fn entry_routes() -> Router<Arc<ApiState>> {
     Router::new()
         .route(
             "/queues/{queue}/entries/{token}",

@@ -3,8 +3,9 @@
 //! the promoter or the consistency check does that.
 //!
 //! Anyone can invent a token, and a token without an entry costs a read of the backup. So such a token is remembered, and
-//! such reads are limited. A record that was read for a token alone is kept for a second. A request that proves the visitor is always looked up: only a visitor who has entered knows the
-//! token that belongs to the visitor id. So a visitor whose entry the line has lost gets it back whatever others send.
+//! such reads are limited. A record that was read for a token alone is kept for a second. A request that proves the visitor
+//! is always looked up: only a visitor who has entered knows the token that belongs to the visitor id. So a visitor whose
+//! entry the line has lost gets it back whatever others send.
 
 use std::time::Duration;
 
@@ -84,7 +85,10 @@ impl ApiState {
         };
         let partition = snapshot.partition();
         let stored = self.read_recent_record(snapshot, id).await;
-        let problem = match self.entry_context(&partition).read_missing_entry(missing, stored) {
+        let problem = match self
+            .entry_context(&partition)
+            .missing_entry_outcome(missing, stored)
+        {
             Ok(outcome) => outcome_problem(outcome, snapshot),
             Err(error) => self.missing_entry_error_problem(snapshot, error).await,
         };

@@ -80,7 +80,7 @@ impl EntryContext<'_> {
     ///
     /// # Errors
     /// [`MissingEntryError`] if the backup did not answer, and the line does not know the entry.
-    pub fn read_missing_entry(
+    pub fn missing_entry_outcome(
         self,
         missing: NotFound,
         stored: Result<Option<EntryRecord>, BackupError>,

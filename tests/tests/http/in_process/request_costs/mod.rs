@@ -42,9 +42,9 @@ const TABLE: &str = "| request |";
 enum Caller {
     /// Its visitor, who proves that.
     Visitor,
-    /// Somebody who has its token and nothing else.
+    /// A caller who has its token and nothing else.
     TokenAlone,
-    /// Somebody with an invented visitor id.
+    /// A caller with an invented visitor id.
     Invented,
     /// The protected service.
     Service,
@@ -142,7 +142,7 @@ async fn rows_without_an_entry() -> Vec<String> {
         ("GET …/entries", format!("/queues/{QUEUE}/entries")),
     ] {
         let row = Row::measure(&api, &[], || ApiRequest::get(&path)).await;
-        rows.push(row.show(shown, "–", "anybody"));
+        rows.push(row.show(shown, "–", "any caller"));
     }
     let load = || ApiRequest::post(format!("/queues/{QUEUE}/load")).json(&json!({ "tps": 0 }));
     let row = Row::measure(&api, &[], load).await;
@@ -189,7 +189,7 @@ async fn rows_without_an_entry() -> Vec<String> {
         ];
         for (request, build) in requests {
             let row = Row::measure_cold(&scene.api, build).await;
-            rows.push(row.show(request, shown, "anybody"));
+            rows.push(row.show(request, shown, "any caller"));
         }
     }
     rows

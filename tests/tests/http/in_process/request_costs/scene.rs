@@ -21,7 +21,7 @@ const END_FORGOTTEN_SECONDS: u64 = 60;
 /// The state of the entry that a request is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// Nobody ever entered with it.
+    /// No visitor has entered with it.
     NeverExisted,
     /// It waits.
     Waiting,
