@@ -39,7 +39,8 @@ async fn all_functions_share_the_keys_of_secrets_manager() {
     let status = stage.get_status(&visitor).await;
     let extend = ApiRequest::post(stage.entry_path(&visitor, "/extend")).visitor(&visitor.id);
     let extended = stage.send(extend).await;
-    for answer in [&entered, &status, &extended] {
+    let claimed = stage.claim(&visitor).await;
+    for answer in [&entered, &status, &extended, &claimed] {
         let pass = answer.text("pass");
         let validate = ApiRequest::post(stage.entry_path(&visitor, "/validate"))
             .header("x-api-key", API_KEY)
