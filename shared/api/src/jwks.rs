@@ -3,23 +3,12 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{Request, State},
+    extract::State,
     http::{HeaderValue, StatusCode, header},
-    middleware::Next,
     response::Response,
 };
 
 use super::{ApiState, entry::json};
-
-/// Lets the process take over keys of a rotation before it answers.
-pub(super) async fn refresh_keys(
-    State(state): State<Arc<ApiState>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    state.keys.passes.refresh_if_due().await;
-    next.run(request).await
-}
 
 pub(super) async fn handle(State(state): State<Arc<ApiState>>) -> Response {
     let passes = &state.keys.passes;

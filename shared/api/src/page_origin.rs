@@ -4,13 +4,9 @@
 //! cookies along if the page is of a sibling host. CORS keeps the page from reading the answer, and not from the
 //! effect. All other requests have a preflight, which [`Origins`] decides about.
 
-use std::sync::Arc;
-
 use axum::{
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, Method, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
 };
 
 use crate::{
@@ -25,27 +21,25 @@ use crate::{
 /// Refuses a write of a foreign page that came without a preflight. If pages of every origin may call the API, the write
 /// counts as that of a stranger: without the visitor's cookie. A request without `Origin` comes from no page. `POST /`
 /// only redirects.
-pub(super) async fn refuse_foreign_write(
-    State(state): State<Arc<ApiState>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+///
+/// # Errors
+/// [`Code::ForeignOrigin`].
+pub(super) fn refuse_foreign_write(state: &ApiState, request: &mut Request) -> Result<(), Problem> {
     let headers = request.headers();
     let needs_no_preflight = request.method() == Method::POST && is_json(headers) != Some(true);
     let is_foreign = headers.contains_key(header::ORIGIN) && !is_own_origin(headers, &state.config);
     if !needs_no_preflight || !is_foreign || request.uri().path() == "/" {
-        return next.run(request).await;
+        return Ok(());
     }
     if state.config.origins == Origins::Any {
         request.headers_mut().remove(header::COOKIE);
-        return next.run(request).await;
+        return Ok(());
     }
-    Problem::new(
+    Err(Problem::new(
         Code::ForeignOrigin,
         "the header Origin names a page of another site; a page whose origin the API allows sends \
          Content-Type: application/json",
-    )
-    .into_response()
+    ))
 }
 
 /// Whether the browser says that a page of this deployment sent the request, or one of an origin that may send cookies.

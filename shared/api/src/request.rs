@@ -10,7 +10,6 @@ use axum::{
     response::IntoResponse,
 };
 use serde_json::{Map, Value};
-use tracing::Span;
 use vestibule_domain::{
     id::{EntryId, QueueId},
     score::Visit,
@@ -45,8 +44,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EntryPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let params = read_path_params(parts, state).await?;
         let queue = parse_param(&params, "queue")?;
-        let id: EntryId = parse_param(&params, "token")?;
-        Span::current().record("entry", tracing::field::display(id));
+        let id = parse_param(&params, "token")?;
         Ok(Self { queue, id })
     }
 }
@@ -65,11 +63,7 @@ where
         .iter()
         .find(|(key, _)| *key == name)
         .map_or("", |(_, value)| value);
-    let id = value.parse()?;
-    if name == "queue" {
-        Span::current().record("queue", value);
-    }
-    Ok(id)
+    Ok(value.parse()?)
 }
 
 /// The parameters of the query. The API ignores parameters that it does not know.

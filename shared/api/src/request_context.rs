@@ -4,30 +4,36 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    extract::{MatchedPath, Request},
+    extract::{MatchedPath, RawPathParams, Request},
     http::{HeaderName, HeaderValue, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use tracing::{Instrument, Span, field::Empty, info_span};
+use tracing::{Instrument, Span, field, info_span};
 use uuid::Uuid;
-use vestibule_domain::poll_pacing::RefusedQueue;
+use vestibule_domain::{
+    id::{EntryId, QueueId},
+    poll_pacing::RefusedQueue,
+};
 
 use super::{gateway::Gateway, problem::Problem, retry_after::insert_retry_after};
 
 /// The header that identifies a request in the logs.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Gives a request its id: the gateway's id or a new one, but never an id from the client. The span
-/// around the handler carries this id. It also carries `queue` and `entry` as soon as they are
-/// known.
-pub(super) async fn add_request_context(request: Request, next: Next) -> Response {
+/// Answers a request with its id: the gateway's id or a new one, but never an id from the client. The span
+/// around the handler carries this id, and the queue and the entry that the path names.
+pub(super) async fn answer_with_context(
+    params: Option<&RawPathParams>,
+    request: Request,
+    next: Next,
+) -> Response {
     let request_id = request
         .extensions()
         .get::<Gateway>()
         .and_then(|gateway| gateway.request_id.clone())
         .unwrap_or_else(|| Uuid::new_v4().to_string());
-    let span = request_span(&request, &request_id);
+    let span = request_span(params, &request, &request_id);
     let response = next.run(request).instrument(span.clone()).await;
     span.in_scope(|| complete_response(response, &request_id))
 }
@@ -39,11 +45,21 @@ pub(super) fn answer_without_request(problem: Problem, request_id: &str) -> Resp
 }
 
 /// The span names the route instead of the path, because a path that matches no route may contain
-/// anything.
-fn request_span(request: &Request, request_id: &str) -> Span {
+/// anything. It gets all fields at once: the log writes a span anew for each field that comes later.
+fn request_span(params: Option<&RawPathParams>, request: &Request, request_id: &str) -> Span {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let method = request.method().as_str();
-    info_span!("request", request_id, method, route, queue = Empty, entry = Empty)
+    let param = |name| Some(params?.iter().find(|(key, _)| *key == name)?.1);
+    let queue = param("queue").filter(|queue| queue.parse::<QueueId>().is_ok());
+    let entry = param("token").and_then(|token| token.parse::<EntryId>().ok());
+    info_span!(
+        "request",
+        request_id,
+        method,
+        route,
+        queue,
+        entry = entry.map(field::display)
+    )
 }
 
 fn complete_response(mut response: Response, request_id: &str) -> Response {

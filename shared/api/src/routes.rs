@@ -5,7 +5,7 @@ use std::{any::Any, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, Request},
+    extract::{DefaultBodyLimit, RawPathParams, Request, State, rejection::RawPathParamsRejection},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn, from_fn_with_state, map_response},
     response::{IntoResponse, Response},
@@ -79,8 +79,7 @@ pub fn router_with(
     };
     merge_routes(api_routes(), other_routes, state.clone())
         .layer(from_fn(refuse))
-        .layer(from_fn(request_context::add_request_context))
-        .layer(from_fn_with_state(state, html::show_page))
+        .layer(from_fn_with_state(state, surround))
 }
 
 fn api_routes() -> Router<Arc<ApiState>> {
@@ -126,7 +125,7 @@ async fn mark_as_public(mut response: Response) -> Response {
 
 /// Lets pages of any origin read a public answer, without credentials. It does not depend on the
 /// origin of the page, so a cache needs one copy: there is no `Vary`.
-async fn open_public_answer(mut response: Response) -> Response {
+fn open_public_answer(mut response: Response) -> Response {
     if response.extensions().get::<PublicAnswer>().is_some() {
         let headers = response.headers_mut();
         headers.remove(header::VARY);
@@ -183,9 +182,44 @@ pub(super) fn add_layers(
     other_routes: Router,
     state: Arc<ApiState>,
 ) -> Router {
-    merge_routes(routes, other_routes, state.clone())
-        .layer(from_fn(request_context::add_request_context))
-        .layer(from_fn_with_state(state, html::show_page))
+    merge_routes(routes, other_routes, state.clone()).layer(from_fn_with_state(state, surround))
+}
+
+/// What is around every route: the context of the request, and the page for a browser without JavaScript.
+async fn surround(
+    State(state): State<Arc<ApiState>>,
+    params: Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let representation = html::Representation::of(&request);
+    let response = request_context::answer_with_context(params.ok().as_ref(), request, next).await;
+    representation.write(open_public_answer(response), &state).await
+}
+
+/// What each request of the API passes before its route. These are one layer, because each layer copies all that is
+/// within it for every request.
+async fn check_request(
+    State(state): State<Arc<ApiState>>,
+    queue: Result<request::QueuePath, Problem>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if let Err(problem) = request_bounds::refuse_oversized(&request) {
+        return problem.into_response();
+    }
+    // The process takes over keys of a rotation before it answers.
+    state.keys.passes.refresh_if_due().await;
+    let is_of_crowd = retry_after::is_sent_by_waiting_visitors(&request);
+    let accepted = page_origin::refuse_foreign_write(&state, &mut request)
+        .and_then(|()| html::accept_form(&state, request));
+    let mut response = match accepted {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    let queue = queue.ok().map(|request::QueuePath(queue)| queue);
+    retry_after::add_refused_queue(&state, queue.as_ref(), is_of_crowd, &mut response);
+    response
 }
 
 fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<ApiState>) -> Router {
@@ -198,19 +232,13 @@ fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<
             )
         })
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(state.clone(), html::accept_form))
-        .layer(from_fn_with_state(
-            state.clone(),
-            page_origin::refuse_foreign_write,
+        .layer((
+            cors,
+            CatchPanicLayer::custom(answer_panic),
+            DefaultBodyLimit::max(request::BODY_MAX),
+            from_fn_with_state(state.clone(), check_request),
         ))
-        .layer(from_fn_with_state(state.clone(), retry_after::add_refused_queue))
-        .layer(from_fn_with_state(state.clone(), jwks::refresh_keys))
-        .with_state(state)
-        .layer(DefaultBodyLimit::max(request::BODY_MAX))
-        .layer(from_fn(request_bounds::refuse_oversized))
-        .layer(CatchPanicLayer::custom(answer_panic))
-        .layer(cors)
-        .layer(map_response(open_public_answer));
+        .with_state(state);
     other_routes
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(answer_panic))

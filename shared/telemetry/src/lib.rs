@@ -8,10 +8,13 @@ pub mod samples;
 
 use tracing_subscriber::EnvFilter;
 
+/// What is logged by default. The runtime of Lambda would add a span to each request, which no event of a request shows.
+const LOGGED: &str = "info,lambda_runtime=warn";
+
 /// Sets up logging for this process. Only the first call has an effect. `RUST_LOG` selects what is
 /// logged; the default is `info`.
 pub fn init_logging() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     // An error means that a subscriber already exists, for example because a test installed one.
     // Keep that one.
     let _ = tracing_subscriber::fmt()

@@ -1,13 +1,10 @@
-//! The two layers around the routes.
-
-use std::sync::Arc;
+//! What a browser without JavaScript adds to the routes: a form as a request, and a page as the answer.
 
 use axum::{
     body::{Body, to_bytes},
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, response::Parts},
-    middleware::Next,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use serde::de::DeserializeOwned;
 
@@ -20,45 +17,60 @@ use super::{
     screen::{Screen, shop_address, show_entry},
     start_screen::show_start,
 };
-use crate::state::ApiState;
+use crate::{problem::Problem, state::ApiState};
 
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// Forms need their `Origin`, which browsers leave out with `no-referrer`. The shop gets no referrer.
 const REFERRER_POLICY: HeaderValue = HeaderValue::from_static("same-origin");
 
-/// Turns a form of an own page into the JSON request of its route, and refuses every other form. This layer is within
-/// the one that writes problems.
-pub(crate) async fn accept_form(
-    State(state): State<Arc<ApiState>>,
-    request: Request,
-    next: Next,
-) -> Response {
+/// Turns a form of an own page into the JSON request of its route, and refuses every other form.
+pub(crate) fn accept_form(state: &ApiState, request: Request) -> Result<Request, Problem> {
     if form_route(&request).is_none() {
-        return next.run(request).await;
+        return Ok(request);
     }
-    match require_own_page(request.headers(), &state.config) {
-        Ok(()) => next.run(into_json_request(request)).await,
-        Err(problem) => problem.into_response(),
-    }
+    require_own_page(request.headers(), &state.config)?;
+    Ok(into_json_request(request))
 }
 
-/// Turns the JSON answer to a browser into a page. This layer is around all others.
-pub(crate) async fn show_page(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
-    let Some(page_request) = PageRequest::read(&request) else {
-        let is_negotiated = is_negotiated(&request);
-        let mut response = next.run(request).await;
-        if is_negotiated {
-            response
-                .headers_mut()
-                .append(header::VARY, HeaderValue::from_static("accept"));
+/// What the client of a request reads: JSON, or the page that is made of it.
+pub(crate) enum Representation {
+    /// JSON.
+    Json {
+        /// Whether the route has a page for other clients.
+        is_negotiated: bool,
+    },
+    /// A page.
+    Page(Box<PageRequest>),
+}
+
+impl Representation {
+    /// The representation that a request asks for.
+    pub(crate) fn of(request: &Request) -> Self {
+        match PageRequest::read(request) {
+            Some(page_request) => Self::Page(Box::new(page_request)),
+            None => Self::Json {
+                is_negotiated: is_negotiated(request),
+            },
         }
-        return response;
-    };
-    let response = next.run(request).await;
-    if !response.status().is_success() && !page_request.shows_problems {
-        return response;
     }
-    into_page(&page_request, response, &state).await
+
+    /// Turns the JSON answer into what the client reads.
+    pub(crate) async fn write(self, mut response: Response, state: &ApiState) -> Response {
+        match self {
+            Self::Json { is_negotiated } => {
+                if is_negotiated {
+                    response
+                        .headers_mut()
+                        .append(header::VARY, HeaderValue::from_static("accept"));
+                }
+                response
+            }
+            Self::Page(request) if response.status().is_success() || request.shows_problems => {
+                into_page(&request, response, state).await
+            }
+            Self::Page(_) => response,
+        }
+    }
 }
 
 async fn into_page(request: &PageRequest, response: Response, state: &ApiState) -> Response {

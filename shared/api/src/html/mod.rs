@@ -34,4 +34,4 @@ pub(crate) mod start;
 mod start_screen;
 mod words;
 
-pub(crate) use self::layers::{accept_form, show_page};
+pub(crate) use self::layers::{Representation, accept_form};

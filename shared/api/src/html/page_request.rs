@@ -71,7 +71,7 @@ pub(super) fn form_route(request: &Request) -> Option<Route> {
 }
 
 /// A request that a page answers.
-pub(super) struct PageRequest {
+pub(crate) struct PageRequest {
     pub(super) route: Route,
     /// Whether problems are pages, too. Only the page to start from is one for every client.
     pub(super) shows_problems: bool,
