@@ -19,7 +19,7 @@ plan_steps bench-requests 2
 step "the build"
 # Two builds: a single one would also give the functions the features that only tests enable.
 run_until_end cargo build --profile local --locked --package functions --package vestibule-local
-run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-requests
+run_until_end cargo build --profile local --locked --package vestibule-tests --bin bench-requests --bin empty_function
 
 binaries=$(cargo_target)/local
 export VESTIBULE_FUNCTIONS_DIR=$binaries VESTIBULE_LOCAL_BIN=$binaries/vestibule-local

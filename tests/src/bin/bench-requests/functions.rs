@@ -1,6 +1,6 @@
 //! The functions of a deployment, each in one process, which serves one request after the other as on Lambda.
 
-use std::{error::Error, time::Duration};
+use std::{collections::BTreeMap, env, error::Error, fs, time::Duration};
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use uuid::Uuid;
 use vestibule_tests::{
     functions::{API_KEY, Deployment, DeploymentConfig},
+    lambda::{Function, Lambda},
     processor_time::process_seconds,
 };
 
@@ -20,6 +21,12 @@ const PROMOTER_RUN: Duration = Duration::from_secs(10);
 /// Those who wait for their turn poll in rounds, with a pause between.
 const ROUND_PAUSE: Duration = Duration::from_millis(500);
 const TURN_ROUNDS: usize = 100;
+/// An event of the function `status`.
+const POLL_EVENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../infra/events/http-status.json");
+/// The longest that the empty function may take.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+/// What the template lets the functions log. The spans of requests cost time, although most requests log nothing.
+const LOGGED: [&str; 2] = ["RUST_LOG", "info,lambda_runtime=warn"];
 
 /// A visitor in the queue.
 struct Visitor {
@@ -47,6 +54,7 @@ struct Kind {
 
 /// Sends each kind of request for this many visitors.
 pub(crate) async fn measure(visitor_count: usize) -> Result<(), Box<dyn Error>> {
+    measure_empty_function(visitor_count).await?;
     let mut bench = Bench::open(visitor_count).await?;
     bench.enter().await?;
     bench
@@ -92,6 +100,37 @@ pub(crate) async fn measure(visitor_count: usize) -> Result<(), Box<dyn Error>> 
         .await
 }
 
+/// Measures a function that does nothing, with the event of a poll.
+async fn measure_empty_function(requests: usize) -> Result<(), Box<dyn Error>> {
+    let event: Value = serde_json::from_str(&fs::read_to_string(POLL_EVENT)?)?;
+    let lambda = Lambda::new([Function {
+        name: "empty",
+        program: env::current_exe()?.with_file_name("empty_function"),
+        variables: BTreeMap::from([LOGGED.map(str::to_owned).into()]),
+        timeout: WAIT_MAX,
+        environments_max: 1,
+    }]);
+    let mut begun = 0.0;
+    for number in 0..WARM_UP + requests {
+        if number == WARM_UP {
+            begun = read_seconds(&lambda, "empty")?;
+        }
+        lambda
+            .invoke("empty", &event)
+            .await
+            .map_err(|error| format!("the empty function gave no answer: {error:?}"))?;
+    }
+    print_figure("empty", read_seconds(&lambda, "empty")? - begun, requests);
+    Ok(())
+}
+
+/// The processor time of the process of a function so far, in seconds.
+fn read_seconds(lambda: &Lambda, function: &str) -> Result<f64, Box<dyn Error>> {
+    let pids = lambda.pids(function);
+    let seconds = pids.iter().map(|pid| process_seconds(&pid.to_string()));
+    Ok(seconds.sum::<Result<f64, _>>()?)
+}
+
 impl Visitor {
     fn url(&self, bench: &Bench, path: &str) -> String {
         format!("{}/entries/{}{path}", bench.queue_url, self.token)
@@ -116,6 +155,7 @@ impl Bench {
         let config = DeploymentConfig {
             environments_max: 1,
             promoter_timeout: PROMOTER_RUN,
+            variables: BTreeMap::from([(LOGGED[0], LOGGED[1].to_owned())]),
             ..DeploymentConfig::default()
         };
         let deployment = Deployment::start(config).await;
@@ -148,7 +188,7 @@ impl Bench {
         let mut begun = None;
         for (number, visitor) in visitors.iter_mut().enumerate() {
             if number == HEAD + WARM_UP {
-                begun = Some(self.read_seconds("enter")?);
+                begun = Some(read_seconds(&self.deployment.lambda, "enter")?);
             }
             let request = self.http.post(format!("{}/entries", self.queue_url));
             let answer = visitor.send_as(request).json(&json!({})).send().await?;
@@ -156,7 +196,10 @@ impl Bench {
             let token = entry["token"].as_str().ok_or("an entry has a token")?;
             token.clone_into(&mut visitor.token);
         }
-        let (begun, ended) = (begun.ok_or("no visitors")?, self.read_seconds("enter")?);
+        let (begun, ended) = (
+            begun.ok_or("no visitors")?,
+            read_seconds(&self.deployment.lambda, "enter")?,
+        );
         let measured = visitors.len() - HEAD - WARM_UP;
         self.visitors = visitors.split_off(HEAD);
         print_figure("enter", ended - begun, measured);
@@ -171,7 +214,7 @@ impl Bench {
         let mut begun = None;
         for (number, visitor) in self.visitors[..WARM_UP + measured].iter().enumerate() {
             if number == WARM_UP {
-                begun = Some(self.read_seconds(kind.function)?);
+                begun = Some(read_seconds(&self.deployment.lambda, kind.function)?);
             }
             let answer = (kind.build)(self, visitor).send().await?;
             let status = answer.status().as_u16();
@@ -181,7 +224,7 @@ impl Bench {
                 return Err(format!("{} was answered {status} {body}", kind.name).into());
             }
         }
-        let ended = self.read_seconds(kind.function)?;
+        let ended = read_seconds(&self.deployment.lambda, kind.function)?;
         print_figure(kind.name, ended - begun.ok_or("no visitors")?, measured);
         Ok(())
     }
@@ -221,13 +264,6 @@ impl Bench {
             sleep(ROUND_PAUSE).await;
         }
         Err(format!("{} visitors were not let in", waiting.len()).into())
-    }
-
-    /// The processor time of the process of a function so far, in seconds.
-    fn read_seconds(&self, function: &str) -> Result<f64, Box<dyn Error>> {
-        let pids = self.deployment.lambda.pids(function);
-        let seconds = pids.iter().map(|pid| process_seconds(&pid.to_string()));
-        Ok(seconds.sum::<Result<f64, _>>()?)
     }
 
     async fn order(&self, order: Value) -> Result<(), String> {
