@@ -13,10 +13,18 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::json;
-use tokio::time::{sleep, timeout_at};
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout_at},
+};
 
 pub use self::{admission::Admission, attacker::Attack, figures::AttackResult, gateway::Gateway};
-use self::{admission::Tickets, honest::HonestClients, meter::PromotionMeter};
+use self::{
+    admission::Tickets,
+    figures::HonestVisits,
+    honest::{HonestClients, Visit},
+    meter::PromotionMeter,
+};
 use crate::runner::Runner;
 
 /// The pace lets in so many visitors in each [`INTERVAL_SECONDS`]. A tick comes each second, and what a late one missed is
@@ -67,14 +75,19 @@ pub async fn run_attack(
     let meter = PromotionMeter::start(runner, &queue);
 
     // Those who are in line before arrive one after the other, so that the order of the answers is that of the line.
-    let mut visits = Vec::new();
+    let mut in_line = Vec::new();
     for _ in 0..plan.in_line_before {
-        visits.push(clients.arrive().await);
+        in_line.push(clients.arrive().await);
     }
-    let (entered, mut arrivals) = (visits.len(), Vec::new());
+    let mut newcomers = Vec::new();
     let attacking = attack.map(|attack| attack.start(gateway, &queue, tickets));
     let pause = Duration::from_secs(1) / u32::try_from(PER_SECOND).expect("a small number");
     let begun = tokio::time::Instant::now();
+    let in_line = in_line.into_iter().map(|visit| {
+        let clients = clients.clone();
+        tokio::spawn(async move { clients.go_through(visit).await })
+    });
+    let in_line: Vec<_> = in_line.collect();
     for number in 0.. {
         let due = begun + pause * number;
         if due >= begun + plan.duration {
@@ -82,32 +95,36 @@ pub async fn run_attack(
         }
         tokio::time::sleep_until(due).await;
         let arriving = clients.clone();
-        arrivals.push(tokio::spawn(async move {
+        newcomers.push(tokio::spawn(async move {
             let visit = arriving.arrive().await;
             arriving.go_through(visit).await
         }));
-        if number == 0 {
-            // The others who are in line go on.
-            for visit in visits.drain(..) {
-                let clients = clients.clone();
-                arrivals.push(tokio::spawn(async move { clients.go_through(visit).await }));
-            }
-        }
     }
     let attacker = match attacking {
         Some(attacking) => attacking.stop().await,
         None => attacker::Traffic::default(),
     };
-    let line_seconds = entered as u64 / PER_SECOND;
+    let line_seconds = plan.in_line_before / PER_SECOND;
     let until = tokio::time::Instant::now() + Duration::from_secs(line_seconds) + AFTERMATH;
-    let served = join_all(arrivals.into_iter().map(|visit| async move {
-        let abort = visit.abort_handle();
-        let served = timeout_at(until, visit).await;
-        abort.abort();
-        served.ok().map(|visit| visit.expect("a visit does not panic"))
-    }))
-    .await;
+    let end_visits = async |visits: Vec<JoinHandle<Visit>>| {
+        let served = visits.into_iter().map(|visit| async move {
+            let abort = visit.abort_handle();
+            let served = timeout_at(until, visit).await;
+            abort.abort();
+            served.ok().map(|visit| visit.expect("a visit does not panic"))
+        });
+        join_all(served).await
+    };
+    let (in_line, newcomers) = tokio::join!(end_visits(in_line), end_visits(newcomers));
+    let (in_line, newcomers) = (HonestVisits::new(in_line), HonestVisits::new(newcomers));
     // The meter reads the totals once more, so that the last promotions count.
     sleep(meter::PAUSE * 4).await;
-    AttackResult::new(plan.admission, attack, served, attacker, meter.stop().await)
+    AttackResult {
+        admission: plan.admission,
+        attack,
+        in_line,
+        newcomers,
+        traffic: attacker,
+        readings: meter.stop().await,
+    }
 }

@@ -5,14 +5,32 @@ use super::{Admission, Attack, BATCH, INTERVAL_SECONDS, attacker::Traffic, hones
 /// What an attack did to the honest visitors.
 #[derive(Debug)]
 pub struct AttackResult {
-    admission: Admission,
-    attack: Option<Attack>,
+    pub(super) admission: Admission,
+    pub(super) attack: Option<Attack>,
+    /// The honest visitors who were in line before.
+    pub(super) in_line: HonestVisits,
+    /// The honest visitors who came meanwhile.
+    pub(super) newcomers: HonestVisits,
+    pub(super) traffic: Traffic,
+    pub(super) readings: Vec<Reading>,
+}
+
+/// Some honest visitors.
+#[derive(Debug)]
+pub(super) struct HonestVisits {
     /// The visits that came to their end.
     visits: Vec<Visit>,
-    /// Honest visitors whose turn had not come when the run ended.
-    pub unserved: usize,
-    traffic: Traffic,
-    readings: Vec<Reading>,
+    /// Visitors whose turn had not come when the run ended.
+    unserved: usize,
+}
+
+impl HonestVisits {
+    pub(super) fn new(visits: Vec<Option<Visit>>) -> Self {
+        Self {
+            unserved: visits.iter().filter(|visit| visit.is_none()).count(),
+            visits: visits.into_iter().flatten().collect(),
+        }
+    }
 }
 
 /// How many entries were let in while entries waited all the time, and how many the pace allows.
@@ -28,33 +46,23 @@ pub struct Promotions {
 }
 
 impl AttackResult {
-    pub(super) fn new(
-        admission: Admission,
-        attack: Option<Attack>,
-        served: Vec<Option<Visit>>,
-        traffic: Traffic,
-        readings: Vec<Reading>,
-    ) -> Self {
-        let all = served.len();
-        let visits: Vec<_> = served.into_iter().flatten().collect();
-        Self {
-            admission,
-            attack,
-            unserved: all - visits.len(),
-            visits,
-            traffic,
-            readings,
-        }
+    /// Honest visitors whose turn had not come when the run ended.
+    pub fn unserved(&self) -> usize {
+        self.in_line.unserved + self.newcomers.unserved
     }
 
-    /// Honest visitors who came to their end.
-    pub fn served(&self) -> usize {
-        self.visits.len()
+    /// Those of them who were in line before the attack.
+    pub fn unserved_in_line(&self) -> usize {
+        self.in_line.unserved
     }
 
     /// Visits of which the protected service was not told that the visitor may act.
     pub fn failed_validates(&self) -> usize {
-        self.visits.iter().filter(|visit| !visit.is_validated).count()
+        self.visits().filter(|visit| !visit.is_validated).count()
+    }
+
+    fn visits(&self) -> impl Iterator<Item = &Visit> {
+        self.in_line.visits.iter().chain(&self.newcomers.visits)
     }
 
     /// Requests of the attacker that were refused, with 403, 429 or 5xx.
@@ -100,12 +108,19 @@ impl AttackResult {
     /// visitors who were ahead. Both begin with one batch, in which the order of the turns is not seen. The largest is
     /// last.
     pub fn waits_in_promotions(&self) -> Vec<f64> {
-        let mut waits: Vec<_> = self
-            .visits
-            .iter()
+        self.waits_of(self.visits())
+    }
+
+    /// The same of those who were in line before the attack.
+    pub fn waits_in_promotions_of_line(&self) -> Vec<f64> {
+        self.waits_of(self.in_line.visits.iter())
+    }
+
+    fn waits_of<'a>(&self, visits: impl Iterator<Item = &'a Visit>) -> Vec<f64> {
+        let mut waits: Vec<_> = visits
             .filter(|visit| visit.promoted_at_ms > visit.joined_at_ms)
             .map(|visit| {
-                let ahead = self.visits.iter().filter(|other| {
+                let ahead = self.visits().filter(|other| {
                     other.joined_at_ms < visit.joined_at_ms && other.promoted_at_ms > visit.joined_at_ms
                 });
                 let let_in = self.let_in_before(visit.promoted_at_ms) - self.let_in_at(visit.joined_at_ms);
@@ -138,14 +153,15 @@ impl AttackResult {
         let promotions = self.promotions();
         println!("{name}_attacker_rps={:.0}", self.traffic.requests_per_second);
         println!("{name}_attacker_refused={}", self.traffic.refused);
-        println!("{name}_served={}", self.served());
-        println!("{name}_unserved={}", self.unserved);
+        println!("{name}_served={}", self.visits().count());
+        println!("{name}_unserved={}", self.unserved());
+        println!("{name}_unserved_in_line={}", self.unserved_in_line());
         println!("{name}_promotions={}", promotions.counted);
         println!("{name}_promotions_by_pace={}", promotions.by_pace);
         println!("{name}_failed_validates={}", self.failed_validates());
         println!(
             "{name}_honest_refused={}",
-            self.visits.iter().map(|visit| visit.refused).sum::<u64>()
+            self.visits().map(|visit| visit.refused).sum::<u64>()
         );
         for (figure, value) in self.times() {
             println!("{name}_{figure}={value:.1}");
@@ -162,13 +178,8 @@ impl AttackResult {
 
     /// The wait from the first try to enter until the turn, and the latencies of the honest visitors.
     fn times(&self) -> Vec<(&'static str, f64)> {
-        let of = |time: &dyn Fn(&Visit) -> f64| self.visits.iter().map(time).collect::<Vec<_>>();
-        let polls = || {
-            self.visits
-                .iter()
-                .flat_map(|visit| visit.status_ms.clone())
-                .collect()
-        };
+        let of = |time: &dyn Fn(&Visit) -> f64| self.visits().map(time).collect::<Vec<_>>();
+        let polls = || self.visits().flat_map(|visit| visit.status_ms.clone()).collect();
         let wait = of(&|visit| as_float(visit.promoted_at_ms.saturating_sub(visit.arrived_at_ms)) / 1_000.0);
         vec![
             ("wait_mean_seconds", mean(&wait)),
