@@ -36,6 +36,8 @@ pub(super) struct HoldCandidate<'a> {
     pub(super) id: EntryId,
     /// The poll is held if the deployment holds fewer polls than this.
     pub(super) held_below: u64,
+    /// If the speed of the queue is not known, the deployment also has to hold fewer polls of such queues than this.
+    pub(super) unknown_speed_below: Option<u64>,
     pub(super) max_duration: Duration,
 }
 
@@ -62,6 +64,7 @@ impl HoldPermits {
     pub(super) async fn acquire(&self, candidate: HoldCandidate<'_>) -> Option<HoldPermit> {
         let (count, queue) = (self.count.clone(), candidate.queue);
         let (id, below) = (candidate.id, candidate.held_below);
+        let unknown_speed_below = candidate.unknown_speed_below;
         let lease = candidate.max_duration + LEASE_MARGIN;
         let lease_ms = u64::try_from(lease.as_millis())
             .unwrap_or(u64::MAX)
@@ -73,6 +76,7 @@ impl HoldPermits {
                 deployment: &count.deployment,
                 id,
                 below,
+                unknown_speed_below,
                 lease_ms,
             };
             match count.line.take_hold(&order).await {

@@ -9,7 +9,6 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use futures_util::future::OptionFuture;
 use tokio::time::{Instant, sleep_until};
-use vestibule_domain::poll_pacing::plan_hold;
 use vestibule_line::LineError;
 
 use super::{
@@ -102,13 +101,9 @@ impl ApiState {
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let wait_ms = wait_ms.min(snapshot.settings().check_in_interval_ms());
         let moving = snapshot.can_promote() && !snapshot.view.clocks.apart;
-        let hold = plan_hold(
-            snapshot.eta_in_lane_ms(poll.score.lane(), poll.position),
-            wait_ms,
-            u64::from(self.config.held_polls_max),
-            snapshot.forecast.expected_per_second(),
-            moving,
-        )?;
+        let position = snapshot.position_in_line(poll.score.lane(), poll.position);
+        let budget = u64::from(self.config.held_polls_max);
+        let hold = snapshot.forecast.plan_hold(position, wait_ms, budget, moving)?;
         let left = gateway
             .deadline
             .map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
@@ -118,6 +113,7 @@ impl ApiState {
             queue: &snapshot.queue,
             id: poll.id,
             held_below: hold.held_polls_limit,
+            unknown_speed_below: hold.unknown_speed_limit,
             max_duration: up_to,
         })
     }

@@ -167,6 +167,7 @@ async fn queue_is_watched_until_its_last_held_poll_ends() {
             queue: &queue,
             id: poll.id,
             held_below: 10,
+            unknown_speed_below: None,
             max_duration: Duration::from_secs(20),
         };
         let permit = state.budget.acquire(candidate).await.expect("there is room");

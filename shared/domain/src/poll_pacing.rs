@@ -41,6 +41,9 @@ pub const HOLD_HORIZON_MS: u64 = 30_000;
 /// visitor is asked to claim at once.
 pub const RETRY_READY_MS: u64 = 1_000;
 
+/// One part in this many of the budget is for the polls of queues whose speed is not known.
+const UNKNOWN_SPEED_PARTS: u64 = 4;
+
 /// A poll that may be held until something changes, if the deployment has room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
@@ -48,6 +51,8 @@ pub struct Hold {
     pub max_ms: u64,
     /// The poll is held only if the deployment holds fewer polls than this.
     pub held_polls_limit: u64,
+    /// If the speed of the queue is not known, the deployment also has to hold fewer polls of such queues than this.
+    pub unknown_speed_limit: Option<u64>,
 }
 
 /// How the poll of a waiting visitor may be held. The turn is expected in `eta_ms`, and the visitor
@@ -61,10 +66,24 @@ pub fn plan_hold(
     moving: bool,
 ) -> Option<Hold> {
     let horizon_ms = hold_horizon_ms(held_budget, admissions_per_second, moving);
+    plan_hold_within(horizon_ms, eta_ms, wait_ms, held_budget)
+}
+
+/// The same for one of the next visitors in a line of unknown speed that moves.
+pub fn plan_hold_at_unknown_speed(eta_ms: u64, wait_ms: u64, held_budget: u64) -> Option<Hold> {
+    let hold = plan_hold_within(HOLD_HORIZON_MS, eta_ms, wait_ms, held_budget)?;
+    Some(Hold {
+        unknown_speed_limit: Some((held_budget / UNKNOWN_SPEED_PARTS).max(1)),
+        ..hold
+    })
+}
+
+fn plan_hold_within(horizon_ms: u64, eta_ms: u64, wait_ms: u64, held_budget: u64) -> Option<Hold> {
     let up_to_ms = wait_ms.min(HOLD_MAX_MS);
     (up_to_ms > 0 && horizon_ms > 0 && eta_ms <= horizon_ms).then(|| Hold {
         max_ms: up_to_ms,
         held_polls_limit: held_polls_limit(held_budget, eta_ms, horizon_ms),
+        unknown_speed_limit: None,
     })
 }
 
@@ -208,12 +227,22 @@ mod tests {
         ) {
             let horizon = hold_horizon_ms(budget, rate, moving);
             match plan_hold(eta, wait, budget, rate, moving) {
-                Some(Hold { max_ms, held_polls_limit: limit }) => {
-                    prop_assert!(eta <= horizon && max_ms > 0 && max_ms <= wait.min(HOLD_MAX_MS));
-                    prop_assert_eq!(limit, held_polls_limit(budget, eta, horizon));
+                Some(hold) => {
+                    prop_assert!(eta <= horizon && hold.max_ms > 0 && hold.max_ms <= wait.min(HOLD_MAX_MS));
+                    prop_assert_eq!(hold.held_polls_limit, held_polls_limit(budget, eta, horizon));
+                    prop_assert_eq!(hold.unknown_speed_limit, None);
                 }
                 None => prop_assert!(wait == 0 || horizon == 0 || eta > horizon),
             }
+        }
+
+        #[test]
+        fn polls_in_lines_of_unknown_speed_share_a_quarter_of_the_budget(
+            eta in 0u64..60_000, wait in 0u64..40_000, budget in 0u64..1_000,
+        ) {
+            let hold = plan_hold_at_unknown_speed(eta, wait, budget);
+            let is_held = eta <= HOLD_HORIZON_MS && wait > 0;
+            prop_assert_eq!(hold.and_then(|hold| hold.unknown_speed_limit), is_held.then(|| (budget / 4).max(1)));
         }
 
         #[test]

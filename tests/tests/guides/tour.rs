@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use vestibule_tests::{template::read_text, waiting::poll_until};
+use tokio::time::sleep;
+use vestibule_tests::template::read_text;
 
 use crate::{
     answers::{assert_as_shown, assert_no_problem},
@@ -13,8 +14,6 @@ use crate::{
 };
 
 const PAGE: &str = "README.md";
-/// Longer than the two seconds between two promotions of the tour's queue.
-const TURN_MAX: Duration = Duration::from_secs(30);
 
 const COMMANDS: &[CommandRule] = &[
     ("make run", Handling::Make, ""),
@@ -41,8 +40,22 @@ fn every_command_of_the_readme_is_known() {
     known_commands(PAGE, COMMANDS);
 }
 
+/// All commands pasted at once.
 #[tokio::test]
 async fn the_tour_gives_the_answers_that_it_shows() {
+    type_tour(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_reader_of_the_tour_gets_the_answers_too() {
+    tokio::join!(
+        type_tour(Duration::from_secs(1)),
+        type_tour(Duration::from_secs(5))
+    );
+}
+
+/// Types the tour with a pause before each command.
+async fn type_tour(pause: Duration) {
     let (runner, clone) = start_runner();
     let session = Session::new(&runner, &clone);
     let [create, first, second, validate, poll, claim] = steps();
@@ -50,7 +63,8 @@ async fn the_tour_gives_the_answers_that_it_shows() {
         let command = format!("{tokens}\n{}", step.command);
         session.type_all(&[command]).remove(0)
     };
-    let type_and_compare = |tokens: &str, step: &PageCommand| {
+    let type_and_compare = async |tokens: &str, step: &PageCommand| {
+        sleep(pause).await;
         let answer = type_step(tokens, step);
         assert_no_problem(&step.command, &answer);
         assert_as_shown(&step.answer, &answer);
@@ -60,18 +74,13 @@ async fn the_tour_gives_the_answers_that_it_shows() {
         let answer: Value = serde_json::from_str(answer).expect("JSON");
         answer["token"].as_str().expect("a token").to_owned()
     };
-    type_and_compare("", &create);
-    let first = token_of(&type_and_compare("", &first));
-    let second = token_of(&type_and_compare("", &second));
+    type_and_compare("", &create).await;
+    let first = token_of(&type_and_compare("", &first).await);
+    let second = token_of(&type_and_compare("", &second).await);
     let tokens = format!("FIRST={first} SECOND={second}");
-    type_and_compare(&tokens, &validate);
-    // The poll may be answered before the turn comes: it is asked again until it shows the turn, as a client does.
-    let answer = poll_until(
-        TURN_MAX,
-        async || type_step(&tokens, &poll),
-        |answer| answer.contains("\"state\":\"ready\""),
-    );
-    assert_as_shown(&poll.answer, &answer.await);
+    type_and_compare(&tokens, &validate).await;
+    // The poll is held until the turn.
+    type_and_compare(&tokens, &poll).await;
 
     let of_the_first = claim.command.replace(
         "22222222-2222-4222-8222-222222222222",
@@ -79,5 +88,5 @@ async fn the_tour_gives_the_answers_that_it_shows() {
     );
     let refused = session.type_all(&[format!("{tokens}\n{of_the_first}")]).remove(0);
     assert!(refused.contains("token-owner-mismatch"), "{refused}");
-    type_and_compare(&tokens, &claim);
+    type_and_compare(&tokens, &claim).await;
 }

@@ -16,10 +16,21 @@ fn fresh_deployment() -> String {
 }
 
 async fn take_hold(subject: &Subject, deployment: &str, number: u64, below: u64) -> HoldOutcome {
+    take_hold_within(subject, deployment, number, (below, None)).await
+}
+
+/// The limits are those of all polls, and of polls in lines of unknown speed.
+async fn take_hold_within(
+    subject: &Subject,
+    deployment: &str,
+    number: u64,
+    (below, unknown_speed_below): (u64, Option<u64>),
+) -> HoldOutcome {
     let order = HoldOrder {
         deployment,
         id: visitor(number),
         below,
+        unknown_speed_below,
         lease_ms: LEASE_MS,
     };
     subject.line.take_hold(&order).await.expect("take_hold")
@@ -101,6 +112,31 @@ pub(crate) async fn an_unreleased_poll_ends_with_its_lease(subject: Subject) {
         "the lease of the first poll has ended"
     );
     assert_eq!(take_hold(&subject, &deployment, 4, 2).await, HoldOutcome::Full);
+}
+
+pub(crate) async fn polls_in_lines_of_unknown_speed_have_a_limit_of_their_own(subject: Subject) {
+    let deployment = fresh_deployment();
+    let take = |number, limits| take_hold_within(&subject, &deployment, number, limits);
+    let counted = |held| HoldOutcome::Counted { held };
+    assert_eq!(take(1, (10, None)).await, counted(1));
+    assert_eq!(take(2, (10, Some(2))).await, counted(2));
+    subject.advance_ms(LEASE_MS / 2);
+    assert_eq!(take(3, (10, Some(2))).await, counted(3));
+    assert_eq!(take(4, (10, Some(2))).await, HoldOutcome::Full);
+    assert_eq!(
+        take(4, (3, Some(5))).await,
+        HoldOutcome::Full,
+        "both limits count"
+    );
+    assert_eq!(take(4, (10, None)).await, counted(4), "others have room");
+    release_holds(&subject, &deployment, [3]).await;
+    assert_eq!(take(5, (10, Some(2))).await, counted(4));
+    subject.advance_ms(LEASE_MS / 2);
+    assert_eq!(
+        take(6, (10, Some(2))).await,
+        counted(3),
+        "the leases of 1 and 2 have ended"
+    );
 }
 
 pub(crate) async fn one_poll_of_an_entry_is_held_at_a_time(subject: Subject) {

@@ -5,7 +5,7 @@ use vestibule_domain::crowd_sizing::ceilings::LANE_COST;
 use vestibule_domain::{
     entry_status::EntryStatus,
     lane::LaneProgress,
-    poll_pacing::{HOLD_MAX_MS, look_after_ms, plan_hold, retry_after_hold_ms, retry_after_ms, retry_cap_ms},
+    poll_pacing::{HOLD_MAX_MS, Hold, look_after_ms, retry_after_hold_ms, retry_after_ms, retry_cap_ms},
 };
 use vestibule_line::{CheckIn, ClaimOutcome, EntryLookup};
 
@@ -46,8 +46,7 @@ impl Simulation {
                 if lane.is_some_and(|lane| score.raw() <= lane.check_in_through) {
                     self.visitors[visitor as usize].checked_in_at_ms = Some(self.now_ms);
                 }
-                let eta_ms = self.forecast.eta_ms(position);
-                if !(may_hold && self.hold_poll(visitor, eta_ms)) {
+                if !(may_hold && self.hold_poll(visitor, position)) {
                     self.answer_waiting(visitor, status, lane, true);
                 }
             }
@@ -129,19 +128,26 @@ impl Simulation {
     }
 
     /// Holds the poll if the pacing asks for it and the budget has room.
-    fn hold_poll(&mut self, visitor: u32, eta_ms: u64) -> bool {
+    fn hold_poll(&mut self, visitor: u32, position: u64) -> bool {
         let settings = &self.view.configuration.settings;
-        let planned = plan_hold(
-            eta_ms,
+        let planned = self.forecast.plan_hold(
+            position,
             HOLD_MAX_MS.min(settings.check_in_interval_ms()),
             self.scenario.held_budget,
-            self.forecast.expected_per_second(),
             !settings.stops_promotion(self.now_ms),
         );
-        let Some(hold) = planned.filter(|hold| self.held_polls < hold.held_polls_limit) else {
+        let has_room = |hold: &Hold| {
+            let limit = hold.unknown_speed_limit;
+            self.held_polls < hold.held_polls_limit
+                && limit.is_none_or(|limit| self.held_at_unknown_speed < limit)
+        };
+        let Some(hold) = planned.filter(has_room) else {
             return false;
         };
         self.held_polls += 1;
+        let is_unknown = hold.unknown_speed_limit.is_some();
+        self.held_at_unknown_speed += u64::from(is_unknown);
+        self.visitors[visitor as usize].is_held_at_unknown_speed = is_unknown;
         self.processes[process_of(visitor)].add_held_poll();
         self.outcome.held_max = self.outcome.held_max.max(self.held_polls);
         self.visitors[visitor as usize].held_since_ms = self.now_ms;
@@ -151,6 +157,8 @@ impl Simulation {
 
     pub(super) fn release_held_poll(&mut self, visitor: u32) {
         self.held_polls -= 1;
+        let state = &mut self.visitors[visitor as usize];
+        self.held_at_unknown_speed -= u64::from(std::mem::take(&mut state.is_held_at_unknown_speed));
         self.processes[process_of(visitor)].remove_held_poll();
         let held_ms = self.now_ms - self.visitors[visitor as usize].held_since_ms;
         self.visitors[visitor as usize].outcome.held_ms += narrow(held_ms);

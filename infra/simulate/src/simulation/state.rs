@@ -77,6 +77,8 @@ pub(super) struct Simulation {
     pub(super) last_eta_ms: u64,
     pub(super) viewed_at_ms: u64,
     pub(super) held_polls: u64,
+    /// Those of them that were held while the speed of the queue was not known.
+    pub(super) held_at_unknown_speed: u64,
     /// The processes that share the requests of paced clients.
     pub(super) processes: [Process; PROCESSES],
     /// The polls of the fixed clients in line.
@@ -104,6 +106,7 @@ impl Simulation {
             turn: 0,
             step: Step::Enter,
             held_since_ms: 0,
+            is_held_at_unknown_speed: false,
             checked_in_at_ms: None,
             refusals: 0,
             session: Session::default(),
@@ -153,6 +156,7 @@ impl Simulation {
             view,
             viewed_at_ms: 0,
             held_polls: 0,
+            held_at_unknown_speed: 0,
             processes: Default::default(),
             fixed_polls: PollSchedule::new(FIXED_POLL_MS),
             fixed_polls_at_ms: u64::MAX,

@@ -40,6 +40,8 @@ pub(super) struct VisitorState {
     pub(super) turn: u32,
     pub(super) step: Step,
     pub(super) held_since_ms: u64,
+    /// Whether the poll is held, and was when the speed of the queue was not known.
+    pub(super) is_held_at_unknown_speed: bool,
     /// When the visitor last checked in by a poll, in milliseconds of the simulation.
     pub(super) checked_in_at_ms: Option<u64>,
     /// Refusals in a row.

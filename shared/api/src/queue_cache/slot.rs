@@ -131,7 +131,7 @@ impl FallbackCache {
         let waiting = last.as_ref().map_or(0, |snapshot| snapshot.view.waiting);
         Some(RefusedQueue {
             waiting,
-            last_eta_ms: last.map_or(0, |snapshot| snapshot.eta_ms(waiting)),
+            last_eta_ms: last.map_or(0, |snapshot| snapshot.forecast.expected_ms(waiting)),
             claim_ms,
         })
     }

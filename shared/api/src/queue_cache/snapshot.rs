@@ -84,15 +84,15 @@ impl QueueSnapshot {
             .is_none_or(|progress| place.raw() <= progress.check_in_through)
     }
 
-    /// The expected wait at a position of the whole line, in milliseconds. Pacing needs a number even if there is no
-    /// estimate.
-    pub(crate) fn eta_ms(&self, position: u64) -> u64 {
-        self.forecast.eta_ms(position)
+    /// How soon the turn at a position of a lane may come, in milliseconds, if no visitor enters an earlier lane from now
+    /// on. Pacing needs a number even if there is no estimate.
+    pub(crate) fn eta_in_lane_ms(&self, lane: u8, position: u64) -> u64 {
+        self.forecast.eta_ms(self.position_in_line(lane, position))
     }
 
-    /// The expected wait at a position of a lane, in milliseconds, if no visitor enters an earlier lane from now on.
-    pub(crate) fn eta_in_lane_ms(&self, lane: u8, position: u64) -> u64 {
-        self.eta_ms(self.lane_loads.rank(lane, position).low)
+    /// The position in the whole line of a position in a lane, if no visitor enters an earlier lane from now on.
+    pub(crate) fn position_in_line(&self, lane: u8, position: u64) -> u64 {
+        self.lane_loads.rank(lane, position).low
     }
 
     /// The estimated wait at a position of a lane; `None` if there is no estimate.

@@ -14,6 +14,7 @@ use super::{
     rates::{PRIOR_EVENTS, WindowRates, pace_per_second},
     step_grid::count_as_f64,
 };
+use crate::poll_pacing::{Hold, plan_hold, plan_hold_at_unknown_speed};
 
 /// The weight of the assumption that every visitor stays to the end of the session, in events. It
 /// is small, because the session length says little about how long visitors really stay.
@@ -23,6 +24,9 @@ const STAY_PRIOR_EVENTS: f64 = 0.1;
 /// freed. Without these, [`AssumedCourse`] applies.
 const FREED_SLOTS_MIN: f64 = 4.0;
 const TURNOVER_SHARE_MIN: f64 = 0.3;
+/// Visitors behind the first turns of a queue whose slots were just filled look again after at least this time, in seconds.
+/// Otherwise a crowd of thousands would ask more often than fixed clients do.
+const SILENT_SECONDS_MIN: f64 = 4.0;
 /// A range beyond one day is not shown, because conditions will have changed by then.
 const RANGE_MAX_SECONDS: f64 = 86_400.0;
 
@@ -149,11 +153,55 @@ impl Forecast {
         }
     }
 
-    /// The expected wait of one position, in milliseconds. It paces polls and decides which are held.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    /// How the poll of a waiting visitor at this position may be held, who offers to wait for `wait_ms`: see
+    /// [`plan_hold`]. `None` if it may not.
+    pub fn plan_hold(&self, position: u64, wait_ms: u64, held_budget: u64, moving: bool) -> Option<Hold> {
+        let expected_ms = self.expected_ms(position);
+        let rate = self.expected_per_second();
+        let hold = plan_hold(expected_ms, wait_ms, held_budget, rate, moving);
+        let is_next = !self.knows_speed(position) && position <= self.observed.first_turns();
+        if hold.is_none() && moving && is_next {
+            plan_hold_at_unknown_speed(self.eta_ms(position), wait_ms, held_budget)
+        } else {
+            hold
+        }
+    }
+
+    /// The expected wait of one position, in milliseconds.
+    pub fn expected_ms(&self, position: u64) -> u64 {
+        to_ms(self.expected_seconds(position))
+    }
+
+    /// How soon the turn of one position may come, in milliseconds. It paces polls.
+    ///
+    /// This is the expected wait if enough slots were seen to come free.
+    /// Until the speed is known, sessions may end at any time, so a turn may come as soon as the pace allows. The longer the
+    /// slots have been held, the longer they are expected to be held yet. Beyond the first turns they have to come free
+    /// twice at least. While the slots have turned over only a few times, the turn may come as soon as the range says.
     pub fn eta_ms(&self, position: u64) -> u64 {
-        // The cast saturates: a wait beyond the range of the type becomes its maximum.
-        (self.expected_seconds(position) * 1_000.0).ceil() as u64
+        let mut seconds = self.expected_seconds(position);
+        if !self.knows_speed(position) {
+            let silent = self.observed.silent_seconds();
+            let held = if position <= self.observed.first_turns() {
+                silent
+            } else {
+                2.0 * silent.max(SILENT_SECONDS_MIN)
+            };
+            seconds = seconds.min(self.shortest_seconds(position).max(held));
+        } else if self.has_filled_lately() && !self.has_room_for(position) {
+            seconds = seconds.min(self.sooner_curve().seconds_until_served(position));
+        }
+        to_ms(seconds)
+    }
+
+    /// Whether the slots filled up in the long window.
+    fn has_filled_lately(&self) -> bool {
+        self.course.far.cycles.is_finite()
+    }
+
+    /// Whether the wait of a position can be told from how slots came free, or without them.
+    fn knows_speed(&self, position: u64) -> bool {
+        self.has_turnover() || self.has_room_for(position)
     }
 
     fn expected_seconds(&self, position: u64) -> f64 {
@@ -175,7 +223,7 @@ impl Forecast {
     /// the pace, as if slots never ran out, to the end of whole sessions. `None` if the turn may
     /// be more than a day away.
     pub fn wait_range(&self, position: u64) -> Option<Estimate> {
-        let (low, high) = if self.has_room_for(position) || self.has_turnover() {
+        let (low, high) = if self.knows_speed(position) {
             self.likely_seconds(position)
         } else {
             let expected = self.expected_seconds(position);
@@ -274,6 +322,12 @@ impl Forecast {
         let early = self.course.far.freed_early / self.course.far.freed.max(1.0);
         swing.max(0.0) * early * seconds.min(BURST_SECONDS)
     }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn to_ms(seconds: f64) -> u64 {
+    // The cast saturates: a wait beyond the range of the type becomes its maximum.
+    (seconds * 1_000.0).ceil() as u64
 }
 
 #[allow(clippy::cast_precision_loss)]

@@ -1,7 +1,10 @@
 //! What the line shows of itself for a forecast.
 
-use super::windows::{LineCounts, MovingAverages};
-use crate::pace::Pace;
+use super::{
+    step_grid::count_as_f64,
+    windows::{LineCounts, MovingAverages},
+};
+use crate::{pace::Pace, poll_pacing::HOLD_MAX_MS};
 
 /// The input of a forecast.
 #[derive(Debug, Clone)]
@@ -40,6 +43,21 @@ pub struct ObservedLine {
 }
 
 impl ObservedLine {
+    /// For how long the taken slots have been held without coming free, in seconds: the time since the last one did, or a
+    /// part of it if the counts reach further back.
+    pub(super) fn silent_seconds(&self) -> f64 {
+        let before = &self.averages.long.previous_start;
+        let held = self.counts.taken_seconds.saturating_sub(before.taken_seconds);
+        let freed = self.counts.freed.saturating_sub(before.freed).max(0);
+        count_as_f64(held) / count_as_f64(self.taken.max(1)) / (count_as_f64(freed.unsigned_abs()) + 1.0)
+    }
+
+    /// How many entries have their turns within one hold of their polls if all sessions end now.
+    pub(super) fn first_turns(&self) -> u64 {
+        let ticks = HOLD_MAX_MS.div_ceil(self.pace.interval_ms.max(1));
+        self.capacity.min(self.pace.batch.saturating_mul(ticks))
+    }
+
     /// Entries that are promoted at the next tick.
     pub(super) fn promotable_now(&self) -> u64 {
         self.tokens.min(self.capacity.saturating_sub(self.taken))

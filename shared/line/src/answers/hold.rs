@@ -12,6 +12,9 @@ pub struct HoldOrder<'a> {
     /// The line holds the poll only if it holds fewer polls than this. See
     /// [`Hold::held_polls_limit`](vestibule_domain::poll_pacing::Hold::held_polls_limit).
     pub below: u64,
+    /// If the speed of the line is not known, the line also has to hold fewer polls of such lines than this. See
+    /// [`Hold::unknown_speed_limit`](vestibule_domain::poll_pacing::Hold::unknown_speed_limit).
+    pub unknown_speed_below: Option<u64>,
     /// The lease of the hold, in milliseconds;
     /// [`HOLD_LEASE_MAX_MS`](vestibule_domain::poll_pacing::HOLD_LEASE_MAX_MS) at most. When it
     /// ends, the poll no longer counts. This covers a process that died before it released the

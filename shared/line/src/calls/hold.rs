@@ -12,7 +12,7 @@ script!(RELEASE_HOLDS, "presence/release_holds");
 const RELEASE_CHUNK: usize = 1_000;
 
 impl Line {
-    /// Counts one more held poll if the whole deployment holds fewer polls than `order.below`.
+    /// Counts one more held poll if the whole deployment holds fewer polls than the limits of the order.
     pub async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
         let call = TAKE_HOLD
             .call_with_keys([holds_key(order.deployment)])
@@ -20,7 +20,12 @@ impl Line {
             .arg(order.id.to_member())
             .arg(order.below)
             .arg(order.lease_ms)
-            .arg(HOLD_LEASE_MAX_MS);
+            .arg(HOLD_LEASE_MAX_MS)
+            .arg(
+                order
+                    .unknown_speed_below
+                    .map_or_else(String::new, |below| below.to_string()),
+            );
         let mut reply = call.send(self).await?;
         match reply.outcome() {
             "counted" => Ok(HoldOutcome::Counted {

@@ -31,6 +31,7 @@ super::cases![
     without_a_count_no_poll_is_held,
     slow_counting_does_not_delay_the_response,
     the_tail_of_one_line_leaves_room_for_another_head,
+    lines_of_unknown_speed_share_a_quarter_of_the_budget,
 ];
 
 async fn all_processes_share_one_budget() {
@@ -145,6 +146,33 @@ async fn only_one_poll_of_an_entry_is_held() {
         api.shut_down();
     })
     .await;
+}
+
+/// Nothing shows how soon visitors leave such a queue. So its polls leave room for those of others.
+async fn lines_of_unknown_speed_share_a_quarter_of_the_budget() {
+    let settings = json!({ "capacity": 3, "batch": 3, "interval_seconds": 1, "session_seconds": 600 });
+    let (api, config) = start_with_hold_budget(8, settings).await;
+    let mut guests = Vec::new();
+    for _ in 0..5 {
+        guests.push(enter_and_expect_created(&api).await.0);
+    }
+    // Two of them have the other slots.
+    let [_, _, first, second, third] = guests.as_slice() else {
+        unreachable!("five entered")
+    };
+    let (deployment, router) = ((&api, &config), &api.router);
+    hold_poll_until(deployment, router, first, async {
+        let second = send_to(router, poll_request(second));
+        let third = async {
+            wait_for_held_polls(&api, &config, 2).await;
+            expect_immediate_response(router, third).await;
+            api.shut_down();
+        };
+        let (second, ()) = tokio::join!(second, third);
+        assert_eq!(second.expect_status(200).text("state"), "waiting");
+    })
+    .await;
+    assert_eq!(count_held_polls(&api, &config).await, 0);
 }
 
 /// Tokens are no secret, so they must not use up the budget of the visitors.

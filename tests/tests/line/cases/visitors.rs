@@ -133,6 +133,7 @@ macro_rules! visitor_cases {
                 a_released_poll_makes_room_for_one_more
                 an_unreleased_poll_ends_with_its_lease
                 one_poll_of_an_entry_is_held_at_a_time
+                polls_in_lines_of_unknown_speed_have_a_limit_of_their_own
                 deployments_have_separate_limits
                 a_clock_set_far_back_does_not_prolong_leases
             }

@@ -35,6 +35,7 @@ impl CheckedLine {
                     deployment,
                     id: visitor(*number),
                     below: *below,
+                    unknown_speed_below: None,
                     lease_ms: *lease_ms,
                 };
                 line.take_hold(&order).await.map(drop)

@@ -47,6 +47,7 @@ pub(super) async fn count_held_polls(api: &InProcessApi, config: &ApiConfig) -> 
         deployment: &config.deployment,
         id: visitor(1),
         below: u64::MAX,
+        unknown_speed_below: None,
         lease_ms: 1_000,
     };
     let Ok(HoldOutcome::Counted { held }) = api.line.take_hold(&one_more).await else {

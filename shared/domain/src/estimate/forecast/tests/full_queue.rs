@@ -1,7 +1,7 @@
 //! The forecasts for a full queue in which too few slots were seen to come free.
 
 use super::*;
-use crate::poll_pacing::{plan_hold, retry_after_ms};
+use crate::poll_pacing::retry_after_ms;
 
 /// The time between two polls of a client that ignores `retry_after_ms`, in seconds.
 const FIXED_POLL_SECONDS: f64 = 3.0;
@@ -21,6 +21,14 @@ fn just_filled(capacity: u64, waiting: u64, session_seconds: u64) -> ObservedLin
     }
 }
 
+impl ObservedLine {
+    /// The same line, whose slots have been held for so many seconds, and none came free.
+    fn silent_for(mut self, seconds: u64) -> Self {
+        self.counts.taken_seconds = self.averages.long.previous_start.taken_seconds + self.taken * seconds;
+        self
+    }
+}
+
 /// The polls per second of all waiting visitors who keep to `retry_after_ms`.
 #[allow(clippy::cast_precision_loss)]
 fn polls_per_second(line: &ObservedLine, forecast: &Forecast) -> f64 {
@@ -32,10 +40,10 @@ fn polls_per_second(line: &ObservedLine, forecast: &Forecast) -> f64 {
 
 #[test]
 fn a_full_queue_waits_for_its_sessions_not_for_its_pace() {
-    let line = just_filled(500, 3_000, 300);
-    let forecast = Forecast::from_observed(line.clone());
-    for (position, eta_ms) in [(1, 600), (500, 300_000), (3_000, 1_800_000)] {
-        assert_eq!(forecast.eta_ms(position), eta_ms, "300 s * {position} / 500");
+    let forecast = Forecast::from_observed(just_filled(500, 3_000, 300));
+    for (position, seconds) in [(1, 0.6), (500, 300.0), (3_000, 1_800.0)] {
+        let expected = forecast.expected_seconds(position);
+        assert!((expected - seconds).abs() < 1e-9, "300 s * {position} / 500");
     }
     // The visitors who are let in next may leave at once, or take the whole claim time and session.
     let range = forecast.wait_range(3_000).expect("an estimate from the start");
@@ -44,16 +52,67 @@ fn a_full_queue_waits_for_its_sessions_not_for_its_pace() {
         (1_800..=2_200).contains(&range.high),
         "six sessions, five of them after a claim: {range:?}"
     );
-    let polls = polls_per_second(&line, &forecast);
-    assert!(
-        polls < 120.0,
-        "{polls} polls per second; 1,000 with fixed clients"
+}
+
+#[test]
+fn polls_of_a_full_queue_come_as_seldom_as_it_has_been_silent() {
+    let line = |seconds| just_filled(500, 3_000, 300).silent_for(seconds);
+    let eta_of = |seconds, position| Forecast::from_observed(line(seconds)).eta_ms(position);
+    assert!(eta_of(0, 500) <= 1_000, "all may leave at once: by the pace");
+    assert_eq!(
+        eta_of(0, 3_000),
+        8_000,
+        "a crowd does not ask more often than fixed clients"
     );
-    // Polls are held by the same estimate: 50 turns come within 30 s, not 15,000.
-    let rate = forecast.expected_per_second();
-    assert!((1.6..1.7).contains(&rate), "{rate} turns per second");
-    let is_held = |position| plan_hold(forecast.eta_ms(position), 20_000, 500, rate, true).is_some();
-    assert!(is_held(50) && !is_held(51));
+    assert_eq!(eta_of(5, 500), 5_000, "as long as it was silent");
+    assert_eq!(
+        eta_of(5, 3_000),
+        10_000,
+        "the slots have to come free twice at least"
+    );
+    assert_eq!(
+        (eta_of(60, 1), eta_of(60, 100)),
+        (600, 60_000),
+        "not beyond the expected wait"
+    );
+    let polls_of = |seconds| polls_per_second(&line(seconds), &Forecast::from_observed(line(seconds)));
+    assert!(
+        polls_of(5) < 800.0,
+        "{} a second; 1,000 with fixed clients",
+        polls_of(5)
+    );
+    assert!(polls_of(60) < 120.0, "{} a second", polls_of(60));
+
+    let limit_of = |seconds, position| {
+        let hold = Forecast::from_observed(line(seconds)).plan_hold(position, 20_000, 500, true);
+        hold.map(|hold| hold.unknown_speed_limit)
+    };
+    assert_eq!(
+        (limit_of(5, 50), limit_of(60, 50)),
+        (Some(None), Some(None)),
+        "expected within 30 s"
+    );
+    assert_eq!(
+        (limit_of(5, 51), limit_of(60, 51)),
+        (Some(Some(125)), None),
+        "possible within 20 s"
+    );
+    assert_eq!(
+        (limit_of(5, 500), limit_of(5, 501)),
+        (Some(Some(125)), None),
+        "so many turns are possible"
+    );
+}
+
+#[test]
+fn a_fresh_queue_tells_its_first_visitors_to_look_soon() {
+    // Five slots, and a session of ten minutes. All were taken a second ago.
+    let fresh = Forecast::from_observed(just_filled(5, 45, 600).silent_for(1));
+    assert_eq!((fresh.eta_ms(1), fresh.eta_ms(5)), (1_000, 1_000));
+    assert!((8_000..=9_000).contains(&fresh.eta_ms(45)), "by the pace");
+    // After an hour without a departure, their turns are as far away as they seemed.
+    let silent = Forecast::from_observed(just_filled(5, 45, 600).silent_for(3_600));
+    assert_eq!((silent.eta_ms(1), silent.eta_ms(5)), (120_000, 600_000));
 }
 
 #[test]
@@ -61,10 +120,10 @@ fn the_first_departures_shorten_the_assumed_stay() {
     // In the first 3 s, 3 of 200 visitors left. Their sessions would last an hour.
     let few = forecast_after(3, 1, 0);
     assert!(!few.has_turnover(), "too few for a forecast");
-    let eta_ms = few.eta_ms(600);
+    let expected = few.expected_seconds(600);
     assert!(
-        (600_000..=1_200_000).contains(&eta_ms),
-        "one slot a second, and some weight of the session: {eta_ms}"
+        (600.0..=1_200.0).contains(&expected),
+        "one slot a second, and some weight of the session: {expected}"
     );
     let range = few.wait_range(600).expect("an estimate");
     assert!(
@@ -72,7 +131,11 @@ fn the_first_departures_shorten_the_assumed_stay() {
         "three departures say little: {range:?}"
     );
     let none = forecast_after(3, 0, 0);
-    assert_eq!(none.eta_ms(600), 3 * 3_600_000, "no visitor has left");
+    let expected = none.expected_seconds(600);
+    assert!(
+        (expected - 3.0 * 3_600.0).abs() < 1e-9,
+        "no visitor has left: {expected}"
+    );
 }
 
 #[test]
@@ -103,7 +166,11 @@ fn free_slots_are_filled_at_the_pace_before_sessions_count() {
         200,
         "100 slots are free, 500 entries per second"
     );
-    assert_eq!(forecast.eta_ms(400), 180_000, "300 slots are to come free");
+    let expected = forecast.expected_seconds(400);
+    assert!(
+        (expected - 180.0).abs() < 1e-9,
+        "300 slots are to come free: {expected}"
+    );
     let near = forecast.wait_range(100).expect("room");
     assert!(near.high <= 2, "{near:?}");
 }
@@ -127,7 +194,7 @@ fn short_sessions_need_no_observation() {
 
 #[test]
 fn a_wait_of_more_than_a_day_has_no_range() {
-    let slow = just_filled(1, 100, 3_600);
+    let slow = just_filled(1, 100, 3_600).silent_for(86_400);
     let forecast = Forecast::from_observed(slow);
     assert!(forecast.wait_range(20).is_some());
     assert_eq!(forecast.wait_range(30), None);
@@ -143,10 +210,12 @@ proptest! {
     fn full_queue_polls_are_at_most_those_of_fixed_clients(
         capacity in 1u64..2_000, waiting in 1u64..5_000, session_seconds in 10u64..3_600, claim_seconds in 10u64..600,
     ) {
-        let line = ObservedLine { claim_ms: claim_seconds * 1_000, ..just_filled(capacity, waiting, session_seconds) };
+        let line = ObservedLine {
+            claim_ms: claim_seconds * 1_000, ..just_filled(capacity, waiting, session_seconds).silent_for(20)
+        };
         let forecast = Forecast::from_observed(line.clone());
         // In a line that is through in less than 25 s, all turns are near, and their polls are held.
-        prop_assume!(forecast.eta_ms(waiting) >= 25_000);
+        prop_assume!(forecast.expected_seconds(waiting) >= 25.0);
         let polls = polls_per_second(&line, &forecast);
         #[allow(clippy::cast_precision_loss)]
         let fixed = waiting as f64 / FIXED_POLL_SECONDS;
