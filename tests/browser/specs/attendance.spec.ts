@@ -33,7 +33,8 @@ test("visitor who uses the page is let in at once", async ({ page, servers, queu
 });
 
 test("hidden tab checks in and does not claim", async ({ tabs, servers, queue, tabsTraffic }) => {
-  await queue.open(ONE_AT_A_TIME);
+  // A poll is held for a third of the presence at most.
+  await queue.open({ ...ONE_AT_A_TIME, presence_seconds: 12 });
   await tabsTraffic.shortenPolls();
   const options = { queue: queue.id, base: servers.base };
   const library = await LibraryPage.open(await tabs.newPage(), servers.site, options);
