@@ -122,8 +122,9 @@ pub(crate) async fn without_departures_the_session_bounds_the_estimate(mut subje
         beyond.low <= 11 && (3_600..=7_400).contains(&beyond.high),
         "{beyond:?}"
     );
-    // Polls are paced as if all stayed for the whole session: 40 slots have to come free, of 20.
-    assert_eq!(forecast.eta_ms(50), 7_200_000);
+    // As if all stayed for the whole session: 40 slots have to come free, of 20. Polls are paced as if all left at once.
+    assert_eq!(forecast.expected_ms(50), 7_200_000);
+    assert_eq!(forecast.eta_ms(50), 50_000);
     for number in 1..=20 {
         subject.advance_seconds(6);
         subject.tick().await;
