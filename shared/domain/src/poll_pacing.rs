@@ -42,7 +42,7 @@ pub const HOLD_HORIZON_MS: u64 = 30_000;
 pub const RETRY_READY_MS: u64 = 1_000;
 
 /// One part in this many of the budget is for the polls of queues whose speed is not known.
-const UNKNOWN_SPEED_PARTS: u64 = 4;
+pub(crate) const UNKNOWN_SPEED_PARTS: u64 = 4;
 
 /// A poll that may be held until something changes, if the deployment has room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-/// How long the server may hold a poll, in seconds.
-const HOLD_SECONDS: u32 = 20;
+/// How long the server may hold a poll of a visible page, in seconds.
+const HOLD_SECONDS_VISIBLE: u32 = 5;
 /// The shortest interval of polls, in milliseconds, whatever the server says.
 const POLL_MS_MIN: f64 = 250.0;
 const BACKOFF_MS_BOUND_MIN: f64 = 2_000.0;
@@ -81,7 +81,11 @@ impl EntryAnswer {
 
     /// How long the server may hold a poll, in seconds.
     pub(super) fn hold_seconds(&self) -> u32 {
-        if self.state == "waiting" { HOLD_SECONDS } else { 0 }
+        if self.state == "waiting" {
+            HOLD_SECONDS_VISIBLE
+        } else {
+            0
+        }
     }
 }
 

@@ -57,7 +57,7 @@ fn a_far_entry_is_not_asked_before_the_document_calls_it() {
     );
     assert!(follower.receive_document(document(2_000, &json!({ "check_in_through": 130_000 })), 90_000.0));
     let next = follower.next_request();
-    assert_eq!(next.kind, RequestKind::Status { hold_seconds: 20 });
+    assert_eq!(next.kind, RequestKind::Status { hold_seconds: 5 });
     assert!(next.at_ms <= 90_000.0, "{next:?}");
 
     let near = json!({ "look_after_ms": null, "gone_ahead": null, "retry_after_ms": 5_000 });
@@ -65,7 +65,7 @@ fn a_far_entry_is_not_asked_before_the_document_calls_it() {
     let next = follower.next_request();
     assert_eq!(
         (next.kind, next.at_ms),
-        (RequestKind::Status { hold_seconds: 20 }, 95_100.0)
+        (RequestKind::Status { hold_seconds: 5 }, 95_100.0)
     );
 }
 
@@ -76,7 +76,7 @@ fn a_client_that_ignores_the_document_polls_when_told() {
     let next = follower.next_request();
     assert_eq!(
         (next.kind, next.at_ms),
-        (RequestKind::Status { hold_seconds: 20 }, 40_000.0)
+        (RequestKind::Status { hold_seconds: 5 }, 40_000.0)
     );
 }
 

@@ -8,8 +8,9 @@ import { chooseMessage } from "./message.js";
 export type FarEntry = EntryAnswer & Required<Pick<EntryAnswer, "place" | "lane">> & { readonly look_after_ms: number };
 
 // How long the server may hold a poll near the turn, in seconds. The server answers a held poll at once when the turn
-// comes, but not when the position changes: that would cost a request for each step.
+// comes, but not when the position changes. A visible page therefore polls more often, to show new positions.
 const HOLD_SECONDS = 20;
+const HOLD_SECONDS_VISIBLE = 5;
 /** The interval of polls in milliseconds, if the server sets none. */
 export const POLL_MS_DEFAULT = 2_000;
 // The shortest one, whatever the server says.
@@ -33,8 +34,9 @@ export function pollMs({ retry_after_ms: intervalMs = POLL_MS_DEFAULT }: EntryAn
 }
 
 /** How long the server may hold a poll, in seconds. Only the poll of an entry that waits can be held. */
-export function pollHoldSeconds(entry: EntryAnswer): number {
-  return entry.state === "waiting" ? HOLD_SECONDS : 0;
+export function pollHoldSeconds(entry: EntryAnswer, isVisible: boolean): number {
+  if (entry.state !== "waiting") return 0;
+  return isVisible ? HOLD_SECONDS_VISIBLE : HOLD_SECONDS;
 }
 
 /** The bound in milliseconds of the random part of the backoff after a failed request about the entry. */

@@ -220,7 +220,7 @@ export class Follower {
 
   #statusRequest(entry: EntryAnswer, atMs: number): FollowerRequest {
     const canBeHeld = !entries.isFarFromHead(entry) || this.#isCalledSinceAnswer();
-    return { kind: "status", holdSeconds: canBeHeld ? entries.pollHoldSeconds(entry) : 0, atMs };
+    return { kind: "status", holdSeconds: canBeHeld ? entries.pollHoldSeconds(entry, this.attendance.isPageVisible) : 0, atMs };
   }
 
   #pollAtMs(entry: EntryAnswer): number {

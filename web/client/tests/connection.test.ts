@@ -62,7 +62,7 @@ test("a request that is never answered times out and is repeated", async () => {
 test("a held poll may take its hold longer", async () => {
   await scene().joinWith(nearEntry({ retry_after_ms: 1_000 }));
   scene().answer = () => new Promise(() => {});
-  await scene().pass(1_000 + 29_750);
+  await scene().pass(1_000 + 14_750);
   assert.equal(scene().requests.length, 2);
   await scene().pass(2_000);
   assert.equal(scene().requests.length, 3);

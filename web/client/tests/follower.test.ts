@@ -35,7 +35,9 @@ test("joining enters, or asks the entry of a stored token", () => {
 
 test("an entry without look_after_ms is polled with a hold at retry_after_ms", () => {
   const follower = joinedFollower(bareEntry());
-  assert.deepEqual(follower.nextRequest, { kind: "status", holdSeconds: 20, atMs: 5_000 });
+  assert.deepEqual(follower.nextRequest, { kind: "status", holdSeconds: 5, atMs: 5_000 });
+  follower.attendance.changeVisibility(false, 0);
+  assert.equal(follower.nextRequest.holdSeconds, 20);
   receiveDocument(follower, publicDocument({ state: "paused", message: "Soon" }), 4_000);
   assertNext(follower, "status", 5_000);
   const { queue } = follower.stateAt(4_000);
@@ -74,11 +76,11 @@ test("a called entry is asked at once, with a hold", () => {
   assert.equal(follower.nextRequest.kind, "document");
   assert.equal(waiting(follower, 60_000).isCalled, false);
   receiveDocument(follower, publicDocument({ now_ms: 2_000 }, { check_in_through: 130_000 }), 90_000);
-  assert.deepEqual(follower.nextRequest, { kind: "status", holdSeconds: 20, atMs: 90_000 });
+  assert.deepEqual(follower.nextRequest, { kind: "status", holdSeconds: 5, atMs: 90_000 });
   assert.equal(waiting(follower, 90_000).isCalled, true);
   receiveEntry(follower, nearEntry(), 90_100);
   assertNext(follower, "status", 95_100);
-  assert.equal(follower.nextRequest.holdSeconds, 20);
+  assert.equal(follower.nextRequest.holdSeconds, 5);
 });
 
 test("only the lane of the entry calls it", () => {

@@ -14,7 +14,7 @@ use super::{
     rates::{PRIOR_EVENTS, WindowRates, pace_per_second},
     step_grid::count_as_f64,
 };
-use crate::poll_pacing::{Hold, plan_hold, plan_hold_at_unknown_speed};
+use crate::poll_pacing::{HELD_BUDGET, Hold, UNKNOWN_SPEED_PARTS, plan_hold, plan_hold_at_unknown_speed};
 
 /// The weight of the assumption that every visitor stays to the end of the session, in events. It
 /// is small, because the session length says little about how long visitors really stay.
@@ -24,8 +24,11 @@ const STAY_PRIOR_EVENTS: f64 = 0.1;
 /// freed. Without these, [`AssumedCourse`] applies.
 const FREED_SLOTS_MIN: f64 = 4.0;
 const TURNOVER_SHARE_MIN: f64 = 0.3;
-/// Visitors behind the first turns of a queue whose slots were just filled look again after at least this time, in seconds.
-/// Otherwise a crowd of thousands would ask more often than fixed clients do.
+/// Of the first turns of a queue of unknown speed, so many visitors look again as soon as the pace allows: those whose polls
+/// the usual budget can hold.
+const FIRST_LOOKS_MAX: u64 = HELD_BUDGET as u64 / UNKNOWN_SPEED_PARTS;
+/// The slots of such a queue count as held for at least this time for all others, in seconds. Otherwise a crowd of thousands
+/// would ask more often than fixed clients do.
 const SILENT_SECONDS_MIN: f64 = 4.0;
 /// A range beyond one day is not shown, because conditions will have changed by then.
 const RANGE_MAX_SECONDS: f64 = 86_400.0;
@@ -174,15 +177,16 @@ impl Forecast {
 
     /// How soon the turn of one position may come, in milliseconds. It paces polls.
     ///
-    /// This is the expected wait if enough slots were seen to come free.
-    /// Until the speed is known, sessions may end at any time, so a turn may come as soon as the pace allows. The longer the
-    /// slots have been held, the longer they are expected to be held yet. Beyond the first turns they have to come free
-    /// twice at least. While the slots have turned over only a few times, the turn may come as soon as the range says.
+    /// - Until the speed is known, sessions may end at any time, so a turn may come as soon as the pace allows. The longer
+    ///   the slots have been held, the longer they are expected to be held yet. Beyond the first turns they have to come free
+    ///   twice at least.
+    /// - While the slots have turned over only a few times, the turn may come as soon as the range says.
+    /// - Otherwise this is the expected wait.
     pub fn eta_ms(&self, position: u64) -> u64 {
         let mut seconds = self.expected_seconds(position);
         if !self.knows_speed(position) {
             let silent = self.observed.silent_seconds();
-            let held = if position <= self.observed.first_turns() {
+            let held = if position <= self.observed.first_turns().min(FIRST_LOOKS_MAX) {
                 silent
             } else {
                 2.0 * silent.max(SILENT_SECONDS_MIN)

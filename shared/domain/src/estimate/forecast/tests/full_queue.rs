@@ -1,7 +1,7 @@
 //! The forecasts for a full queue in which too few slots were seen to come free.
 
 use super::*;
-use crate::poll_pacing::retry_after_ms;
+use crate::poll_pacing::{HELD_BUDGET, HOLD_MAX_MS, Hold, retry_after_ms};
 
 /// The time between two polls of a client that ignores `retry_after_ms`, in seconds.
 const FIXED_POLL_SECONDS: f64 = 3.0;
@@ -29,12 +29,20 @@ impl ObservedLine {
     }
 }
 
-/// The polls per second of all waiting visitors who keep to `retry_after_ms`.
+/// The polls per second of all waiting visitors who keep to `retry_after_ms`, and whose polls are held as far as the budget
+/// reaches.
 #[allow(clippy::cast_precision_loss)]
 fn polls_per_second(line: &ObservedLine, forecast: &Forecast) -> f64 {
+    let pause_ms = |position| {
+        let hold = forecast.plan_hold(position, HOLD_MAX_MS, u64::from(HELD_BUDGET), true);
+        let limit_of = |hold: &Hold| hold.unknown_speed_limit.unwrap_or(hold.held_polls_limit);
+        match hold.filter(|hold| position <= limit_of(hold)) {
+            Some(hold) => hold.max_ms,
+            None => retry_after_ms(forecast.eta_ms(position), line.claim_ms / 3 * 2, 0, 0.5),
+        }
+    };
     (1..=line.waiting)
-        .map(|position| retry_after_ms(forecast.eta_ms(position), line.claim_ms / 3 * 2, 0, 0.5))
-        .map(|retry_ms| 1_000.0 / retry_ms as f64)
+        .map(|position| 1_000.0 / pause_ms(position) as f64)
         .sum()
 }
 
@@ -58,13 +66,13 @@ fn a_full_queue_waits_for_its_sessions_not_for_its_pace() {
 fn polls_of_a_full_queue_come_as_seldom_as_it_has_been_silent() {
     let line = |seconds| just_filled(500, 3_000, 300).silent_for(seconds);
     let eta_of = |seconds, position| Forecast::from_observed(line(seconds)).eta_ms(position);
-    assert!(eta_of(0, 500) <= 1_000, "all may leave at once: by the pace");
+    assert!(eta_of(0, 125) <= 1_000, "all may leave at once: by the pace");
     assert_eq!(
         eta_of(0, 3_000),
         8_000,
         "a crowd does not ask more often than fixed clients"
     );
-    assert_eq!(eta_of(5, 500), 5_000, "as long as it was silent");
+    assert_eq!(eta_of(5, 125), 5_000, "as long as it was silent");
     assert_eq!(
         eta_of(5, 3_000),
         10_000,
@@ -77,9 +85,9 @@ fn polls_of_a_full_queue_come_as_seldom_as_it_has_been_silent() {
     );
     let polls_of = |seconds| polls_per_second(&line(seconds), &Forecast::from_observed(line(seconds)));
     assert!(
-        polls_of(5) < 800.0,
+        polls_of(0) < 800.0,
         "{} a second; 1,000 with fixed clients",
-        polls_of(5)
+        polls_of(0)
     );
     assert!(polls_of(60) < 120.0, "{} a second", polls_of(60));
 
@@ -210,9 +218,7 @@ proptest! {
     fn full_queue_polls_are_at_most_those_of_fixed_clients(
         capacity in 1u64..2_000, waiting in 1u64..5_000, session_seconds in 10u64..3_600, claim_seconds in 10u64..600,
     ) {
-        let line = ObservedLine {
-            claim_ms: claim_seconds * 1_000, ..just_filled(capacity, waiting, session_seconds).silent_for(20)
-        };
+        let line = ObservedLine { claim_ms: claim_seconds * 1_000, ..just_filled(capacity, waiting, session_seconds) };
         let forecast = Forecast::from_observed(line.clone());
         // In a line that is through in less than 25 s, all turns are near, and their polls are held.
         prop_assume!(forecast.expected_seconds(waiting) >= 25.0);
