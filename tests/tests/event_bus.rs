@@ -138,6 +138,8 @@ impl Sale {
     async fn enter(&self, id: EntryId) {
         let entered = self.line.enter(&self.queue, id, Arrival::Ordinary).await;
         entered.expect("entered");
+        let polled = self.line.check_in(&self.queue, id).await;
+        polled.expect("an answer");
     }
 
     async fn promoted(&self) -> u64 {

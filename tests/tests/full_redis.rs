@@ -42,6 +42,7 @@ async fn a_full_redis_refuses_new_entries_and_serves_the_others() {
         line.enter(&queue, visitor(number), Arrival::Ordinary)
             .await
             .expect("the server has free memory");
+        line.check_in(&queue, visitor(number)).await.expect("an answer");
     }
     settings.capacity = 3;
     settings.batch = 10;

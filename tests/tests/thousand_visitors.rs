@@ -20,6 +20,9 @@ use vestibule_tests::{
 };
 
 const VISITORS: usize = 1_000;
+/// They enter one after the other, so that each first poll comes in time on a busy machine, too: a visitor whose first poll
+/// is late is passed by.
+const ENTER_EVERY: Duration = Duration::from_millis(10);
 const CAPACITY: u64 = 100;
 const BATCH: u64 = 40;
 /// A thousand commands at once would be answered too late by a busy machine.
@@ -76,6 +79,7 @@ async fn send_a_thousand_visitors(runner: Arc<Runner>) {
 
 /// One visitor: enters, polls as told, claims, stays for a moment and completes the visit. Returns the token.
 async fn run_visit(runner: Arc<Runner>, queue: String, n: usize) -> String {
+    sleep(ENTER_EVERY * u32::try_from(n).expect("a small number")).await;
     let visitor = Uuid::new_v4().to_string();
     let mut entry = runner.enter(&queue, &visitor).await;
     let token = entry["token"]

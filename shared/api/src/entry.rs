@@ -13,8 +13,8 @@ use vestibule_domain::{
     id::EntryId,
     lane::LaneProgress,
     poll_pacing::{
-        RETRY_READY_MS, look_after_ms, look_before_opening_ms, renew_after_ms, retry_after_hold_ms,
-        retry_after_ms, retry_before_opening_ms, retry_cap_ms,
+        FIRST_POLL_MS, RETRY_READY_MS, look_after_ms, look_before_opening_ms, renew_after_ms,
+        retry_after_hold_ms, retry_after_ms, retry_before_opening_ms, retry_cap_ms,
     },
     queue_state::QueueState,
     record::EntryRecord,
@@ -169,8 +169,11 @@ impl ApiState {
                     body.place = Some(score.raw());
                     body.lane = Some(score.lane());
                     let far_in_lane = input.lane.filter(|lane| score.raw() > lane.check_in_through);
-                    let was_check_in = far_in_lane.is_none() && !input.has_entered;
-                    body.fill_wait(snapshot, score.lane(), position, was_check_in);
+                    let is_called = far_in_lane.is_none();
+                    body.fill_wait(snapshot, score.lane(), position, is_called && !input.has_entered);
+                    if is_called && input.has_entered && snapshot.settings().has_presence() {
+                        body.retry_after_ms = Some(FIRST_POLL_MS);
+                    }
                     if let Some(lane) = far_in_lane {
                         body.gone_ahead = Some(lane.gone_ahead);
                         body.look_after_ms = Some(look_after_ms(snapshot.view.in_line(), rand::random()));

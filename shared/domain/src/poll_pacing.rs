@@ -22,6 +22,9 @@ pub use refusal::{
 pub const HELD_BUDGET: u32 = 500;
 /// The shortest time until a waiting visitor polls again, in milliseconds.
 pub const RETRY_MIN_MS: u64 = 2_000;
+/// The time until a visitor who enters at a called place polls, in milliseconds: at once, because only that poll is a
+/// check-in. It is not 0, which clients in many languages take for a missing value.
+pub const FIRST_POLL_MS: u64 = 250;
 /// The share of the expected wait after which a waiting visitor polls again. A called visitor polls
 /// seven times in the last minute with it, and ten times with 0.3.
 pub(super) const RETRY_SHARE: f64 = 0.5;
@@ -115,8 +118,7 @@ fn held_polls_limit(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
 /// The longest time until a waiting visitor polls again, in milliseconds: two thirds of
 /// `claim_seconds`, so that no turn is lost. The visitor also has to be present when the turn comes.
 /// After a poll that `was_check_in`, this takes another one within a third of `presence_seconds`. A
-/// visitor who has just entered, or may be called at any moment, polls within two thirds of
-/// `call_seconds`.
+/// visitor who may be called at any moment polls within two thirds of `call_seconds`.
 pub fn retry_cap_ms(settings: &Settings, was_check_in: bool) -> u64 {
     let cap_ms = settings.claim_ms() / 3 * 2;
     if !settings.has_presence() {

@@ -1,9 +1,11 @@
 //! Presence: which called visitors are there, and how an absent one costs the others nothing.
 //!
-//! A called visitor checks in by entering, by a status request or by a held poll, and is then
-//! present for `presence_seconds`. A promotion takes present visitors only. It goes past an entry
-//! that was called `call_seconds` ago and is not present: the entry is absent, keeps its place, and
-//! is first in line again with its next check-in. `docs/adr/0022-presence.md` has the reasons.
+//! A called visitor checks in by a status request or by a held poll, and is then present for
+//! `presence_seconds`. A promotion takes present visitors only. It goes past an entry that was called
+//! `call_seconds` ago and is not present: the entry is absent, keeps its place, and is first in line
+//! again with its next check-in. A visitor who enters at a called place is told to poll at once, and
+//! passed by if no poll comes within three seconds: entering is no check-in, or one client could give
+//! many slots to visitors that never come. `docs/adr/0022-presence.md` has the reasons.
 //!
 //! Times of presence are counted by the *presence clock*. It stands still while no visitor can be
 //! expected to check in, so that an outage of the API makes no visitor absent.

@@ -159,14 +159,17 @@ pub fn tick_order(asked: u64) -> PromoteOrder {
     }
 }
 
-/// Enters in the line and returns the change without writing it to the backup, as if the process was killed.
+/// Enters in the line, and polls at once as each client does. Returns the change without writing it to the backup, as if the
+/// process was killed.
 pub async fn enter_without_backup(line: &Line, queue: &QueueId, id: EntryId) -> Change {
-    match line.enter(queue, id, Arrival::Ordinary).await.expect("enter") {
+    let change = match line.enter(queue, id, Arrival::Ordinary).await.expect("enter") {
         EnterOutcome::Joined {
             change: Some(change), ..
         } => change,
         other => panic!("not a new entry: {other:?}"),
-    }
+    };
+    line.check_in(queue, id).await.expect("an answer");
+    change
 }
 
 /// Ends a visit and returns the change without writing it to the backup, as if the process was killed. A visitor in
@@ -202,6 +205,7 @@ pub async fn open_queue_with_one_waiting(line: &Line, queue: &QueueId) {
         }
     );
     assert!(waits, "{entered:?}");
+    line.check_in(queue, visitor(1)).await.expect("an answer");
     settings.paused = false;
     let configured = line.configure(queue, &configuration(&settings), false).await;
     assert_eq!(configured.expect("configure"), ConfigureOutcome::Changed);

@@ -120,8 +120,23 @@ impl Subject {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// Enters. The visitor gets a new place or keeps the old one.
+    /// Enters, and polls at once if the visitor waits, as each client does. The visitor gets a new place or keeps the old
+    /// one.
     pub async fn enter(&self, id: EntryId) -> JoinedEntry {
+        let joined = self.enter_silently(id).await;
+        self.poll_at_once(id, &joined).await;
+        joined
+    }
+
+    async fn poll_at_once(&self, id: EntryId, joined: &JoinedEntry) {
+        if joined.status.state() == EntryState::Waiting && self.settings.has_presence() {
+            // A server that fails here also fails the test's next call.
+            self.line.check_in(&self.queue, id).await.ok();
+        }
+    }
+
+    /// Enters as a visitor who never polls.
+    pub async fn enter_silently(&self, id: EntryId) -> JoinedEntry {
         match self
             .line
             .enter(&self.queue, id, Arrival::Ordinary)
@@ -140,15 +155,27 @@ impl Subject {
             .line
             .enter_lane(&self.queue, id, Arrival::Ordinary, lane)
             .await;
-        match entered.expect("enter") {
+        let joined = match entered.expect("enter") {
             EnterOutcome::Joined { kind, status, change } => JoinedEntry { kind, status, change },
             refused @ EnterOutcome::Refused(_) => panic!("{refused:?}"),
+        };
+        self.poll_at_once(id, &joined).await;
+        joined
+    }
+
+    /// Lets these visitors enter in this order, and poll at once. All of them wait: the queue is paused meanwhile, so that
+    /// no one takes the fast track. The clock does not move.
+    pub async fn line_up(&mut self, visitors: impl IntoIterator<Item = u64> + Clone) {
+        self.line_up_silently(visitors.clone()).await;
+        if self.settings.has_presence() {
+            for number in visitors {
+                self.line.check_in(&self.queue, visitor(number)).await.ok();
+            }
         }
     }
 
-    /// Lets these visitors enter in this order. All of them wait: the queue is paused meanwhile, so that no one
-    /// takes the fast track. The clock does not move.
-    pub async fn line_up(&mut self, visitors: impl IntoIterator<Item = u64>) {
+    /// The same for visitors who never poll.
+    pub async fn line_up_silently(&mut self, visitors: impl IntoIterator<Item = u64>) {
         self.change_settings(|settings| settings.paused = true).await;
         for number in visitors {
             let place = self.enter_repeatedly(visitor(number)).await;
@@ -168,7 +195,7 @@ impl Subject {
                 other => panic!("{other:?}"),
             }
         }
-        self.enter(id).await
+        self.enter_silently(id).await
     }
 
     /// Runs one tick of the promoter.

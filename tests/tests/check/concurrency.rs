@@ -150,6 +150,7 @@ async fn go_through(scene: &Scene, number: u64) {
         }
         other => panic!("{number}: {other:?}"),
     }
+    line.check_in(queue, id).await.expect("an answer");
     while !is_admitted {
         assert!(Instant::now() < until, "visitor {number} was never promoted");
         match line.status(queue, id).await.expect("an answer") {

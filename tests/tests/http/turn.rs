@@ -113,7 +113,11 @@ async fn a_missed_turn_goes_to_the_next_visitor_and_may_come_back(backend: &Back
         (back.number("position"), back.number("joined_at_ms")),
         (1, ready.number("joined_at_ms"))
     );
-    assert_eq!(back.body["durable"], true);
+    assert_eq!(
+        (&back.body["durable"], &back.body["retry_after_ms"]),
+        (&json!(true), &json!(250))
+    );
+    queue.get_status(&absent).await.expect_status(200);
     let status = queue.get_status(&newcomer).await;
     assert_eq!(status.expect_status(200).number("position"), 2);
     queue.complete(&next).await.expect_status(204);

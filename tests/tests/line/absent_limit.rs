@@ -36,7 +36,7 @@ pub(crate) async fn the_longest_absences_end_beyond_the_absent_limit(mut subject
     check_in(&subject, 7).await;
     run_seconds(&subject, 150, &[]).await;
     // Five others are passed over after that.
-    subject.line_up(11..=15).await;
+    subject.line_up_silently(11..=15).await;
     run_seconds(&subject, CALL_SECONDS + 1, &[]).await;
     subject.change_settings(|settings| settings.capacity = 2).await;
     run_seconds(&subject, 90, &[]).await;
@@ -85,7 +85,7 @@ pub(crate) async fn a_tick_ends_a_bounded_number_of_absences(mut subject: Subjec
         })
         .await;
     subject.enter(visitor(ABSENT + 1)).await;
-    subject.line_up(1..=ABSENT).await;
+    subject.line_up_silently(1..=ABSENT).await;
     run_seconds(&subject, CALL_SECONDS + 1, &[]).await;
     subject.change_settings(|settings| settings.capacity = 2).await;
     run_seconds(&subject, 300, &[]).await;

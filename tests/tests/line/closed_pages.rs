@@ -151,7 +151,9 @@ pub(crate) async fn a_closing_ends_no_later_visit_and_no_turn(mut subject: Subje
 
 pub(crate) async fn visitors_of_closed_pages_leave_in_chunks(mut subject: Subject) {
     let count = PROMOTE_CHUNK + 5;
-    open_with_line(&mut subject, leaving(), count).await;
+    open_with_line(&mut subject, leaving(), 0).await;
+    subject.line_up_silently(1..=count).await;
+    run_seconds(&subject, 1, &[]).await;
     for number in 1..=count {
         assert_eq!(close_page(&subject, number).await, MarkClosingOutcome::Marked);
     }

@@ -1,7 +1,7 @@
 //! The clocks of presence and claims stand still while no visitor can be expected to check in: during an outage of the
 //! front door, and during a pause.
 
-use vestibule_domain::pace::LimitedBy;
+use vestibule_domain::{pace::LimitedBy, state::EntryState};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
@@ -39,7 +39,7 @@ pub(crate) async fn a_look_from_far_shows_that_the_front_door_is_up(mut subject:
 pub(crate) async fn an_outage_of_the_front_door_ends_no_turn(mut subject: Subject) {
     let all: Vec<u64> = (1..=60).collect();
     wait_in_full_queue(&mut subject, 60, &all, 60).await;
-    run_seconds(&subject, 15, &[]).await;
+    run_seconds(&subject, 20, &[]).await;
     assert_eq!(
         make_room(&mut subject).await.promoted,
         10,
@@ -73,13 +73,38 @@ pub(crate) async fn claims_show_that_the_front_door_is_up(mut subject: Subject) 
     }
 }
 
+/// A poll is held for 20 s. So all present visitors may be silent for that long while the front door is up.
+pub(crate) async fn held_polls_stop_no_claim_clock(mut subject: Subject) {
+    const HOLD_SECONDS: u64 = 20;
+    const CLAIM_SECONDS: u64 = 60;
+    let all: Vec<u64> = (1..=60).collect();
+    wait_in_full_queue(&mut subject, 60, &all, 60).await;
+    for number in &all {
+        check_in(&subject, *number).await;
+    }
+    subject.change_settings(|settings| settings.capacity = 2).await;
+    assert_eq!(subject.tick().await.promoted, 1);
+    // Visitor 1 does not claim.
+    for second in 1..=CLAIM_SECONDS {
+        if second % HOLD_SECONDS == 0 {
+            for number in &all {
+                check_in(&subject, *number).await;
+            }
+        }
+        assert_eq!(subject.view().await.totals.no_shows, 0, "second {second}");
+        run_seconds(&subject, 1, &[]).await;
+    }
+    assert_eq!(subject.view().await.totals.no_shows, 1);
+    assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
+}
+
 pub(crate) async fn a_pause_makes_no_visitor_absent(mut subject: Subject) {
-    subject.open(bounded(1_000, 10, 1)).await;
-    subject.line_up(1..=15).await;
+    subject.open(bounded(1_000, 5, 1)).await;
+    subject.line_up(1..=8).await;
     subject.change_settings(|settings| settings.paused = true).await;
     run_seconds(&subject, 2 * PRESENCE_SECONDS, &[]).await;
-    assert_eq!(counts(&subject).await, (15, 15, 0));
+    assert_eq!(counts(&subject).await, (8, 8, 0));
     subject.change_settings(|settings| settings.paused = false).await;
-    assert_eq!(subject.tick().await.promoted, 10);
-    assert_eq!(run_seconds(&subject, 1, &[]).await, 5);
+    assert_eq!(subject.tick().await.promoted, 5);
+    assert_eq!(run_seconds(&subject, 1, &[]).await, 3);
 }

@@ -185,7 +185,7 @@ pub(crate) async fn an_absent_entry_can_be_moved(mut subject: Subject) {
     };
     subject.open(settings).await;
     subject.enter(visitor(99)).await;
-    subject.line_up(1..=3).await;
+    subject.line_up_silently(1..=3).await;
     for _ in 0..5 {
         subject.advance_seconds(5);
         check_in(&subject, 3).await;

@@ -114,9 +114,10 @@ pub(crate) async fn an_absent_entry_ends_when_its_wait_is_too_old(mut subject: S
             ..settings
         })
         .await;
-    subject.line_up(1..=2).await;
+    subject.line_up([1]).await;
+    subject.line_up_silently([2]).await;
     subject.change_settings(|settings| settings.capacity = 1).await;
-    subject.enter(visitor(9)).await;
+    subject.enter_silently(visitor(9)).await;
     // Visitor 1 takes the slot. The others are silent, and are passed over when there is room.
     for _ in 0..120 {
         subject.advance_seconds(1);

@@ -5,7 +5,7 @@ use vestibule_domain::{pace::LimitedBy, settings::Settings, state::EntryState};
 use vestibule_line::{LeaveReason, PromoteOrder};
 use vestibule_tests::lines::{Subject, tick_order, visitor};
 
-use crate::settings::with_pace;
+use crate::settings::{in_turn, with_pace};
 
 pub(crate) async fn the_fast_track_spends_tokens_of_the_same_bucket(mut subject: Subject) {
     const BATCH: u64 = 5;
@@ -113,7 +113,7 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
 }
 
 pub(crate) async fn a_changed_pace_keeps_the_tokens(mut subject: Subject) {
-    subject.open(with_pace(10, 10)).await;
+    subject.open(in_turn(with_pace(10, 10))).await;
     subject.line_up(1..=100).await;
     let order = |asked| PromoteOrder {
         is_promoter: false,

@@ -66,7 +66,7 @@ pub(crate) async fn wait_in_full_queue(subject: &mut Subject, waiting: u64, poll
     };
     subject.open(long_sessions).await;
     subject.enter(visitor(1_000)).await;
-    subject.line_up(1..=waiting).await;
+    subject.line_up_silently(1..=waiting).await;
     assert_eq!(
         run_seconds(subject, seconds, pollers).await,
         0,
@@ -110,17 +110,63 @@ pub(crate) async fn silence_at_the_head_holds_the_line_for_the_call_time_only(mu
     assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
 }
 
-pub(crate) async fn entering_counts_as_present_for_the_call_time(mut subject: Subject) {
-    wait_in_full_queue(&mut subject, 5, &[], CALL_SECONDS - 1).await;
-    assert_eq!(counts(&subject).await, (5, 5, 0));
-    run_seconds(&subject, 1, &[]).await;
+pub(crate) async fn entering_is_no_check_in(mut subject: Subject) {
+    wait_in_full_queue(&mut subject, 5, &[], 60).await;
     assert_eq!(counts(&subject).await, (5, 0, 0), "they never polled");
-    run_seconds(&subject, 2, &[]).await;
-    // Entering again is a check-in, too.
-    assert_eq!(subject.enter(visitor(3)).await.kind, JoinKind::Kept);
-    assert_eq!(counts(&subject).await, (5, 1, 0));
-    assert_eq!(make_room(&mut subject).await.promoted, 1);
-    assert_eq!(subject.state(visitor(3)).await, EntryState::Ready);
+    assert_eq!(
+        subject.enter_silently(visitor(3)).await.kind,
+        JoinKind::Kept,
+        "entering again is none either"
+    );
+    assert_eq!(make_room(&mut subject).await.promoted, 0);
+    check_in(&subject, 4).await;
+    assert_eq!(subject.tick().await.promoted, 1);
+    assert_eq!(subject.state(visitor(4)).await, EntryState::Ready);
+}
+
+/// One client enters 200 visitors that never poll. Ten who poll come behind them.
+pub(crate) async fn visitors_who_never_poll_get_no_slot(mut subject: Subject) {
+    let settings = Settings {
+        fast_track: false,
+        ..bounded(20, 20, 1)
+    };
+    subject.open(settings).await;
+    subject.tick().await;
+    let (fakes, honest): (Vec<u64>, Vec<u64>) = ((1..=200).collect(), (201..=210).collect());
+    for number in &fakes {
+        subject.enter_silently(visitor(*number)).await;
+    }
+    for number in &honest {
+        subject.enter(visitor(*number)).await;
+    }
+    let mut seconds = 0;
+    while subject.view().await.totals.promoted < 10 {
+        seconds += 1;
+        run_seconds(&subject, 1, &[]).await;
+        assert!(seconds <= 4, "without the 200 they wait for one second");
+    }
+    for number in honest {
+        assert_eq!(subject.state(visitor(number)).await, EntryState::Ready);
+    }
+    assert_eq!(run_seconds(&subject, 100, &[]).await, 0, "no slot for a fake");
+    assert_eq!(counts(&subject).await, (0, 0, 200));
+}
+
+/// A visitor whose first poll is late is passed by, and is the first in line with it.
+pub(crate) async fn a_late_first_poll_keeps_the_place(mut subject: Subject) {
+    subject.open(bounded(3, 1, 1)).await;
+    subject.line_up_silently([1]).await;
+    subject.line_up([2, 3, 4]).await;
+    assert_eq!(
+        run_seconds(&subject, 2, &[]).await,
+        0,
+        "the first one may be on the way"
+    );
+    assert_eq!(run_seconds(&subject, 1, &[]).await, 1);
+    assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
+    assert_eq!(check_in(&subject, 1).await, Some(1));
+    assert_eq!(run_seconds(&subject, 1, &[]).await, 1);
+    assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
 }
 
 pub(crate) async fn a_lookup_by_a_stranger_is_no_check_in(mut subject: Subject) {
@@ -140,7 +186,7 @@ pub(crate) async fn a_full_queue_passes_no_entry_over(mut subject: Subject) {
 
 pub(crate) async fn silent_crowds_make_the_window_grow(mut subject: Subject) {
     subject.open(bounded(10, 1, 1)).await;
-    subject.line_up(1..=4_000).await;
+    subject.line_up_silently(1..=4_000).await;
     subject.tick().await;
     let called = async || subject.view().await.called;
     assert_eq!(called().await, WINDOW_ENTRIES_MIN);
@@ -229,17 +275,11 @@ pub(crate) async fn a_restored_line_calls_its_visitors_first(mut subject: Subjec
 pub(crate) async fn one_poll_checks_in_far_visitors_not_at_all(mut subject: Subject) {
     subject.open(bounded(1, 10, 1)).await;
     subject.enter(visitor(9_000)).await;
-    subject.line_up(1..=800).await;
+    subject.line_up_silently(1..=800).await;
     subject.tick().await;
     assert_eq!(check_in(&subject, 700).await, Some(700));
     let view = subject.view().await;
-    assert_eq!(view.called, WINDOW_ENTRIES_MIN);
-    assert_eq!(
-        view.present, WINDOW_ENTRIES_MIN,
-        "who entered while there was room"
-    );
-    run_seconds(&subject, CALL_SECONDS, &[700]).await;
-    assert_eq!(subject.view().await.present, 0);
+    assert_eq!((view.called, view.present), (WINDOW_ENTRIES_MIN, 0));
     check_in(&subject, 300).await;
     assert_eq!(subject.view().await.present, 1);
 }

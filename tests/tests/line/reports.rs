@@ -5,7 +5,7 @@ use vestibule_domain::{entry_status::EntryStatus, settings::Settings};
 use vestibule_line::{LeaveReason, QueueEvents, Report, ReportOrder, ReportOutcome};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::bounded;
+use crate::settings::{bounded, in_turn};
 
 pub(crate) const EACH_10_SECONDS: ReportOrder = ReportOrder {
     every_ms: 10_000,
@@ -13,7 +13,7 @@ pub(crate) const EACH_10_SECONDS: ReportOrder = ReportOrder {
 };
 
 fn four_at_a_time() -> Settings {
-    bounded(100, 4, 10)
+    in_turn(bounded(100, 4, 10))
 }
 
 async fn take_report(subject: &Subject) -> ReportOutcome {

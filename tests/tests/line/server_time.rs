@@ -41,6 +41,7 @@ async fn a_queue_works_without_the_server_time(backend: Backend) {
         line.enter(&queue, visitor(number), Arrival::Ordinary)
             .await
             .expect("entered");
+        line.check_in(&queue, visitor(number)).await.expect("an answer");
     }
     let before = line.queue_view(&queue).await.expect("a view");
     assert_eq!((before.active, before.waiting), (30, 170));

@@ -16,7 +16,9 @@ async fn two_promoters_count_each_event_once_on_redis() {
     let deployment = Deployment::new().await;
     let (admin, line) = (deployment.admin().await, deployment.line().await);
     let (queue, name) = (&deployment.queue, deployment.queue.as_str());
-    let settings = json!({ "capacity": 40, "batch": 40, "interval_seconds": 1, "paused": true });
+    let settings = json!({
+        "capacity": 40, "batch": 40, "interval_seconds": 1, "paused": true, "presence_seconds": 0,
+    });
     run_command(
         &admin,
         json!({ "op": "create", "queue": name, "settings": settings }),
@@ -82,7 +84,7 @@ async fn two_promoters_count_each_event_once_on_redis() {
 async fn round_trips_are_measured_for_existing_queues_only() {
     let deployment = Deployment::new().await;
     let line = deployment.line().await;
-    // A short line calls each visitor, and entering is a check-in then, which takes a second round trip.
+    // A short line calls each visitor by entering, which takes a second round trip.
     let settings = json!({ "paused": true, "presence_seconds": 0 });
     let create = json!({ "op": "create", "queue": deployment.queue.as_str(), "settings": settings });
     run_command(&deployment.admin().await, create).await;

@@ -5,7 +5,9 @@ use vestibule_domain::crowd_sizing::ceilings::LANE_COST;
 use vestibule_domain::{
     entry_status::EntryStatus,
     lane::LaneProgress,
-    poll_pacing::{HOLD_MAX_MS, Hold, look_after_ms, retry_after_hold_ms, retry_after_ms, retry_cap_ms},
+    poll_pacing::{
+        FIRST_POLL_MS, HOLD_MAX_MS, Hold, look_after_ms, retry_after_hold_ms, retry_after_ms, retry_cap_ms,
+    },
 };
 use vestibule_line::{CheckIn, ClaimOutcome, EntryLookup};
 
@@ -78,12 +80,15 @@ impl Simulation {
         }
         let far_in_lane = lane.filter(|lane| score.raw() > lane.check_in_through);
         let settings = &self.view.configuration.settings;
-        let was_check_in = was_poll && far_in_lane.is_none();
+        let is_called = far_in_lane.is_none();
+        let was_check_in = was_poll && is_called;
         let (cap_ms, claim_ms) = (retry_cap_ms(settings, was_check_in), settings.claim_ms());
         let (eta_ms, age_ms) = (self.forecast.eta_ms(position), self.now_ms - self.viewed_at_ms);
         let retry_after_ms = retry_after_ms(eta_ms, cap_ms, age_ms, self.rng.random());
         let retry_after_ms = if self.visitors[visitor as usize].step == Step::EndHold {
             retry_after_hold_ms(eta_ms, retry_after_ms, self.rng.random())
+        } else if is_called && !was_poll && settings.has_presence() {
+            FIRST_POLL_MS
         } else {
             retry_after_ms
         };

@@ -10,29 +10,52 @@ local choose_entries
 do
   local CREDIT_PER_TURN = 100
 
-  -- Finds at most `limit` present entries at the head of a lane: none behind the first place whose visitor was called
-  -- lately and has not checked in. Returns a list of entries and places.
-  local function find_present(keys, lane, progress, judged, limit)
-    local head = redis.call('ZRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)),
-      string.format('%.0f', find_lane_top(lane)), 'WITHSCORES', 'LIMIT', 0, limit)
-    local from = math.max(judged, progress.passed_through)
-    local first = 1
-    while head[first + 1] and tonumber(head[first + 1]) <= from do
-      first = first + 2
+  -- Goes on behind `place`, past those of the present entries in `head` that follow from its element `at` on, and past those
+  -- who have entered and not polled at once: see `call_newcomer` in presence.lua. Moves `own.judged` to the last of the
+  -- latter. Returns the element of `head` at which it met any other entry.
+  local function pass_silent_newcomers(keys, lane, own, clock, place, head, at)
+    local NEWCOMER_SILENCE_MS, LOOKED_AT_MAX = 3000, 500
+    local in_line = redis.call('ZRANGEBYSCORE', keys.waiting, string.format('(%.0f', place),
+      string.format('%.0f', find_lane_top(lane)), 'WITHSCORES', 'LIMIT', 0, LOOKED_AT_MAX)
+    local ids = {}
+    for i = 1, #in_line, 2 do
+      ids[#ids + 1] = in_line[i]
     end
-    if first > #head then
-      return head
-    end
-    -- From here on every waiting entry has to be present.
-    local in_line = redis.call('ZRANGEBYSCORE', keys.waiting, string.format('(%.0f', from), head[#head], 'LIMIT', 0,
-      (#head - first + 1) / 2)
-    for i, id in ipairs(in_line) do
-      local at = first + 2 * (i - 1)
-      if head[at] ~= id then
-        return { unpack(head, 1, at - 1) }
+    for i, seen in ipairs(#ids > 0 and redis.call('ZMSCORE', keys.seen, unpack(ids)) or {}) do
+      if ids[i] == head[at] then
+        at = at + 2
+      elseif seen and tonumber(seen) % 1 ~= 0 and clock.ms + tonumber(seen) >= NEWCOMER_SILENCE_MS then
+        own.judged = tonumber(in_line[2 * i])
+      else
+        return at
       end
     end
-    return head
+    return at
+  end
+
+  -- Finds at most `limit` present entries at the head of a lane: none behind the first place whose visitor was called
+  -- lately and has not checked in. Returns a list of entries and places.
+  local function find_present(keys, lane, progress, own, clock, limit)
+    local head = redis.call('ZRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)),
+      string.format('%.0f', find_lane_top(lane)), 'WITHSCORES', 'LIMIT', 0, limit)
+    local from = math.max(own.judged, progress.passed_through)
+    local at = 1
+    while head[at + 1] and tonumber(head[at + 1]) <= from do
+      at = at + 2
+    end
+    -- From here on every waiting entry has to be present. Nearly always all are.
+    local in_line = at < #head and redis.call('ZRANGEBYSCORE', keys.waiting, string.format('(%.0f', from), head[#head],
+      'LIMIT', 0, (#head - at + 1) / 2) or {}
+    for _, id in ipairs(in_line) do
+      if head[at] ~= id then
+        break
+      end
+      from, at = tonumber(head[at + 1]), at + 2
+    end
+    if #head < 2 * limit or at < #head then
+      at = pass_silent_newcomers(keys, lane, own, clock, from, head, at)
+    end
+    return at > #head and head or { unpack(head, 1, at - 1) }
   end
 
   -- Finds at most `limit` entries at the head of a lane, where presence does not matter.
@@ -162,7 +185,7 @@ do
       local progress = lanes[lane]
       if progress then
         local wanted = math.min(of_lower_lanes + left + 1, limit)
-        found[lane] = clock and find_present(keys, lane, progress, calls[lane].judged, wanted)
+        found[lane] = clock and find_present(keys, lane, progress, calls[lane], clock, wanted)
           or find_waiting(keys, lane, wanted)
         left = math.max(left - #found[lane] / 2, 0)
       end

@@ -1,7 +1,7 @@
 -- Keeps which called visitors are present: see domain/presence.rs. `present` has the places of those who are. `seen` has
 -- the last check-in of an entry by the presence clock, in milliseconds, and the negative of it once the entry is not
--- present any more. Half a millisecond is missing from it while the visitor has not checked in by a poll, but only by
--- entering. Include `lanes` before this file.
+-- present any more. Of a visitor who has entered and was told to poll at once, it has the negative of that time, less
+-- half a millisecond. Include `lanes` before this file.
 
 -- Reads the presence clock, in milliseconds, from the field `presence`. Returns nil while presence is switched off.
 local function parse_presence_ms(clock)
@@ -18,7 +18,7 @@ local function mark_present(keys, id, place, progress, seen_ms)
   if place > progress.check_in_through then
     return
   end
-  redis.call('ZADD', keys.seen, 'GT', string.format('%.1f', seen_ms), id)
+  redis.call('ZADD', keys.seen, 'GT', string.format('%.0f', seen_ms), id)
   if redis.call('ZADD', keys.present, string.format('%.0f', place), id) == 1 and place <= progress.passed_through then
     -- An absent entry is back: the visitors behind it have one more ahead.
     progress.gone_ahead, progress.absent = progress.gone_ahead - 1, progress.absent - 1
@@ -26,17 +26,19 @@ local function mark_present(keys, id, place, progress, seen_ms)
   end
 end
 
--- Whether the visitor has checked in by a poll, given what `seen` has of the entry.
-local function has_polled(last_seen)
+-- Whether the visitor has ever checked in, given what `seen` has of the entry.
+local function has_checked_in(last_seen)
   return last_seen and tonumber(last_seen) % 1 == 0 or false
 end
 
--- The presence time that counts as the last check-in of a visitor who enters: such a visitor is present for `call_ms`, but
--- not longer than after a poll. `last_seen` is what `seen` has of the entry.
-local function compute_entering_seen_ms(clock_ms, config, last_seen)
-  local call_ms, presence_ms = unpack(redis.call('HMGET', config, 'call_ms', 'presence_ms'))
-  local seen_ms = math.max(clock_ms + math.min(call_ms, presence_ms) - presence_ms, 2)
-  return has_polled(last_seen) and seen_ms or seen_ms - 0.5
+-- Notes that a visitor has entered at a place that is called, and is told to poll at once.
+local function call_newcomer(keys, id, now_ms)
+  local TICK_MS = 1000 -- the clock is that of the last tick
+  local clock_ms, at_ms = string.match(redis.call('HGET', keys.state, 'presence') or '', '^(%d+) (%d+)')
+  if clock_ms then
+    local since_ms = math.max(math.min(now_ms - tonumber(at_ms), TICK_MS), 0)
+    redis.call('ZADD', keys.seen, string.format('%.1f', 0.5 - tonumber(clock_ms) - since_ms), id)
+  end
 end
 
 -- Forgets the presence of an entry that the caller has removed from `waiting`.
@@ -53,9 +55,9 @@ local function forget_presence(keys, id, place)
   end
 end
 
--- Counts an entry that the caller has put back into `waiting`. A visitor who `is_here` checks in by it; any other is
--- absent if the place was passed over.
-local function put_back(keys, id, place, is_here)
+-- Counts an entry that the caller has put back into `waiting`. It is absent if the place was passed over, unless it
+-- `was_present`.
+local function put_back(keys, id, place, was_present)
   local lane, clock_ms = find_lane(place), read_presence_ms(keys.state)
   local progress = read_lane(keys.state, lane)
   if clock_ms and place <= progress.passed_through then
@@ -64,7 +66,7 @@ local function put_back(keys, id, place, is_here)
     progress.gone_ahead = progress.gone_ahead - 1
   end
   write_lane(keys.state, lane, progress)
-  if clock_ms and is_here then
+  if clock_ms and was_present then
     mark_present(keys, id, place, progress, clock_ms)
   elseif clock_ms then
     redis.call('ZADD', keys.seen, string.format('%.0f', -clock_ms), id)

@@ -55,8 +55,10 @@ end
 -- Advances the presence clock. Returns whether it runs, whether the front door is down, and for how long it was since the
 -- last tick. The clock stands still unless `may_run`, and while the front door is down: check-ins by poll and claims have
 -- stopped although visitors are present.
-local function advance_presence_clock(keys, clock, now_ms, may_run)
-  local PRESENCE_STEP_MAX_MS, FRONT_DOOR_SILENCE_MS = 5000, 10000
+local function advance_presence_clock(keys, clock, now_ms, presence_ms, may_run)
+  local PRESENCE_STEP_MAX_MS, PERIOD_MS, HOLD_MAX_MS, BETWEEN_HOLDS_MS = 5000, 10000, 20000, 5000
+  -- Visitors whose polls are all held are silent for as long as a hold: see `hold_candidate` in api/hold.rs.
+  local silence_ms = math.max(math.min(HOLD_MAX_MS, presence_ms / 3) + BETWEEN_HOLDS_MS, PERIOD_MS)
   local check_ins = tonumber(hashes.get(keys.state, 'check_ins') or 0)
   local last_at_ms = clock.at_ms
   clock.at_ms = math.max(now_ms, last_at_ms)
@@ -64,7 +66,7 @@ local function advance_presence_clock(keys, clock, now_ms, may_run)
     clock.check_ins, clock.checked_in_at_ms = check_ins, clock.at_ms
   end
   local counted_ms = clock.at_ms - clock.period_at_ms
-  if counted_ms >= FRONT_DOOR_SILENCE_MS then
+  if counted_ms >= PERIOD_MS then
     local counted = check_ins - clock.period_check_ins
     if counted > 0 then
       -- An outage may begin early in the period. What came before it still shows that the queue is busy.
@@ -73,9 +75,11 @@ local function advance_presence_clock(keys, clock, now_ms, may_run)
     end
     clock.period_at_ms, clock.period_check_ins = clock.at_ms, check_ins
   end
-  local is_silent = clock.at_ms - clock.checked_in_at_ms >= FRONT_DOOR_SILENCE_MS
+  local silent_for_ms = clock.at_ms - clock.checked_in_at_ms
+  clock.may_be_down = clock.is_busy and silent_for_ms >= PERIOD_MS
+  local is_silent = silent_for_ms >= silence_ms
   if may_run and clock.is_busy and is_silent and redis.call('ZCARD', keys.present) > 0 then
-    local was_silent = last_at_ms - clock.checked_in_at_ms >= FRONT_DOOR_SILENCE_MS
+    local was_silent = last_at_ms - clock.checked_in_at_ms >= silence_ms
     return false, true, clock.at_ms - (was_silent and last_at_ms or clock.checked_in_at_ms)
   end
   if may_run then

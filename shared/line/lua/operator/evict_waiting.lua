@@ -55,7 +55,7 @@ local chosen, facts, deadlines, is_chosen, left_absent = {}, {}, {}, {}, 0
 for i, id in ipairs(ids) do
   local place = tonumber(places[i])
   local visit = place and (parse_visit(visit_texts[i]) or place % ORDER_RANGE)
-  local is_spared = spares_checked_in == '1' and (not has_presence or has_polled(last_seen[i]))
+  local is_spared = spares_checked_in == '1' and (not has_presence or has_checked_in(last_seen[i]))
   if place and visit == tonumber(ARGV[FIRST_ENTRY + 2 * i - 1]) and not is_spared and not is_chosen[id] then
     is_chosen[id] = true
     chosen[#chosen + 1], facts[#facts + 1], deadlines[#deadlines + 1] = id, string.format('%.0f 6', visit), '0'

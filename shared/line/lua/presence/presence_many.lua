@@ -10,7 +10,7 @@
 --   ...: the entries; the caller sends at most 1,000, because `unpack` is bounded
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'presence', …}: and for each entry, in the order of the arguments, 'none' if it does not wait, else 'present',
---           'absent', 'called' or 'not-called'; and then 1 if the visitor has checked in by a poll, else 0
+--           'absent', 'called' or 'not-called'; and then 1 if the visitor has ever checked in, else 0
 local waiting, present, seen, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
 if redis.call('HEXISTS', state, 'line') == 0 then
@@ -34,6 +34,6 @@ for i = 1, #ARGV do
   else
     reply[#reply + 1] = place <= progress.check_in_through and 'called' or 'not-called'
   end
-  reply[#reply + 1] = (not has_presence or has_polled(last_seen[i])) and 1 or 0
+  reply[#reply + 1] = (not has_presence or has_checked_in(last_seen[i])) and 1 or 0
 end
 return reply

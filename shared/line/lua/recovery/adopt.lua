@@ -166,7 +166,7 @@ local function put_entry(fact, fact_place, is_new)
     put.state, put.place = 'waiting', fact_place or LANE_DEFAULT * LANE_PLACES + PHASE_OPEN + fact.visit
     queue.line.has_lanes = queue.line.has_lanes or find_lane(put.place) ~= LANE_DEFAULT
     redis.call('ZADD', waiting, string.format('%.0f', put.place), id)
-    put_back(keys, id, put.place, is_new)
+    put_back(keys, id, put.place, false)
   end
   store_step(keys, id, put)
   local version = take_version(queue, state)

@@ -140,7 +140,7 @@ local silent, is_clock_running, calls = 0, false, {}
 local is_door_down, door_down_ms = false, 0
 if clock then
   is_clock_running, is_door_down, door_down_ms =
-    advance_presence_clock(keys, clock, now_ms, not clocks_apart and not is_switched_off)
+    advance_presence_clock(keys, clock, now_ms, presence_ms, not clocks_apart and not is_switched_off)
 end
 if door_down_ms > 0 then
   -- No visitor can claim, so the claim clock stands still.
@@ -169,7 +169,7 @@ tick.overlong_waits, tick.overlong_list = end_overlong_waits(keys, tick, lanes, 
   remove_limit - no_shows - expired - silent - tick.dismissed)
 tick.left, tick.left_list = end_closed_pages(keys, tick, lanes, config,
   clocks_apart or is_door_down or now_ms - tonumber(ticked_at_ms) > silent_ms,
-  remove_limit - no_shows - expired - silent - tick.dismissed - tick.overlong_waits)
+  clock and clock.may_be_down and 0 or remove_limit - no_shows - expired - silent - tick.dismissed - tick.overlong_waits)
 
 -- How many entries to promote, and which limit keeps it from being more.
 counts.waiting = counts.waiting - tick.dismissed - tick.overlong_waits - tick.left

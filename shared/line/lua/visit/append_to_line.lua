@@ -24,7 +24,7 @@ local packed = redis.call('HGET', state, 'line')
 if not v then
   return { 'no-queue' }
 end
--- While no entry waits but absent ones, the fast track may be open. A visitor who is called by entering checks in.
+-- While no entry waits but absent ones, the fast track may be open. A visitor who is called by entering is noted.
 local in_line = redis.call('ZCARD', waiting)
 if in_line <= absent or newcomers_called > 0 or entrance ~= 'open' or flags % 2 == 1 or redis.call('HGET', visits, id) then
   return { 'other' }

@@ -186,9 +186,9 @@ local function is_called_by_entering(new_lane, progress)
     and count_between(waiting, progress.passed_through, top) <= WINDOW_ENTRIES_MIN
 end
 
--- Counts an entry that has joined the back of a lane, and returns its position. A visitor who is called by entering checks
--- in by it, but is present for a shorter time than by a poll. Before the queue opens, none is called. The position is
--- counted exactly only in a queue with several lanes.
+-- Counts an entry that has joined the back of a lane, and returns its position. A visitor who is called by entering has to
+-- check in at once. Before the queue opens, none is called. The position is counted exactly only in a queue with several
+-- lanes.
 local function join_lane(new_place, absent_position)
   local new_lane = find_lane(new_place)
   line.has_lanes = line.has_lanes or new_lane ~= LANE_DEFAULT
@@ -197,10 +197,7 @@ local function join_lane(new_place, absent_position)
     if new_lane == LANE_DEFAULT then
       line.newcomers_called = line.newcomers_called - 1
     end
-    local clock_ms = read_presence_ms(state)
-    if clock_ms then
-      mark_present(keys, id, new_place, progress, compute_entering_seen_ms(clock_ms, config, false))
-    end
+    call_newcomer(keys, id, now_ms)
   end
   return line.has_lanes and find_position(keys, id, new_place, progress) or math.max(absent_position, 1)
 end
@@ -231,11 +228,7 @@ elseif not session_end_ms then
     return { 'joined', 'moved', epoch, line.v, 'waiting', place, position, now_ms, 0, given_up }
   end
   write_line_fields(state, line)
-  local progress, clock_ms = read_lane(state, find_lane(old_place)), read_presence_ms(state)
-  if clock_ms and not is_before_opening then
-    local seen_ms = compute_entering_seen_ms(clock_ms, config, redis.call('ZSCORE', seen, id))
-    mark_present(keys, id, old_place, progress, seen_ms)
-  end
+  local progress = read_lane(state, find_lane(old_place))
   return { 'joined', 'kept', epoch, line.v, 'waiting', describe_place(old_place, visit or 0),
     find_position(keys, id, old_place, progress), now_ms, step, 0, moved_at_ms or 0 }
 end

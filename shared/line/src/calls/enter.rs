@@ -44,8 +44,8 @@ impl Line {
     ///
     /// [`Arrival::Bypass`] has its own rule: while a slot is free, the visitor becomes active at once.
     ///
-    /// A visitor who is called at that place is present for `call_seconds`. The position counts no
-    /// absent entry.
+    /// A visitor who is called at that place checks in by a poll at once, or is passed by. The position
+    /// counts no absent entry.
     ///
     /// A new place in line is at the back of the lane. A visitor who has a place keeps its lane, also with
     /// `re_entry: requeue`. The position is that in the lane.

@@ -40,6 +40,10 @@ impl Scene {
             id: id.to_owned(),
             token,
         };
+        if answer.text("state") == "waiting" {
+            // As each client, the visitor polls at once.
+            self.line.check_in(&self.queue, guest.entry()).await.ok();
+        }
         (guest, answer)
     }
 

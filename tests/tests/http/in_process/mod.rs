@@ -48,7 +48,7 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 use vestibule_tests::{
     api::{Guest, new_visitor_id},
-    in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path},
+    in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path, queue_id},
 };
 
 /// Lists the cases of a module.
@@ -125,11 +125,19 @@ fn run(case: impl Future<Output = ()>) {
     runtime.expect("a runtime").block_on(case);
 }
 
-/// Enters as a new visitor.
-async fn enter_and_expect_created(api: &InProcessApi) -> (Guest, ApiResponse) {
+/// Enters as a new visitor who never polls.
+async fn enter_silently(api: &InProcessApi) -> (Guest, ApiResponse) {
     let id = new_visitor_id();
     let response = api.send(ApiRequest::enter().visitor(&id)).await;
     let guest = Guest::from_response(id, response.expect_status(201));
+    (guest, response)
+}
+
+/// Enters as a new visitor, and checks in as the client's first poll does.
+async fn enter_and_expect_created(api: &InProcessApi) -> (Guest, ApiResponse) {
+    let (guest, response) = enter_silently(api).await;
+    let entry = guest.token.parse().expect("a token");
+    api.line.check_in(&queue_id(), entry).await.ok();
     (guest, response)
 }
 

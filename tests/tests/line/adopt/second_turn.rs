@@ -32,6 +32,9 @@ async fn open_with_returned_visitor(subject: &mut Subject) -> WaitScore {
         grace_seconds: PUT_RULES.grace_seconds,
     };
     expect_live(adopt(subject, 2, Some(record), basis).await);
+    // The visitor is told to poll at once.
+    let polled = subject.line.check_in(&subject.queue, visitor(2)).await;
+    polled.expect("an answer");
     old_place
 }
 

@@ -51,7 +51,9 @@ macro_rules! visitor_cases {
             presence {
                 a_visitor_who_polls_is_promoted_in_turn
                 silence_at_the_head_holds_the_line_for_the_call_time_only
-                entering_counts_as_present_for_the_call_time
+                entering_is_no_check_in
+                visitors_who_never_poll_get_no_slot
+                a_late_first_poll_keeps_the_place
                 a_lookup_by_a_stranger_is_no_check_in
                 a_full_queue_passes_no_entry_over
                 silent_crowds_make_the_window_grow
@@ -111,6 +113,7 @@ macro_rules! visitor_cases {
                 a_look_from_far_shows_that_the_front_door_is_up
                 an_outage_of_the_front_door_ends_no_turn
                 claims_show_that_the_front_door_is_up
+                held_polls_stop_no_claim_clock
                 a_pause_makes_no_visitor_absent
             }
             previous_visits {

@@ -202,7 +202,7 @@ impl Step<'_> {
     }
 
     /// A tick promotes each lane from its head: it passes over no visitor who is present, and while presence is off no visitor
-    /// who waits. With a share of 0, it serves no lane before an earlier one.
+    /// who waits. With a share of 0, it serves no lane before an earlier one. With presence, it promotes only those who checked in.
     fn require_order(&self) -> Check {
         if !matches!(self.op, Operation::Promote { .. }) {
             return Ok(());
@@ -224,6 +224,9 @@ impl Step<'_> {
             .collect();
         let shares = self.after.settings().lane_share > 0;
         for (id, place) in &promoted {
+            require(!has_presence || before.contains_key(id), || {
+                format!("{id} at {place} is not present")
+            })?;
             let lane = place / LANE_PLACES;
             let overtaken = still.iter().find(|(_, other)| {
                 let other_lane = **other / LANE_PLACES;

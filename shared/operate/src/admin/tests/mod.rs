@@ -155,7 +155,7 @@ impl AdminFixture {
         ids.entry_id(&Visitor::known(visitor).expect("valid"))
     }
 
-    /// Lets a known visitor enter, and writes the entry through to the backup.
+    /// Lets a known visitor enter and poll at once, and writes the entry through to the backup.
     async fn enter(&self, visitor: &str) -> EntryId {
         let id = self.entry_id(visitor).await;
         match self.admin.line.enter(&queue(), id, Arrival::Ordinary).await {
@@ -168,6 +168,8 @@ impl AdminFixture {
             }
             other => panic!("did not enter: {other:?}"),
         }
+        let polled = self.admin.line.check_in(&queue(), id).await;
+        polled.expect("an answer");
         id
     }
 

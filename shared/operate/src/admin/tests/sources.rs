@@ -46,7 +46,7 @@ async fn sources_counts_the_entries_of_each_source() {
         "claimed",
         "ended",
     ];
-    assert_eq!(counts(&sources[0], &names), [4, 4, 4, 0, 0, 1], "{shown}");
+    assert_eq!(counts(&sources[0], &names), [4, 0, 4, 0, 0, 1], "{shown}");
     let of_good = sources.iter().find(|of| of["source"] == good.to_string());
     assert_eq!(counts(of_good.expect("shown"), &names), [2, 1, 0, 1, 1, 0]);
     let joined = |name: &str| sources[0][name].as_u64().expect("a time");

@@ -77,6 +77,7 @@ impl ClockFixture {
     async fn start_queue(&self) -> (QueueId, Arc<Promoter>) {
         let pace = json!({
             "capacity": 1_000, "batch": 1, "interval_seconds": 1, "session_seconds": 100, "claim_seconds": 600,
+            "presence_seconds": 0,
         });
         let (queue, _) = self.scene.create_queue("q", pace).await;
         for visitor in 0..200 {

@@ -90,7 +90,7 @@ impl Fixture {
 
     /// Enters like a visitor whose request dies before it writes the entry to the backup.
     async fn enter_unwritten(&self, queue: &QueueId, visitor: &str) -> Change {
-        match self
+        let change = match self
             .line
             .enter(queue, entry_id(queue, visitor), Arrival::Ordinary)
             .await
@@ -99,7 +99,11 @@ impl Fixture {
                 change: Some(change), ..
             }) => change,
             other => panic!("did not enter: {other:?}"),
-        }
+        };
+        // As each client, the visitor polls at once.
+        let polled = self.line.check_in(queue, change.id).await;
+        polled.expect("an answer");
+        change
     }
 
     /// Replaces the stored settings, like an operator who edits the table.

@@ -172,9 +172,9 @@ async fn visitor_in_a_parked_queue_is_served_by_the_promoter() {
     run_beside(&scene, async {
         wait_until_parked(line, &queue).await;
         for visitor in ["a", "b"] {
-            line.enter(&queue, entry_id(&queue, visitor), Arrival::Ordinary)
-                .await
-                .expect("entered");
+            let id = entry_id(&queue, visitor);
+            line.enter(&queue, id, Arrival::Ordinary).await.expect("entered");
+            line.check_in(&queue, id).await.expect("an answer");
         }
         let before = ticks(&faults, &queue);
         sleep(Duration::from_secs(10)).await;

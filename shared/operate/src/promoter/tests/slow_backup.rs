@@ -42,7 +42,7 @@ async fn queue_with_waiting_visitors(
     name: &str,
     visitors: u32,
 ) -> (QueueId, EntryPartition) {
-    let pace = json!({ "capacity": 1_000, "batch": 1, "interval_seconds": 1 });
+    let pace = json!({ "capacity": 1_000, "batch": 1, "interval_seconds": 1, "presence_seconds": 0 });
     let (queue, partition) = scene.create_queue(name, pace).await;
     for visitor in 0..visitors {
         scene

@@ -11,7 +11,7 @@ use vestibule_tests::{
     in_process::{ApiRequest, InProcessApi, QUEUE, anonymous_visitor, local_config, queue_id},
 };
 
-use super::super::{enter_and_expect_created, leave_request};
+use super::super::{enter_and_expect_created, enter_silently, leave_request};
 
 /// Other visitors in line, so that a cost that grows with the line is seen.
 const OTHERS: usize = 3;
@@ -80,7 +80,10 @@ impl Scene {
         };
         let settings = json!({ "fast_track": fast_track, "session_seconds": 600 });
         let mut api = InProcessApi::start_with_config(config.clone(), settings).await;
-        let (guest, _) = enter_and_expect_created(&api).await;
+        let (guest, _) = match entry {
+            Entry::Ready => enter_and_expect_created(&api).await,
+            _ => enter_silently(&api).await,
+        };
         for _ in 0..OTHERS {
             enter_and_expect_created(&api).await;
         }

@@ -62,6 +62,8 @@ impl Scene {
             let with_ticket = ApiRequest::enter().json(&json!({ "ticket": issuer.sign(&claims) }));
             let entered = api.send(with_ticket).await;
             victims.push((kind, entry_of(entered.expect_status(201))));
+            let polled = api.line.check_in(&queue_id(), victims[victims.len() - 1].1).await;
+            polled.expect("an answer");
         }
         api.advance_seconds(3_600);
         for _ in 0..3 {
