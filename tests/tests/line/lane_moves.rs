@@ -9,7 +9,7 @@ use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
     entry_promotion::promote_one,
-    presence::check_in,
+    presence::{check_in, run_seconds},
     settings::{bounded, in_turn},
 };
 
@@ -206,4 +206,80 @@ pub(crate) async fn an_absent_entry_can_be_moved(mut subject: Subject) {
     check_in(&subject, 1).await;
     subject.advance_seconds(1);
     assert_eq!(subject.tick().await.promoted, 2);
+}
+
+/// What the last visitor of the default lane is told, who has the rank of the whole line.
+async fn told_at_the_end(subject: &Subject, position: u64) -> (u64, u64, u64) {
+    let view = subject.view().await;
+    let forecast = view.forecast();
+    let told = view.estimate(&forecast, position).expect("an estimate");
+    (told.low, told.high, forecast.eta_ms(position))
+}
+
+/// The rank of which the tests of estimates ask.
+const RANK: u64 = 150;
+
+/// Opens a queue of 200 who wait, and ticks for a minute in which all of them poll.
+async fn run_line_of_200(subject: &mut Subject, presence_seconds: u32) {
+    subject
+        .open(Settings {
+            lane_share: 0,
+            presence_seconds,
+            ..bounded(1_000, 1, 2)
+        })
+        .await;
+    subject.line_up(1..=200).await;
+    for second in 0..60 {
+        if second % 20 == 0 {
+            for number in 1..=200 {
+                check_in(subject, number).await;
+            }
+        }
+        run_seconds(subject, 1, &[]).await;
+    }
+}
+
+/// What the visitor at the rank is told before and after so many visitors are moved to the first lane, and some seconds later.
+async fn told_around_moves(first: &Subject, presence_seconds: u32, moved: u64) -> [(u64, u64, u64); 3] {
+    let mut subject = first.sibling();
+    run_line_of_200(&mut subject, presence_seconds).await;
+    let before = told_at_the_end(&subject, RANK).await;
+    for number in 100..100 + moved {
+        expect_move(&subject, number, 0).await;
+    }
+    let after = told_at_the_end(&subject, RANK).await;
+    run_seconds(&subject, 8, &[]).await;
+    [before, after, told_at_the_end(&subject, RANK).await]
+}
+
+/// A visitor who is moved neither leaves nor arrives, so the wait at a rank is what it would be without the moves.
+pub(crate) async fn moves_change_no_estimate(first: Subject) {
+    for presence_seconds in [0, 90] {
+        let told = told_around_moves(&first, presence_seconds, 30).await;
+        assert_eq!(told[0], told[1], "presence {presence_seconds}");
+        let without = told_around_moves(&first, presence_seconds, 0).await;
+        let difference = told[2].0.abs_diff(without[2].0) + told[2].1.abs_diff(without[2].1);
+        assert!(
+            difference <= 2,
+            "presence {presence_seconds}: {told:?} and {without:?}"
+        );
+    }
+}
+
+/// A visitor who is promoted out of turn has not left, so no one behind is told a shorter wait than by the rank.
+pub(crate) async fn promotions_out_of_turn_are_no_departures(mut subject: Subject) {
+    run_line_of_200(&mut subject, 90).await;
+    let before = told_at_the_end(&subject, RANK).await;
+    for number in 100..120 {
+        let promoted = promote_one(&subject, number, true).await;
+        assert!(
+            matches!(promoted, EntryPromotionOutcome::Promoted { .. }),
+            "{promoted:?}"
+        );
+    }
+    let after = told_at_the_end(&subject, RANK).await;
+    assert!(
+        before.0.abs_diff(after.0) <= 10 && before.1.abs_diff(after.1) <= 10,
+        "{before:?}, then {after:?}"
+    );
 }

@@ -59,7 +59,7 @@ pub struct CurrentCounts {
     pub waiting: u64,
     /// Entries ready or active.
     pub taken: u64,
-    /// New visits so far.
+    /// Visits that began or went on so far.
     pub entered: u64,
     /// Entries promoted or admitted at once so far.
     pub served: u64,

@@ -29,8 +29,8 @@ local function rotate_windows(state, line, now_ms, short_ms, long_ms, in_line, t
   if short_at_ms > 0 and now_ms - short_at_ms < short_ms and long_at_ms > 0 and now_ms - long_at_ms < long_ms then
     return
   end
-  local returned, fast_tracked, bypassed, promoted, expired, no_shows = hashes.get_many(state, 'returned',
-    'fast_tracked', 'bypassed', 'promoted', 'expired', 'no_shows')
+  local returned, offset, fast_tracked, bypassed, promoted, expired, no_shows = hashes.get_many(state, 'returned',
+    'gone_ahead_offset', 'fast_tracked', 'bypassed', 'promoted', 'expired', 'no_shows')
   local served = fast_tracked + bypassed + promoted
   local counted = {
     at_ms = now_ms,
@@ -39,7 +39,7 @@ local function rotate_windows(state, line, now_ms, short_ms, long_ms, in_line, t
     expired = tonumber(expired),
     no_shows = tonumber(no_shows),
     left = line.entered + returned - served - in_line,
-    passed_over = gone_ahead - promoted,
+    passed_over = gone_ahead + (offset or 0) - promoted,
     taken_seconds = sums.taken_seconds,
     waiting_seconds = sums.waiting_seconds,
     paced = sums.paced,

@@ -25,7 +25,8 @@ local function write_new_state(state, v, now_ms, credit, last_order, newcomers_c
     'claim_floor_ms', 0, 'claim_floor_until_ms', 0,
     'promoted_through', 0, 'fast_tracked', 0, 'bypassed', 0, 'promoted', 0, 'claimed', 0, 'completed', 0, 'left', 0,
     'evicted', 0, 'dismissed', 0, 'overlong_waits', 0, 'moving_since_ms', now_ms, 'expired', 0,
-    'no_shows', 0, 'absences', 0, 'returned', 0, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0,
+    'no_shows', 0, 'absences', 0, 'returned', 0, 'gone_ahead_offset', 0, 'tick_gap_ms', 0, 'waited_ms', 0,
+    'waited_max_ms', 0,
     'reported_at_ms', 0, 'fence', 0, 'fence_v', 0, 'fallback_tick_at_ms', 0, 'counted_at_ms', 0, 'taken_seconds', 0,
     'waiting_seconds', 0, 'paced', 0, 'paced_seconds', 0, 'rate_since_ms', 0, 'ticks', 0, 'ticked_at_ms', 0)
   -- A queue that was just created or restored agrees with the backup, so its first consistency check can wait.

@@ -41,29 +41,35 @@ local function call_newcomer(keys, id, now_ms)
   end
 end
 
--- Forgets the presence of an entry that the caller has removed from `waiting`.
+-- Forgets the presence of an entry that the caller has removed from `waiting`. Returns whether it was absent.
 local function forget_presence(keys, id, place)
   redis.call('ZREM', keys.seen, id)
   if redis.call('ZREM', keys.present, id) == 1 then
-    return
+    return false
   end
   local lane = find_lane(place)
   local progress = read_lane(keys.state, lane)
   if progress.absent > 0 and place <= progress.passed_through then
     progress.absent = progress.absent - 1
     write_lane(keys.state, lane, progress)
+    return true
   end
+  return false
 end
 
 -- Counts an entry that the caller has put back into `waiting`. It is absent if the place was passed over, unless it
--- `was_present`.
-local function put_back(keys, id, place, was_present)
+-- `was_present`. That is no departure and no arrival, so `gone_ahead_offset` balances what it does to the counts, unless the
+-- entry `was_absent` until now.
+local function put_back(keys, id, place, was_present, was_absent)
   local lane, clock_ms = find_lane(place), read_presence_ms(keys.state)
   local progress = read_lane(keys.state, lane)
+  if not was_absent then
+    redis.call('HINCRBY', keys.state, 'gone_ahead_offset', 1)
+  end
   if clock_ms and place <= progress.passed_through then
     progress.absent = progress.absent + 1
   else
-    progress.gone_ahead = progress.gone_ahead - 1
+    progress.gone_ahead, progress.speed_gone_ahead = progress.gone_ahead - 1, progress.speed_gone_ahead - 1
   end
   write_lane(keys.state, lane, progress)
   if clock_ms and was_present then

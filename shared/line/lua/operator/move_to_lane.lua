@@ -54,8 +54,8 @@ end
 local was_present = redis.call('ZSCORE', present, id) and true or false
 entry.place = old_place + (lane - from_lane) * LANE_PLACES
 redis.call('ZADD', waiting, string.format('%.0f', entry.place), id)
-forget_presence(keys, id, old_place)
-put_back(keys, id, entry.place, was_present)
+local was_absent = forget_presence(keys, id, old_place)
+put_back(keys, id, entry.place, was_present, was_absent)
 -- A later move is a greater fact, also if line time stands still.
 entry.step_ms = math.max(queue.now_ms, entry.step_ms + 1)
 store_step(keys, id, entry)

@@ -75,7 +75,10 @@ end
 
 redis.call('ZREM', waiting, id)
 redis.call('HDEL', visits, id)
-forget_presence(keys, id, entry.place)
+if not forget_presence(keys, id, entry.place) then
+  -- It did not go past the head, and leaves the line by a promotion all the same.
+  redis.call('HINCRBY', state, 'gone_ahead_offset', 1)
+end
 claim_ms = tonumber(claim_ms)
 if queue.now_ms < tonumber(claim_floor_until_ms) then
   claim_ms = math.max(claim_ms, tonumber(claim_floor_ms))

@@ -111,12 +111,13 @@ local function uncount_entered()
   end
 end
 
+-- Returns whether the entry was absent.
 local function remove_from_set()
   if entry.set then
     redis.call('ZREM', keys[entry.set], id)
     redis.call('HDEL', visits, id)
     if entry.set == 'waiting' then
-      forget_presence(keys, id, entry.place)
+      return forget_presence(keys, id, entry.place)
     end
   end
 end
@@ -149,7 +150,7 @@ end
 -- Replaces what Redis has of the entry by a live fact. Every end that it has is of an earlier fact. Returns the reply.
 -- The backup has the fact, unless `is_new`, by a visitor who came back, or its deadline is new.
 local function put_entry(fact, fact_place, is_new)
-  remove_from_set()
+  local was_absent = remove_from_set()
   redis.call('HDEL', ended, id)
   redis.call('ZREM', settled, id)
   local put = { is_live = true, visit = fact.visit, step = fact.step, step_ms = fact.step_ms, is_over = false }
@@ -166,7 +167,7 @@ local function put_entry(fact, fact_place, is_new)
     put.state, put.place = 'waiting', fact_place or LANE_DEFAULT * LANE_PLACES + PHASE_OPEN + fact.visit
     queue.line.has_lanes = queue.line.has_lanes or find_lane(put.place) ~= LANE_DEFAULT
     redis.call('ZADD', waiting, string.format('%.0f', put.place), id)
-    put_back(keys, id, put.place, false)
+    put_back(keys, id, put.place, false, was_absent)
   end
   store_step(keys, id, put)
   local version = take_version(queue, state)

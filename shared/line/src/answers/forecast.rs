@@ -23,7 +23,7 @@ impl QueueView {
             at_ms: self.now_ms,
             waiting: self.in_line(),
             taken,
-            entered: totals.entered,
+            entered: totals.entered + totals.returned,
             served: totals.served(),
             expired: totals.expired,
             no_shows: totals.no_shows,
@@ -67,7 +67,7 @@ impl QueueView {
     /// ahead of others.
     fn passed_over(&self) -> i64 {
         let gone_ahead: i64 = self.lanes.iter().map(|(_, lane)| lane.gone_ahead).sum();
-        gone_ahead - self.totals.promoted.cast_signed()
+        gone_ahead + self.gone_ahead_offset.cast_signed() - self.totals.promoted.cast_signed()
     }
 
     /// How long the entry waited that went past the head of the busiest lane last, in milliseconds.

@@ -126,6 +126,9 @@ pub struct QueueView {
     pub version: Version,
     /// Totals since the line created or restored the queue.
     pub totals: QueueTotals,
+    /// What the `gone_ahead` of the lanes lack to be the entries that went past the head, promoted or passed over: entries
+    /// that were put back into the line or into another lane, and those that were promoted out of turn.
+    pub gone_ahead_offset: u64,
     /// The last tick.
     pub last_tick: TickMark,
     /// How the totals compare with the entries in the line.

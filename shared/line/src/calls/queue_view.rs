@@ -103,6 +103,7 @@ async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<Qu
             v: state.number("v")?,
         },
         totals,
+        gone_ahead_offset: state.number_or_zero("gone_ahead_offset")?,
         last_tick: TickMark {
             epoch: configuration.epoch,
             ticks: state.number("ticks")?,

@@ -33,6 +33,8 @@ macro_rules! visitor_cases {
             }
             lane_moves {
                 a_moved_entry_keeps_the_order_of_joining
+                moves_change_no_estimate
+                promotions_out_of_turn_are_no_departures
                 a_move_changes_the_positions_of_both_lanes
                 a_move_is_repeated_and_can_be_taken_back
                 only_a_waiting_entry_is_moved
