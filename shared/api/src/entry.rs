@@ -41,8 +41,16 @@ pub(super) struct EntryBody {
     place: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lane: Option<u8>,
+    /// The position in the lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
+    /// How many turns come before this one, in all lanes, and how many entries wait behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ahead_is_expected: bool,
     /// How many entries of the lane had gone ahead when the position was read. Only an entry that is
     /// not called has this and `look_after_ms`: its client reads the public document.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,6 +151,9 @@ impl ApiState {
             claim_in_ms: None,
             expires_in_ms: None,
             position: None,
+            ahead: None,
+            behind: None,
+            ahead_is_expected: false,
             waiting: None,
             estimated_wait_seconds: None,
             retry_after_ms: None,
@@ -243,7 +254,12 @@ impl EntryBody {
         let settings = snapshot.settings();
         self.position = Some(position);
         // The count may be a second older than the position.
-        self.waiting = Some(snapshot.view.in_line().max(position));
+        let waiting = snapshot.view.in_line().max(position);
+        self.waiting = Some(waiting);
+        let rank = snapshot.position_in_line(lane, position);
+        self.ahead = Some(rank - 1);
+        self.behind = Some(waiting.saturating_sub(rank));
+        self.ahead_is_expected = snapshot.is_position_expected();
         self.estimated_wait_seconds = snapshot.estimate(lane, position);
         let eta_ms = snapshot.eta_in_lane_ms(lane, position);
         let cap_ms = retry_cap_ms(settings, was_check_in);

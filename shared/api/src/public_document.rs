@@ -111,6 +111,25 @@ struct LaneDocument {
     /// then, and not those of the whole line.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_waits: Option<Vec<EstimatedWait>>,
+    /// How many turns come before those at such positions; left out if that is one less than the position.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<Vec<AheadAt>>,
+    /// Whether that is only expected, because lanes share the turns.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ahead_is_expected: bool,
+}
+
+/// How many turns come before that at a position of a lane.
+#[derive(Serialize)]
+struct AheadAt {
+    position: u64,
+    ahead: u64,
+}
+
+impl From<(u64, u64)> for AheadAt {
+    fn from((position, ahead): (u64, u64)) -> Self {
+        Self { position, ahead }
+    }
 }
 
 impl From<(u64, Estimate)> for EstimatedWait {
@@ -128,6 +147,8 @@ impl From<LaneProgress> for LaneDocument {
             gone_ahead: progress.gone_ahead,
             speed: progress.speed.per_second(),
             estimated_waits: None,
+            ahead: None,
+            ahead_is_expected: false,
         }
     }
 }
@@ -135,8 +156,11 @@ impl From<LaneProgress> for LaneDocument {
 /// What visitors of a lane learn.
 fn describe_lane(snapshot: &QueueSnapshot, lane: u8, progress: LaneProgress) -> LaneDocument {
     let waits = snapshot.estimated_waits_in_lane(lane);
+    let ahead = snapshot.ahead_in_lane(lane);
     LaneDocument {
         estimated_waits: waits.map(|waits| waits.into_iter().map(EstimatedWait::from).collect()),
+        ahead: ahead.map(|ahead| ahead.into_iter().map(AheadAt::from).collect()),
+        ahead_is_expected: snapshot.is_position_expected(),
         ..progress.into()
     }
 }

@@ -34,6 +34,11 @@ impl LaneLoads {
         (0..usize::from(LANES)).filter(is_used).count() > 1
     }
 
+    /// Whether the rank of an entry is only the expected one, because lower lanes get a share of the turns.
+    pub fn is_rank_expected(&self) -> bool {
+        self.share_percent > 0 && self.has_competition()
+    }
+
     /// The ranks of the entry at this position of its lane.
     pub fn rank(&self, lane: u8, position: u64) -> RankRange {
         let low = self.rank_of_those_in_line(lane, position);

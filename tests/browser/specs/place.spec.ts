@@ -63,7 +63,9 @@ test("position never rises after an answer without one", async ({ page, servers,
   let count = 0;
   await traffic.change((call) => {
     const body = bodyOf(call);
-    if (body["state"] === "waiting") body["position"] = positions[Math.min(count++, positions.length - 1)];
+    if (body["state"] !== "waiting") return;
+    const position = positions[Math.min(count++, positions.length - 1)] ?? null;
+    Object.assign(body, { position, ahead: position && position - 1 });
   });
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectPosition(2);

@@ -10,6 +10,7 @@ use crate::browser::{BROWSER, Browser, FORM, expect_page, form_path, resolve, va
 
 crate::cases![
     a_visitor_without_javascript_goes_from_the_start_to_the_shop,
+    a_page_counts_the_turns_of_all_lanes,
     a_form_of_another_site_is_refused,
     a_form_without_the_cookie_is_refused,
     a_json_client_gets_json_from_the_same_routes,
@@ -84,6 +85,24 @@ async fn a_visitor_without_javascript_goes_from_the_start_to_the_shop(backend: &
         html.contains("needs cookies") && !foreign.headers.contains_key("refresh"),
         "the page does not know its visitor, and says so: {html}"
     );
+}
+
+async fn a_page_counts_the_turns_of_all_lanes(backend: &Backend) {
+    let (queue, _) = backend.create_full_queue(json!({ "lane_share": 0 })).await;
+    let start_path = queue.path("/entries");
+    let (browser, start) = Browser::start(&queue, "en").await;
+    let form = form_path(&start_path, expect_page(&start, "start"));
+    let entered = browser.submit(&form).await;
+    let entry_path = resolve(&form, entered.expect_status(303).header("location"));
+    let (member, _) = queue.enter_and_expect_created().await;
+    queue
+        .run_command(json!({ "op": "lane", "token": member.token, "lane": 0 }))
+        .await;
+    let is_told = |page: &ApiResponse| {
+        let html = expect_page(page, "waiting");
+        html.contains("data-part=\"number\">1</p>") && html.contains("Your position: 2")
+    };
+    poll_until(BOUND, async || browser.open(&entry_path).await, is_told).await;
 }
 
 async fn a_form_of_another_site_is_refused(backend: &Backend) {

@@ -18,6 +18,9 @@ export interface EntryAnswer extends Messages {
   readonly state: EntryState;
   readonly queue_state?: string | undefined;
   readonly position?: number | null;
+  readonly ahead?: number | null;
+  /** Whether `ahead` is expected only, because lanes share the turns. */
+  readonly ahead_is_expected?: boolean;
   readonly waiting?: number;
   readonly place?: number;
   readonly lane?: number;
@@ -50,6 +53,15 @@ export interface LaneDocument {
   readonly speed?: number | null;
   /** The expected waits of the lane, if other lanes have a part of the promotions. */
   readonly estimated_waits?: readonly EstimatedWait[];
+  /** How many turns come before those at positions of the lane, if other lanes have turns too. */
+  readonly ahead?: readonly PositionAhead[];
+  readonly ahead_is_expected?: boolean;
+}
+
+/** How many turns come before the one at a position. */
+export interface PositionAhead {
+  readonly position: number;
+  readonly ahead: number;
 }
 
 /** What a problem says about the end of a visit. */

@@ -48,8 +48,6 @@ const PHASE_OPEN = 2 ** 49;
 const LANE_PLACES = 2 ** 50;
 // How often a visitor who does not know the position after the opening reads the document.
 const OPENED_WAIT_MS = 60_000;
-/** Ahead of the first position with an expected wait, and behind the last one, the wait grows with the position. */
-const HEAD = { position: 0, low: 0, high: 0 };
 
 /**
  * Compares two documents by (generation, epoch, now_ms). The result is negative if `a` is older, and 0 if both are of
@@ -95,20 +93,49 @@ export function positionNow(entry: EntryAnswer, document: PublicDocument): numbe
 }
 
 /**
+ * What the document tells at a position, from the rows at the positions around it. Ahead of the first row and behind the
+ * last one, it grows with the position. There has to be a row.
+ */
+function between<Row extends { readonly position: number }>(rows: readonly Row[], position: number, name: keyof Row): number {
+  const at = rows.findIndex((row) => row.position >= position);
+  const to = rows[at] ?? rows.at(-1)!;
+  const from = rows[at - 1];
+  const value = (row: Row | undefined) => (row ? Number(row[name]) : 0);
+  const share = (position - (from?.position ?? 0)) / (to.position - (from?.position ?? 0));
+  return value(from) + share * (value(to) - value(from));
+}
+
+/**
  * The expected wait at a position as a range in seconds, from those of the document at the positions around it. `null`
  * if the document has none, because the line stands still.
  */
 function rangeAt(position: number, lane: number | undefined, document: PublicDocument): WaitRange | null {
   // While other lanes have a part of the promotions, the own one has waits of its own.
   const waits = document.lanes[lane!]?.estimated_waits ?? document.estimated_waits ?? [];
-  const last = waits.at(-1);
-  if (!last) return null;
-  const at = waits.findIndex((wait) => wait.position >= position);
-  const from = waits[at - 1] ?? HEAD;
-  const to = waits[at] ?? last;
-  const share = (position - from.position) / (to.position - from.position);
-  const between = (end: "low" | "high") => from[end] + share * (to[end] - from[end]);
-  return { low: between("low"), high: between("high") };
+  if (waits.length === 0) return null;
+  return { low: between(waits, position, "low"), high: between(waits, position, "high") };
+}
+
+/** How many turns come before the visitor's. */
+export interface Ahead {
+  readonly count: number;
+  /** Whether that is expected only, because lanes share the turns. */
+  readonly isExpected: boolean;
+}
+
+/**
+ * How many turns come before the one at a position of the own lane: by the document if it is newer than the entry's last
+ * answer, or else by that answer. `null` if the position is not known.
+ */
+export function aheadOf(entry: EntryAnswer | null, position: number | null, document: PublicDocument | null): Ahead | null {
+  if (!entry || position === null) return null;
+  if (document) {
+    const { ahead = [], ahead_is_expected: isExpected = false } = document.lanes[entry.lane!] ?? {};
+    const count = ahead.length > 0 ? Math.round(between(ahead, position, "ahead")) : position - 1;
+    return { count: Math.max(0, count), isExpected };
+  }
+  const { position: answered, ahead = answered! - 1, ahead_is_expected: isExpected = false } = entry;
+  return { count: Math.max(0, ahead! - (answered! - position)), isExpected };
 }
 
 /**

@@ -145,10 +145,11 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     }
   }
 
-  // The position, or the time that is left.
+  // The position in the whole line, or the time that is left.
   #showNumber(): void {
     const state = this.place?.state;
-    const position = state?.status === "waiting" && state.position?.toLocaleString();
+    const { ahead = null, isAheadExpected = false } = state?.status === "waiting" ? state : {};
+    const position = ahead !== null && (isAheadExpected ? "≈" : "") + (ahead + 1).toLocaleString();
     const endsAtMs = state && "endsAtMs" in state ? state.endsAtMs : Number.NaN;
     this.#setText("number", position || countdownText(endsAtMs - performance.now()));
   }

@@ -194,11 +194,15 @@ export class Follower {
     const isFollowing = this.#phase === "joined" && entries.isFarFromHead(entry);
     const staleAtMs = Math.max(this.#reader.staleAtMs, this.entryAtMs + this.#reader.staleAfterMs);
     const isStale = isFollowing && nowMs >= staleAtMs;
+    const ahead = documents.aheadOf(entry, this.#position(), isFollowing ? this.#reader.newestSinceAnswer : null);
     return Object.freeze({
       status: ["failed", "closed"].includes(this.#phase) ? this.#phase : state,
       token,
       visit,
       position: this.#position(),
+      ahead: ahead && ahead.count,
+      isAheadExpected: ahead?.isExpected ?? false,
+      behind: ahead && Math.max(0, this.#queue.waiting - ahead.count - 1),
       estimatedWaitSeconds: Object.freeze(this.#estimateAt(nowMs)),
       isCalled: state === "waiting" && (!isFollowing || this.#isCalledSinceAnswer()),
       needsInput: !this.attendance.isConfirmed,

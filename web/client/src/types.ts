@@ -130,7 +130,16 @@ export interface JoiningState extends AnyState {
 /** The visitor is in line. */
 export interface WaitingState extends EntryFields {
   readonly status: "waiting";
-  /** 1 for the head of the line. It never rises within a visit. `null` if it is not known. */
+  /**
+   * How many turns come before the visitor's, in all lanes. It rises if visitors enter lanes that go first. `null` if it is
+   * not known.
+   */
+  readonly ahead: number | null;
+  /** Whether that is the expected number, because lanes share the turns. */
+  readonly isAheadExpected: boolean;
+  /** How many turns come after it. `null` if it is not known. */
+  readonly behind: number | null;
+  /** The position in the own lane: 1 for its head. It never rises within a visit. `null` if it is not known. */
   readonly position: number | null;
   /** The expected wait in seconds, or `null` if the line stands still or no estimate is known. */
   readonly estimatedWaitSeconds: WaitRange | null;

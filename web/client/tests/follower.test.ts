@@ -187,6 +187,33 @@ test("the estimate lies between those of the document around the position", () =
   assert.equal(estimateAt(4_000, []), null);
 });
 
+test("ahead counts the turns of all lanes, and behind the rest of the line", () => {
+  const answered = { position: 1, ahead: 40, behind: 33 };
+  const near = joinedFollower(nearEntry({ ...answered, waiting: 74 }));
+  assert.deepEqual([waiting(near, 0).ahead, waiting(near, 0).behind, waiting(near, 0).isAheadExpected], [40, 33, false]);
+
+  const follower = joinedFollower(farEntry({ position: 1_000, ahead: 1_040, waiting: 2_000 }));
+  assert.equal(waiting(follower, 0).ahead, 1_040);
+  const ahead = [
+    { position: 1, ahead: 30 },
+    { position: 500, ahead: 529 },
+    { position: 1_500, ahead: 1_529 },
+  ];
+  receiveDocument(follower, publicDocument({ now_ms: 2_000, waiting: 1_990 }, { ahead, gone_ahead: 1_010 }), 1_000);
+  const shown = waiting(follower, 1_000);
+  assert.deepEqual([shown.position, shown.ahead, shown.behind], [990, 1_019, 970]);
+  receiveDocument(follower, publicDocument({ now_ms: 3_000, waiting: 1_990 }, { gone_ahead: 1_010 }), 2_000);
+  assert.equal(waiting(follower, 2_000).ahead, 989, "the other lane is empty");
+});
+
+test("while lanes share the turns, ahead is marked as expected", () => {
+  const follower = joinedFollower(farEntry({ position: 1_000, ahead: 1_111, ahead_is_expected: true }));
+  assert.equal(waiting(follower, 0).isAheadExpected, true);
+  const lane = { ahead: [{ position: 2_000, ahead: 2_222 }], ahead_is_expected: true };
+  receiveDocument(follower, publicDocument({ now_ms: 2_000 }, lane), 1_000);
+  assert.deepEqual([waiting(follower, 1_000).ahead, waiting(follower, 1_000).isAheadExpected], [1_111, true]);
+});
+
 test("the estimate is that of the own lane while lanes share the promotions", () => {
   const follower = joinedFollower(farEntry({ position: 2_000 }));
   const lane = { estimated_waits: [{ position: 4_000, low: 3_500, high: 4_500 }] };

@@ -111,7 +111,7 @@ export class ScreenWriter {
   /** Whose place counts, after a link of another account. `name` is what the link says of it. */
   writeAccountQuestion(state: PlaceState, screen: Screen, name: string): Question {
     const { words } = this;
-    const position = state.status === "waiting" && state.position;
+    const position = state.status === "waiting" && state.ahead !== null && state.ahead + 1;
     // Nothing is known of a place that the login does not show.
     const known = state.status === "joining" ? "" : `${screen.headline}.`;
     const place = position ? words.text("accountPlace", { n: this.format.count(position) }) : known;
@@ -177,12 +177,11 @@ export class ScreenWriter {
       const number = Number.isNaN(opensAtMs) ? "" : format.left(opensAtMs - nowMs);
       return { number, aheadCount: null, ahead: "", behind: waiting > 0 ? words.text("here", { n: format.count(waiting) }, waiting) : "" };
     }
-    const position = IN_LINE.includes(name) && state.status === "waiting" ? state.position : null;
-    if (position === null) return { number: "", aheadCount: null, ahead: "", behind: "" };
-    const aheadCount = position - 1;
+    const { ahead: aheadCount = null, isAheadExpected = false } = IN_LINE.includes(name) && state.status === "waiting" ? state : {};
+    if (aheadCount === null) return { number: "", aheadCount: null, ahead: "", behind: "" };
     const behindCount = countBehind(state);
     return {
-      number: format.count(aheadCount),
+      number: (isAheadExpected ? "≈" : "") + format.count(aheadCount),
       aheadCount,
       ahead: words.text(aheadCount ? "ahead" : "next", {}, aheadCount),
       behind: behindCount > 0 ? words.text("behind", { n: format.count(behindCount) }) : "",
@@ -232,5 +231,5 @@ export function isLost({ status, connection, problem }: PlaceState): boolean {
 
 /** How many visitors are behind. 0 if that is not known. */
 export function countBehind(state: PlaceState): number {
-  return (state.status === "waiting" && state.position && state.queue.waiting - state.position) || 0;
+  return (state.status === "waiting" && state.behind) || 0;
 }

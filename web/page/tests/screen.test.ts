@@ -24,9 +24,16 @@ const context = (changes: Partial<Context> = {}): Context => ({
 
 const state = (status: PlaceState["status"], changes: object = {}): PlaceState => {
   const queue = { state: "open", message: "", messages: {}, limitedBy: "", waiting: NaN, opensAtMs: NaN, closesAtMs: NaN, isDrawn: false };
-  const fields = { token: "t", position: 5, estimatedWaitSeconds: { low: 300, high: 400 }, endsAtMs: NaN, needsInput: true };
+  const fields = { token: "t", position: 5, ahead: 4, behind: 3, estimatedWaitSeconds: { low: 300, high: 400 }, endsAtMs: NaN, needsInput: true };
   return { status, connection: "online", problem: null, updatedAtMs: 9_000, queue, ...fields, ...changes } as unknown as PlaceState;
 };
+
+test("the number counts the turns of all lanes, and a mark shows an expected one", () => {
+  const lane = { position: 1, ahead: 40, behind: 33, isAheadExpected: false };
+  const shown = (fields: object) => writer.write(state("waiting", { ...lane, ...fields }), context());
+  assert.deepEqual([shown({}).number, shown({}).aheadCount, shown({}).behind], ["40", 40, "behind 33"]);
+  assert.equal(shown({ isAheadExpected: true }).number, "≈40");
+});
 
 test("the wait grows shorter between two answers, and the position stays", () => {
   const waiting = state("waiting", { estimatedWaitSeconds: { low: 40, high: 80 } });

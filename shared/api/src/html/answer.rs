@@ -13,8 +13,10 @@ pub(super) struct EntryAnswer {
     pub(super) queue_state: QueueState,
     #[serde(flatten)]
     pub(super) message: Message,
-    pub(super) position: Option<u64>,
-    pub(super) waiting: Option<u64>,
+    pub(super) ahead: Option<u64>,
+    #[serde(default)]
+    pub(super) ahead_is_expected: bool,
+    pub(super) behind: Option<u64>,
     pub(super) estimated_wait_seconds: Option<Wait>,
     /// Only a visitor who is proven is told.
     pub(super) retry_after_ms: Option<u64>,

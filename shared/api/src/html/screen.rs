@@ -91,13 +91,12 @@ fn show_wait(request: &PageRequest, entry: &EntryAnswer) -> Screen {
         QueueState::Closed => screen("shut", "shut", "shutLead"),
         _ => screen("waiting", "waiting", ""),
     };
-    let Some(position) = entry.position else {
+    let Some(ahead) = entry.ahead else {
         return screen;
     };
     let count = |number| format::count(words.language, number);
-    let ahead = position.saturating_sub(1);
-    let behind = entry.waiting.unwrap_or_default().saturating_sub(position);
-    let mut lines = vec![words.text_with("position", &[("n", &count(position))])];
+    let behind = entry.behind.unwrap_or_default();
+    let mut lines = vec![words.text_with("position", &[("n", &count(ahead + 1))])];
     if behind > 0 {
         lines.push(words.text_with("behind", &[("n", &count(behind))]));
     }
@@ -106,7 +105,7 @@ fn show_wait(request: &PageRequest, entry: &EntryAnswer) -> Screen {
     }
     let counted = if ahead == 0 { "next" } else { "ahead" };
     Screen {
-        number: count(ahead),
+        number: (if entry.ahead_is_expected { "≈" } else { "" }).to_owned() + &count(ahead),
         counted: words.text_of_count(counted, &[], ahead),
         lines,
         ..screen

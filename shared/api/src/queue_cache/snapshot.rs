@@ -95,6 +95,16 @@ impl QueueSnapshot {
         self.lane_loads.rank(lane, position).low
     }
 
+    /// Whether that position is only the expected one, because lanes share the turns.
+    pub(crate) fn is_position_expected(&self) -> bool {
+        self.lane_loads.is_rank_expected()
+    }
+
+    /// How many turns come before those at positions spread over a lane; `None` if no other lane has turns.
+    pub(crate) fn ahead_in_lane(&self, lane: u8) -> Option<Vec<(u64, u64)>> {
+        self.view.ahead_in_lane(lane)
+    }
+
     /// The estimated wait at a position of a lane; `None` if there is no estimate.
     pub(crate) fn estimate(&self, lane: u8, position: u64) -> Option<Estimate> {
         self.view

@@ -51,6 +51,20 @@ impl QueueView {
         })
     }
 
+    /// Returns how many turns come before those at positions spread over a lane, in ascending order. `None` if the lane has
+    /// the line for itself, so that it is one less than the position.
+    pub fn ahead_in_lane(&self, lane: u8) -> Option<Vec<(u64, u64)>> {
+        let loads = self.lane_loads();
+        loads.has_competition().then(|| {
+            let positions = spread_positions(loads.in_line[usize::from(lane)]);
+            let ahead = |position| loads.rank(lane, position).low - 1;
+            positions
+                .into_iter()
+                .map(|position| (position, ahead(position)))
+                .collect()
+        })
+    }
+
     /// Returns the expected waits at positions spread over a lane, as [`estimated_waits`](Self::estimated_waits) does for
     /// the whole line. `None` if the lane has the line for itself, so that those of the line are right.
     pub fn estimated_waits_in_lane(&self, forecast: &Forecast, lane: u8) -> Option<Vec<(u64, Estimate)>> {

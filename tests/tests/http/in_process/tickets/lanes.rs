@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 use vestibule_api::config::ApiConfig;
-use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, event, with_claims, with_header};
+use vestibule_tests::{
+    api::ApiResponse,
+    in_process::{ApiRequest, InProcessApi, QUEUE, event, with_claims, with_header},
+};
 
 use super::{TicketScene, with_ticket};
 
@@ -10,6 +13,8 @@ crate::in_process::cases![
     a_ticket_names_the_lane_of_a_new_place,
     a_later_ticket_leaves_the_lane_as_it_is,
     a_late_lane_is_told_the_wait_behind_the_others,
+    an_answer_counts_the_turns_of_all_lanes,
+    ahead_is_marked_as_expected_while_lanes_share_the_turns,
     the_authorizers_claim_names_the_lane,
     a_claimed_lane_out_of_range_is_refused,
     no_visitor_chooses_a_lane,
@@ -79,6 +84,52 @@ async fn a_late_lane_is_told_the_wait_behind_the_others() {
         told["high"].as_u64() > early[0]["high"].as_u64(),
         "{told} and {early}"
     );
+}
+
+impl TicketScene {
+    /// A line of one visitor in the default lane between so many members and others, and the public document.
+    async fn start_with_members(lane_share: u8, members: u64, others: u64) -> (Self, ApiResponse, Value) {
+        let settings = json!({ "capacity": 1, "batch": 1, "presence_seconds": 0, "lane_share": lane_share });
+        let scene = Self::start(settings).await;
+        scene.enter("first").await.expect_status(201);
+        for member in 0..members {
+            scene.enter_lane(&format!("member-{member}"), 0).await;
+        }
+        scene.enter("bob").await;
+        for other in 0..others {
+            scene.enter(&format!("other-{other}")).await;
+        }
+        // A tick lists a lane that it meets.
+        scene.api.promote().await;
+        let document = || ApiRequest::get(format!("/queues/{QUEUE}"));
+        let is_new = |document: &ApiResponse| {
+            document.body["waiting"] == members + others + 1
+                && document.body["lanes"]["4"]["ahead"].is_array()
+        };
+        let document = scene.api.send_until(document, is_new).await.body["lanes"].clone();
+        let bob = scene.enter("bob").await;
+        (scene, bob, document)
+    }
+}
+
+async fn an_answer_counts_the_turns_of_all_lanes() {
+    let (_scene, bob, lanes) = TicketScene::start_with_members(0, 40, 33).await;
+    let told = ["position", "ahead", "behind"].map(|field| bob.number(field));
+    assert_eq!(told, [1, 40, 33]);
+    bob.expect_absent(&["ahead_is_expected"]);
+    assert_eq!(lanes["4"]["ahead"][0], json!({ "position": 1, "ahead": 40 }));
+    assert_eq!(lanes["0"]["ahead"][0], json!({ "position": 1, "ahead": 0 }));
+    assert!(lanes["4"]["ahead_is_expected"].is_null(), "{lanes}");
+}
+
+async fn ahead_is_marked_as_expected_while_lanes_share_the_turns() {
+    let (_scene, bob, lanes) = TicketScene::start_with_members(10, 40, 0).await;
+    // Each tenth turn is one of the default lane.
+    let ahead = bob.number("ahead");
+    assert_eq!((ahead, bob.number("behind")), (9, 31), "{bob:?}");
+    assert_eq!(bob.body["ahead_is_expected"], true);
+    assert_eq!(lanes["4"]["ahead_is_expected"], true, "{lanes}");
+    assert_eq!(lanes["4"]["ahead"][0]["ahead"], ahead);
 }
 
 async fn a_later_ticket_leaves_the_lane_as_it_is() {
