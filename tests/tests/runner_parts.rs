@@ -61,7 +61,13 @@ async fn line_up(runner: &Runner) -> Vec<String> {
         let visitor = Uuid::new_v4().to_string();
         let entry = runner.enter(QUEUE, &visitor).await;
         assert_eq!(entry["durable"], json!(true));
-        line.push((visitor, entry["token"].as_str().expect("a token").to_owned()));
+        let token = entry["token"].as_str().expect("a token").to_owned();
+        let poll = runner
+            .http()
+            .get(runner.url(&format!("/queues/{QUEUE}/entries/{token}")));
+        let polled = poll.header("X-Visitor-Id", &visitor).send().await;
+        assert!(polled.expect("answered").status().is_success());
+        line.push((visitor, token));
     }
     runner
         .run_command(json!({ "op": "update", "queue": QUEUE, "settings": { "capacity": 2 } }))

@@ -74,6 +74,11 @@ export class TestQueue {
     return { visitor, token: entry["token"], entry };
   }
 
+  /** Polls as another visitor, which is the check-in that entering is not. */
+  async checkIn({ visitor, token }: OtherVisitor): Promise<Json> {
+    return this.#send("GET", `${this.#address}/entries/${token}`, undefined, visitor);
+  }
+
   /** Leaves as another visitor. */
   async leave({ visitor, token }: OtherVisitor): Promise<void> {
     await this.#send("DELETE", `${this.#address}/entries/${token}`, undefined, visitor);

@@ -35,6 +35,7 @@ function isMinutes(shown: string, range: Json | undefined): boolean {
 test("shown position never rises", async ({ page, servers, queue, traffic }) => {
   await queue.open(TWO_TURNS);
   const absent = await queue.enter();
+  await queue.checkIn(absent);
   await traffic.shortenPolls();
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectPosition(2);
@@ -44,6 +45,7 @@ test("shown position never rises", async ({ page, servers, queue, traffic }) => 
   await queue.untilState(absent.token, "expired");
   const back = await queue.enter(absent.visitor);
   expect(back.entry).toMatchObject({ state: "waiting", position: 1 });
+  await queue.checkIn(back);
   // The page has handled the first answer when it gets the second.
   await traffic.untilAnswered(2, "status", "position", 2);
   await waiting.expectPosition(1);
