@@ -7,8 +7,6 @@ import { expect, type BrowserContext, type Page, type Request, type Route } from
 import { BOUND_MS } from "./chromium.js";
 import type { Json } from "./queue.js";
 
-// The time until a visitor who enters near the head polls: see shared/domain/src/poll_pacing.rs.
-const FIRST_POLL_MS = 250;
 // The longest time to the next poll while the polls are shortened.
 const SHORT_RETRY_MS_MAX = 500;
 
@@ -127,13 +125,10 @@ export class Traffic {
     );
   }
 
-  /**
-   * Sets the time to the next poll to ten minutes, for tests in which something else must cause a request. The poll right
-   * after entering stays, since no visitor is promoted without it.
-   */
+  /** Sets the time to the next poll to ten minutes, for tests in which something else must cause a request. */
   stretchPolls(): Promise<void> {
     return this.change(({ body }) => {
-      if (typeof body !== "string" && body["retry_after_ms"] > FIRST_POLL_MS) body["retry_after_ms"] = 600_000;
+      if (typeof body !== "string" && body["retry_after_ms"]) body["retry_after_ms"] = 600_000;
     });
   }
 
