@@ -13,7 +13,7 @@ use vestibule_domain::{
     id::EntryId,
     lane::LaneProgress,
     poll_pacing::{
-        FIRST_POLL_MS, RETRY_READY_MS, look_after_ms, look_before_opening_ms, renew_after_ms,
+        RETRY_READY_MS, first_poll_ms, look_after_ms, look_before_opening_ms, renew_after_ms,
         retry_after_hold_ms, retry_after_ms, retry_before_opening_ms, retry_cap_ms,
     },
     queue_state::QueueState,
@@ -182,8 +182,9 @@ impl ApiState {
                     let far_in_lane = input.lane.filter(|lane| score.raw() > lane.check_in_through);
                     let is_called = far_in_lane.is_none();
                     body.fill_wait(snapshot, score.lane(), position, is_called && !input.has_entered);
-                    if is_called && input.has_entered && snapshot.settings().has_presence() {
-                        body.retry_after_ms = Some(FIRST_POLL_MS);
+                    if input.has_entered {
+                        let first_ms = first_poll_ms(snapshot.settings(), is_called);
+                        body.retry_after_ms = first_ms.or(body.retry_after_ms);
                     }
                     if let Some(lane) = far_in_lane {
                         body.gone_ahead = Some(lane.gone_ahead);

@@ -22,9 +22,9 @@ pub use refusal::{
 pub const HELD_BUDGET: u32 = 500;
 /// The shortest time until a waiting visitor polls again, in milliseconds.
 pub const RETRY_MIN_MS: u64 = 2_000;
-/// The time until a visitor who enters at a called place polls, in milliseconds: at once, because only that poll is a
-/// check-in. It is not 0, which clients in many languages take for a missing value.
-pub const FIRST_POLL_MS: u64 = 250;
+/// The time until the first poll of a visitor who has to check in at once, in milliseconds. It is not 0, which clients in
+/// many languages take for a missing value.
+const FIRST_POLL_MS: u64 = 250;
 /// The share of the expected wait after which a waiting visitor polls again. A called visitor polls
 /// seven times in the last minute with it, and ten times with 0.3.
 pub(super) const RETRY_SHARE: f64 = 0.5;
@@ -130,6 +130,12 @@ pub fn retry_cap_ms(settings: &Settings, was_check_in: bool) -> u64 {
             .min(settings.check_in_interval_ms())
             .min(settings.call_ms() / 3 * 2)
     }
+}
+
+/// Milliseconds until a visitor who has just entered polls for the first time, if the place `is_called`: at once, because
+/// only that poll is a check-in. `None` if the visitor polls as any other does.
+pub fn first_poll_ms(settings: &Settings, is_called: bool) -> Option<u64> {
+    (is_called && settings.has_presence()).then_some(FIRST_POLL_MS)
 }
 
 /// Milliseconds until a waiting visitor polls again: `clamp(0.5 * eta, 2 s, cap)` with 15 % of

@@ -6,7 +6,7 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     lane::LaneProgress,
     poll_pacing::{
-        FIRST_POLL_MS, HOLD_MAX_MS, Hold, look_after_ms, retry_after_hold_ms, retry_after_ms, retry_cap_ms,
+        HOLD_MAX_MS, Hold, first_poll_ms, look_after_ms, retry_after_hold_ms, retry_after_ms, retry_cap_ms,
     },
 };
 use vestibule_line::{CheckIn, ClaimOutcome, EntryLookup};
@@ -87,10 +87,9 @@ impl Simulation {
         let retry_after_ms = retry_after_ms(eta_ms, cap_ms, age_ms, self.rng.random());
         let retry_after_ms = if self.visitors[visitor as usize].step == Step::EndHold {
             retry_after_hold_ms(eta_ms, retry_after_ms, self.rng.random())
-        } else if is_called && !was_poll && settings.has_presence() {
-            FIRST_POLL_MS
         } else {
-            retry_after_ms
+            let first_ms = first_poll_ms(settings, is_called).filter(|_| !was_poll);
+            first_ms.unwrap_or(retry_after_ms)
         };
         self.outcome.retry_after_ms_max = self.outcome.retry_after_ms_max.max(retry_after_ms);
         if self.clients == Clients::Following {
