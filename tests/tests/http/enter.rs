@@ -62,6 +62,11 @@ async fn a_visitor_who_finds_no_room_waits(backend: &Backend) {
     assert!(low < high && Some(1) < high && high <= Some(12), "{waiting:?}");
     assert_eq!(waiting.number("retry_after_ms"), 250, "entering is no check-in");
     waiting.expect_absent(&["pass", "claim_by_ms", "expires_at_ms", "promoted_at_ms"]);
+    let polled = queue.get_status(&guest).await;
+    assert!(
+        (2_000..=40_000).contains(&polled.expect_status(200).number("retry_after_ms")),
+        "{polled:?}"
+    );
     let found = backend.follow_location(&waiting).await;
     for field in ["token", "visit", "state", "position", "joined_at_ms"] {
         assert_eq!(

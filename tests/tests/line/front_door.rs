@@ -99,12 +99,18 @@ pub(crate) async fn held_polls_stop_no_claim_clock(mut subject: Subject) {
 }
 
 pub(crate) async fn a_pause_makes_no_visitor_absent(mut subject: Subject) {
-    subject.open(bounded(1_000, 5, 1)).await;
-    subject.line_up(1..=8).await;
+    subject.open(bounded(1_000, 10, 1)).await;
+    // So few polls in ten seconds that silence does not look like an outage.
+    for first in [1, 6, 11] {
+        subject.line_up(first..first + 5).await;
+        subject.change_settings(|settings| settings.paused = true).await;
+        run_seconds(&subject, 10, &[]).await;
+        subject.change_settings(|settings| settings.paused = false).await;
+    }
     subject.change_settings(|settings| settings.paused = true).await;
     run_seconds(&subject, 2 * PRESENCE_SECONDS, &[]).await;
-    assert_eq!(counts(&subject).await, (8, 8, 0));
+    assert_eq!(counts(&subject).await, (15, 15, 0));
     subject.change_settings(|settings| settings.paused = false).await;
-    assert_eq!(subject.tick().await.promoted, 5);
-    assert_eq!(run_seconds(&subject, 1, &[]).await, 3);
+    assert_eq!(subject.tick().await.promoted, 10);
+    assert_eq!(run_seconds(&subject, 1, &[]).await, 5);
 }

@@ -192,6 +192,9 @@ test("ahead counts the turns of all lanes, and behind the rest of the line", () 
   const near = joinedFollower(nearEntry({ ...answered, waiting: 74 }));
   assert.deepEqual([waiting(near, 0).ahead, waiting(near, 0).behind, waiting(near, 0).isAheadExpected], [40, 33, false]);
 
+  const without = joinedFollower(nearEntry(answered));
+  assert.equal(waiting(without, 0).behind, null, "the answer does not say how many wait");
+
   const follower = joinedFollower(farEntry({ position: 1_000, ahead: 1_040, waiting: 2_000 }));
   assert.equal(waiting(follower, 0).ahead, 1_040);
   const ahead = [

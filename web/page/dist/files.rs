@@ -2,7 +2,7 @@
 &[
     ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
     ("assets/page-78bb5bbe6d.css", "text/css; charset=utf-8", include_str!("assets/page-78bb5bbe6d.css")),
-    ("assets/page-8806fac77b.js", "text/javascript; charset=utf-8", include_str!("assets/page-8806fac77b.js")),
+    ("assets/page-ffba76405f.js", "text/javascript; charset=utf-8", include_str!("assets/page-ffba76405f.js")),
     ("assets/lang-ar-78381ff7da.json", "application/json", include_str!("assets/lang-ar-78381ff7da.json")),
     ("assets/lang-en-36f005bc1d.json", "application/json", include_str!("assets/lang-en-36f005bc1d.json")),
     ("assets/lang-ja-e81e833109.json", "application/json", include_str!("assets/lang-ja-e81e833109.json")),

@@ -10,9 +10,9 @@ local choose_entries
 do
   local CREDIT_PER_TURN = 100
 
-  -- Goes on behind `place`, past those of the present entries in `head` that follow from its element `at` on, and past those
-  -- who have entered and not polled at once: see `call_newcomer` in presence.lua. Moves `own.judged` to the last of the
-  -- latter. Returns the element of `head` at which it met any other entry.
+  -- Goes along the line behind `place`, for as long as the next entry is the present one at `at` in `head`, or its visitor
+  -- has entered and not polled at once: see `call_newcomer` in presence.lua. Moves `own.judged` to the last entry that is
+  -- passed by. Returns the index in `head` of the first present entry that is behind any other entry.
   local function pass_silent_newcomers(keys, lane, own, clock, place, head, at)
     local NEWCOMER_SILENCE_MS, LOOKED_AT_MAX = 3000, 500
     local in_line = redis.call('ZRANGEBYSCORE', keys.waiting, string.format('(%.0f', place),
