@@ -1,6 +1,6 @@
 //! The figures of a crowd in a deployment with ceilings.
 
-use crate::{outcome::Outcome, run_figures::RunFigures, traffic::Traffic};
+use crate::{estimate_accuracy::AccuracySums, outcome::Outcome, run_figures::RunFigures, traffic::Traffic};
 use vestibule_domain::crowd_sizing::ceilings::POLL_COST;
 
 /// The figures of one run.
@@ -46,10 +46,10 @@ pub struct CrowdFigures {
     pub promotion_to_claim_p99_ms: u32,
     /// What the slot did on average, in entry polls per second.
     pub slot_mean_polls: f64,
-    /// The share of wait estimates whose range contained the wait.
-    pub estimate_coverage: f64,
-    /// The mean relative error of the middle of the range.
-    pub estimate_error: f64,
+    /// The accuracy of the wait estimates in answers about entries.
+    pub estimates: AccuracySums,
+    /// The accuracy of those by the public document.
+    pub document_estimates: AccuracySums,
     /// The longest time from the end of an outage until a visitor was served again, in milliseconds.
     pub return_ms_max: u64,
 }
@@ -106,8 +106,8 @@ impl CrowdFigures {
             promotion_to_claim_mean_ms: sum(&mut claims.iter().copied()) / claims.len().max(1) as f64,
             promotion_to_claim_p99_ms: percentile_99(&claims),
             slot_mean_polls: traffic.slot_cost as f64 / POLL_COST as f64 * 1_000.0 / served_ms as f64,
-            estimate_coverage: outcome.estimates.total().coverage(),
-            estimate_error: outcome.estimates.total().mean_error(),
+            estimates: outcome.estimates.total(),
+            document_estimates: outcome.document_estimates.total(),
             return_ms_max: outcome.return_ms_max,
         }
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The names of the scenarios with ceilings.
-pub const CROWD_NAMES: [&str; 7] = [
+pub const CROWD_NAMES: [&str; 8] = [
     "crowd",
     "sleepers",
     "fakes",
@@ -18,6 +18,7 @@ pub const CROWD_NAMES: [&str; 7] = [
     "front-door",
     "old-copies",
     "rush",
+    "brisk",
 ];
 /// The mean stay of an active visitor, in seconds.
 const STAY_SECONDS: f64 = 120.0;
@@ -33,6 +34,12 @@ const FRONT_DOOR_DOWN_MS: u64 = 660_000;
 const OLD_COPY_MS: u64 = 90_000;
 /// The mean time of arrival in a rush, in seconds.
 const RUSH_SECONDS: f64 = 60.0;
+/// A crowd whose visitors need a slot for some seconds, like that of `make bench-crowd`: the mean time of arrival, the mean
+/// stay and the time of the whole sale in seconds, and the slots as seconds of the pace.
+const BRISK_ARRIVAL_SECONDS: f64 = 8.0;
+const BRISK_STAY_SECONDS: f64 = 5.0;
+const BRISK_SALE_SECONDS: f64 = 250.0;
+const BRISK_SLOT_SECONDS: f64 = 6.0;
 
 /// A crowd and its deployment.
 #[derive(Debug, Clone, Copy)]
@@ -137,8 +144,31 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
             },
             ..usual
         },
+        "brisk" => with_short_stays(usual),
         _ => usual,
     })
+}
+
+/// The crowd with visitors who need a slot for some seconds.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn with_short_stays(usual: Scenario) -> Scenario {
+    let per_second = f64::from(usual.visitors) / BRISK_SALE_SECONDS;
+    Scenario {
+        arrivals: Arrivals::Flash {
+            mean_seconds: BRISK_ARRIVAL_SECONDS,
+        },
+        service_time: ServiceTime::Exponential {
+            mean_seconds: BRISK_STAY_SECONDS,
+        },
+        settings: Settings {
+            batch: per_second.ceil() as u32,
+            interval_seconds: 1,
+            claim_seconds: 20,
+            session_seconds: 300,
+            ..with_pace(per_second, per_second * BRISK_SLOT_SECONDS)
+        },
+        ..usual
+    }
 }
 
 /// Settings with this pace, and slots to spare.

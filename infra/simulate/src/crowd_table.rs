@@ -6,7 +6,7 @@ use vestibule_domain::crowd_sizing::ceilings::Function;
 /// Formats the figures of one run. `suffix` is added to each name.
 pub fn format_crowd(figures: &CrowdFigures, suffix: &str) -> String {
     let CrowdFigures { run, traffic, .. } = figures;
-    let lines: [(&str, String); 36] = [
+    let lines: [(&str, String); 39] = [
         ("wait_mean_seconds", format!("{:.0}", run.wait_mean_seconds)),
         ("wait_max_seconds", format!("{:.0}", run.wait_max_seconds)),
         ("no_shows", format!("{:.0}", run.no_shows)),
@@ -49,11 +49,23 @@ pub fn format_crowd(figures: &CrowdFigures, suffix: &str) -> String {
         ("return_ms_max", figures.return_ms_max.to_string()),
         (
             "estimate_coverage_80",
-            format!("{:.3}", figures.estimate_coverage),
+            format!("{:.3}", figures.estimates.coverage()),
+        ),
+        (
+            "estimate_mean_relative_width",
+            format!("{:.3}", figures.estimates.mean_width()),
+        ),
+        (
+            "estimate_coverage_80_of_documents",
+            format!("{:.3}", figures.document_estimates.coverage()),
+        ),
+        (
+            "estimate_mean_relative_width_of_documents",
+            format!("{:.3}", figures.document_estimates.mean_width()),
         ),
         (
             "estimate_mean_relative_error",
-            format!("{:.3}", figures.estimate_error),
+            format!("{:.3}", figures.estimates.mean_error()),
         ),
         ("visitors_per_hour", format!("{:.0}", figures.visitors_per_hour)),
         ("lost_turns", run.lost_turns.to_string()),

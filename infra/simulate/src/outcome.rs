@@ -93,6 +93,8 @@ pub struct Outcome {
     pub return_ms_max: u64,
     /// The accuracy of the wait estimates.
     pub estimates: EstimateAccuracy,
+    /// The accuracy of those that visitors far from the head took from the public document.
+    pub document_estimates: EstimateAccuracy,
     /// The state of the queue over time.
     pub samples: Vec<Sample>,
 }
@@ -128,6 +130,7 @@ impl Outcome {
             refused_visitors: 0,
             return_ms_max: 0,
             estimates: EstimateAccuracy::new(visitors),
+            document_estimates: EstimateAccuracy::new(visitors),
             samples: Vec::new(),
         }
     }

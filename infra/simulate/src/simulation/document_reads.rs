@@ -23,6 +23,11 @@ impl Simulation {
             Some(id) => follower.receive_document(id, &self.documents, now_ms, jitter),
             None => follower.postpone_read(0, now_ms, jitter),
         }
+        if let Some(estimate) = follower.estimate_by_document(&self.documents, now_ms) {
+            self.outcome
+                .document_estimates
+                .record_answer(visitor, now_ms, Some(estimate));
+        }
         self.schedule_far_request(visitor);
     }
 

@@ -5,6 +5,7 @@
 //! It leaves out what no simulated queue does: a new epoch or generation.
 
 use vestibule_domain::{
+    estimate::Estimate,
     lane::WINDOW_ENTRIES_MIN,
     poll_pacing::{DOCUMENT_REFRESH_FAR_MS, DOCUMENT_REFRESH_NEAR_MS, client_backoff_ms},
 };
@@ -121,6 +122,17 @@ impl Follower {
         self.schedule_read(documents, now_ms, jitter);
     }
 
+    /// What the visitor sees of the expected wait by the newest document, if it came at this moment.
+    pub(super) fn estimate_by_document(&self, documents: &PublicDocuments, now_ms: u64) -> Option<Estimate> {
+        let newest = self
+            .newest
+            .filter(|_| self.is_far() && self.advanced_at_ms == now_ms)?;
+        let wait_ms = documents.get(newest).wait_ms(self.lowest_position)?;
+        let low = wait_ms.start / 1_000;
+        let high = wait_ms.end.div_ceil(1_000).max(low + 1);
+        Some(Estimate { low, high })
+    }
+
     /// Takes the failure of a document request, or of one that brought nothing new for too long.
     pub(super) fn postpone_read(&mut self, retry_after_ms: u64, now_ms: u64, jitter: f64) {
         // The bound is a fifth of this time: the longest refresh. A late document costs no turn.
@@ -175,9 +187,10 @@ impl Follower {
 
     fn schedule_read(&mut self, documents: &PublicDocuments, now_ms: u64, jitter: f64) {
         let Some(entry) = &self.entry else { return };
-        let by_document = self
-            .newest
-            .map(|id| documents.get(id).shortest_wait_ms(self.lowest_position));
+        let by_document = self.newest.map(|id| {
+            let wait_ms = documents.get(id).wait_ms(self.lowest_position);
+            wait_ms.map_or(u64::MAX, |wait_ms| wait_ms.start)
+        });
         let by_entry = || u64::from(entry.eta_ms).saturating_sub(now_ms.saturating_sub(self.answered_at_ms));
         let expected_ms = by_document.unwrap_or_else(by_entry);
         self.refresh_ms =

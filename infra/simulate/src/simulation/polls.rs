@@ -175,6 +175,7 @@ impl Simulation {
         let waited_ms = self.now_ms - drawn.arrives_at_ms;
         self.visitors[visitor as usize].outcome.waited_ms = Some(waited_ms);
         self.outcome.estimates.record_turn(visitor, self.now_ms);
+        self.outcome.document_estimates.record_turn(visitor, self.now_ms);
         if self.visitors[visitor as usize].step == Step::EndHold {
             self.release_held_poll(visitor);
             self.schedule_claim(visitor, WAKE_MS);

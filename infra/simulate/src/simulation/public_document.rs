@@ -1,5 +1,7 @@
 //! The public document of the queue, as far as a client follows it.
 
+use std::ops::Range;
+
 use vestibule_domain::{
     estimate::{Estimate, Forecast},
     lane::LaneProgress,
@@ -58,25 +60,22 @@ impl PublicDocument {
             .map(|(_, progress)| progress)
     }
 
-    /// The shortest expected wait at a position, in milliseconds: `u64::MAX` if the line stands still.
-    pub(super) fn shortest_wait_ms(&self, position: u32) -> u64 {
+    /// The expected wait at a position, as a range in milliseconds: `None` if the line stands still.
+    pub(super) fn wait_ms(&self, position: u32) -> Option<Range<u64>> {
         let position = u64::from(position);
         let next = self.waits.partition_point(|(at, _)| *at < position);
-        let low_ms = |(at, range): (u64, Estimate)| (at, range.low * 1_000);
-        let head = (0, 0);
+        let head = (0, Estimate { low: 0, high: 0 });
         // Ahead of the first position, and behind the last one, the wait grows with the position.
-        let (from, to) = match (self.waits.get(next), self.waits.last()) {
-            (Some(to), _) => {
-                let before = next.checked_sub(1).map(|before| self.waits[before]);
-                (before.map_or(head, low_ms), low_ms(*to))
-            }
-            (None, Some(last)) => (head, low_ms(*last)),
-            (None, None) => return u64::MAX,
+        let (from, to) = match self.waits.get(next) {
+            Some(to) => (next.checked_sub(1).map_or(head, |before| self.waits[before]), *to),
+            None => (head, *self.waits.last()?),
         };
-        if !self.is_moving {
-            return u64::MAX;
-        }
-        from.1 + to.1.saturating_sub(from.1) * (position - from.0) / (to.0 - from.0)
+        let between = |end: fn(&Estimate) -> u64| {
+            let (from_ms, to_ms) = (end(&from.1) * 1_000, end(&to.1) * 1_000);
+            from_ms + to_ms.saturating_sub(from_ms) * (position - from.0) / (to.0 - from.0)
+        };
+        let range = between(|range| range.low)..between(|range| range.high);
+        Some(range).filter(|_| self.is_moving)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The wait estimates and the true waits.
 
-/// The upper bounds of the waits by which estimates are grouped, in seconds.
+/// The upper bounds of the times by which estimates are grouped, in seconds.
 const BOUNDS_S: [u64; 4] = [10, 30, 60, 120];
 /// The shortest wait against which an error is measured, in seconds, as in the simulation. A few seconds of
 /// error in a short wait do not matter.
@@ -9,6 +9,8 @@ const ERROR_BASE_S_MIN: f64 = 10.0;
 /// An estimate that was shown to a visitor whose turn came later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShownEstimate {
+    /// When it was shown, in Unix milliseconds.
+    pub(crate) shown_at_ms: u64,
     pub(crate) low_s: u64,
     pub(crate) high_s: u64,
     /// The true wait from then on, in milliseconds.
@@ -36,6 +38,12 @@ impl ShownEstimate {
         );
         (middle_s - wait_s) / wait_s.max(ERROR_BASE_S_MIN)
     }
+
+    /// The width of the range, relative to its middle.
+    #[allow(clippy::cast_precision_loss)] // Waits are short.
+    fn relative_width(&self) -> f64 {
+        2.0 * (self.high_s - self.low_s) as f64 / (self.low_s + self.high_s).max(1) as f64
+    }
 }
 
 /// The share of ranges that contained the wait.
@@ -52,20 +60,34 @@ pub(crate) fn mean_relative_error(estimates: &[ShownEstimate]) -> f64 {
     mean(estimates, ShownEstimate::relative_error)
 }
 
+/// The mean width of the ranges, relative to their middle.
+pub(crate) fn mean_relative_width(estimates: &[ShownEstimate]) -> f64 {
+    mean(estimates, ShownEstimate::relative_width)
+}
+
 #[allow(clippy::cast_precision_loss)]
 fn mean(estimates: &[ShownEstimate], number: fn(&ShownEstimate) -> f64) -> f64 {
     let sum = estimates.iter().fold(0.0, |sum, estimate| sum + number(estimate));
     sum / estimates.len().max(1) as f64
 }
 
-/// Prints the coverage, the error and the bias by the length of the wait.
-pub(crate) fn print_table(estimates: &mut [ShownEstimate]) {
-    estimates.sort_unstable_by_key(|estimate| estimate.wait_ms);
-    println!("wait           estimates  coverage  mean relative error  mean bias");
+/// Prints the coverage, the error, the bias and the width, by the length of the wait and by the age of the crowd.
+pub(crate) fn print_tables(estimates: &mut [ShownEstimate]) {
+    let began_at_ms = estimates.iter().map(|estimate| estimate.shown_at_ms).min();
+    let began_at_ms = began_at_ms.unwrap_or(0);
+    print_table("wait", estimates, |estimate| estimate.wait_ms);
+    print_table("shown after", estimates, |estimate| {
+        estimate.shown_at_ms - began_at_ms
+    });
+}
+
+fn print_table(title: &str, estimates: &mut [ShownEstimate], ms: impl Fn(&ShownEstimate) -> u64) {
+    estimates.sort_unstable_by_key(&ms);
+    println!("{title:<13}  estimates  coverage  mean relative error  mean bias  mean width");
     let (mut rest, mut from_s) = (&*estimates, 0);
     for to_s in BOUNDS_S.into_iter().chain([u64::MAX]) {
         let (these, longer) =
-            rest.split_at(rest.partition_point(|estimate| estimate.wait_ms < to_s.saturating_mul(1_000)));
+            rest.split_at(rest.partition_point(|estimate| ms(estimate) < to_s.saturating_mul(1_000)));
         let name = if to_s == u64::MAX {
             format!("over {from_s} s")
         } else {
@@ -73,11 +95,12 @@ pub(crate) fn print_table(estimates: &mut [ShownEstimate]) {
         };
         if !these.is_empty() {
             println!(
-                "{name:<13}{:>11}{:>10.3}{:>21.3}{:>11.3}",
+                "{name:<13}{:>11}{:>10.3}{:>21.3}{:>11.3}{:>12.3}",
                 these.len(),
                 coverage(these),
                 mean_relative_error(these),
-                mean(these, ShownEstimate::relative_bias)
+                mean(these, ShownEstimate::relative_bias),
+                mean_relative_width(these)
             );
         }
         (rest, from_s) = (longer, to_s);

@@ -24,10 +24,10 @@ pub(crate) struct CrowdResult {
 }
 
 impl CrowdResult {
-    /// Prints a table of the estimates by wait, and then one `name=value` a line.
+    /// Prints tables of the estimates, and then one `name=value` a line.
     pub(crate) fn print(&self) {
         let mut estimates: Vec<ShownEstimate> = self.visits.iter().flat_map(Visit::shown_estimates).collect();
-        estimate_accuracy::print_table(&mut estimates);
+        estimate_accuracy::print_tables(&mut estimates);
         self.print_visits();
         self.print_requests();
         self.print_positions();
@@ -39,9 +39,14 @@ impl CrowdResult {
             estimates.iter().partition(|estimate| estimate.is_by_document);
         for (name, part) in [("answers", by_answer), ("documents", by_document)] {
             let coverage = estimate_accuracy::coverage(&part);
+            let width = estimate_accuracy::mean_relative_width(&part);
             self.figure(
                 &format!("estimate_coverage_80_of_{name}"),
                 format!("{coverage:.3}"),
+            );
+            self.figure(
+                &format!("estimate_mean_relative_width_of_{name}"),
+                format!("{width:.3}"),
             );
         }
         let error = estimate_accuracy::mean_relative_error(&estimates);

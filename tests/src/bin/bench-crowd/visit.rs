@@ -54,8 +54,8 @@ pub(crate) struct Visit {
     pub(crate) has_come_back: bool,
     /// Answers and documents for a waiting visitor without an estimate.
     pub(crate) unknown: u64,
-    /// When each estimate was shown, in Unix milliseconds, and the estimate, whose wait is not known yet.
-    estimates: Vec<(u64, ShownEstimate)>,
+    /// The estimates that were shown. Their waits are not known yet.
+    estimates: Vec<ShownEstimate>,
 }
 
 /// What all clients of a crowd share.
@@ -91,9 +91,9 @@ impl Visit {
     /// The estimates whose wait is known.
     pub(crate) fn shown_estimates(&self) -> impl Iterator<Item = ShownEstimate> {
         let promoted_at_ms = self.promoted_at_ms.filter(|_| self.is_follower);
-        self.estimates.iter().filter_map(move |(at_ms, estimate)| {
+        self.estimates.iter().filter_map(move |estimate| {
             Some(ShownEstimate {
-                wait_ms: promoted_at_ms?.saturating_sub(*at_ms),
+                wait_ms: promoted_at_ms?.saturating_sub(estimate.shown_at_ms),
                 ..*estimate
             })
         })
@@ -122,13 +122,13 @@ impl Visit {
         }
         match follower.shown_estimate(visitor.now_ms()) {
             Some(range) => {
-                let estimate = ShownEstimate {
+                self.estimates.push(ShownEstimate {
+                    shown_at_ms: at_ms,
                     low_s: range.low,
                     high_s: range.high,
                     wait_ms: 0,
                     is_by_document: step != Step::Entry,
-                };
-                self.estimates.push((at_ms, estimate));
+                });
             }
             None => self.unknown += 1,
         }
