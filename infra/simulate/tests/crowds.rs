@@ -206,6 +206,20 @@ fn after_an_outage_of_the_front_door_clients_come_back() {
     assert!((1_000..=60_000).contains(&figures.return_ms_max), "{figures:?}");
 }
 
+/// Of visitors who need a slot for some seconds, pace and slots are about as scarce. The widths were fitted to other crowds.
+#[test]
+fn estimates_hold_where_slots_turn_over_within_seconds() {
+    let figures = run_safely("brisk", 0);
+    for estimates in [figures.estimates, figures.document_estimates] {
+        assert!(estimates.shown > 1_000, "{estimates:?}");
+        let (coverage, width) = (estimates.coverage(), estimates.mean_width());
+        assert!(
+            coverage >= 0.85 && width < 0.4,
+            "{coverage} by a width of {width}"
+        );
+    }
+}
+
 #[test]
 fn each_name_has_a_crowd() {
     for name in CROWD_NAMES {

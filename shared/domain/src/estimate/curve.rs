@@ -9,6 +9,7 @@ use super::{
     due_slots::DueSlots,
     expected_rates::ExpectedRates,
     observed_line::ObservedLine,
+    rates::pace_per_second,
     step_grid::{POINTS_MAX, StepGrid, count_as_f64, seconds_from_ms},
 };
 
@@ -34,10 +35,11 @@ pub(super) struct Curve {
 
 impl Curve {
     /// Computes the course of the observed line, up to the last waiting entry or [`POINTS_MAX`].
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A step has a few ticks.
     pub(super) fn compute(observed: &ObservedLine, course: &ExpectedRates) -> Self {
         let session = seconds_from_ms(observed.session_ms);
         let steps = StepGrid::for_session(session);
-        let capacity = count_as_f64(observed.capacity);
+        let (capacity, pace) = (count_as_f64(observed.capacity), pace_per_second(observed.pace));
         let at_once = count_as_f64(observed.promotable_now());
         let mut taken = count_as_f64(observed.taken) + at_once;
         let (batch, mut tokens) = (
@@ -57,13 +59,22 @@ impl Curve {
             if from >= NEXT_RATE_SECONDS && served_positions[step] > waiting {
                 break;
             }
-            taken -= taken * -(-rates.early * passing).exp_m1() + due.slots_at(step);
-            // Unused tokens are kept, up to one batch.
-            let allowed = rates.served * passing;
-            tokens = (tokens + allowed).min(batch.max(allowed));
-            let going = tokens.min(capacity - taken).max(0.0);
-            tokens -= going;
-            taken += going;
+            // Ticks are a second apart, and fill the slots that have come free since the one before. In a longer step, slots
+            // that are held for a few seconds would otherwise stand empty.
+            let ticks = passing.ceil();
+            let (each, due_each) = (passing / ticks, due.slots_at(step) / ticks);
+            let (allowed_per_second, used_share) = rates.split_served(pace);
+            let (staying, allowed) = ((-rates.early * each).exp(), allowed_per_second * each);
+            let mut going = 0.0;
+            for _ in 0..ticks as usize {
+                taken = taken * staying - due_each;
+                // Unused tokens are kept, up to one batch.
+                tokens = (tokens + allowed).min(batch.max(allowed));
+                let promoted = expected_least(tokens, capacity - taken).max(0.0);
+                tokens -= promoted;
+                taken += promoted;
+                going += promoted * used_share;
+            }
             due.add_promoted(going, from);
             // Half of the entries that leave the line in this step leave before the others are served.
             let half = (-rates.leaving * passing / 2.0).exp();
@@ -111,6 +122,17 @@ impl Curve {
         let (from, to) = (self.steps.seconds_at(before), self.steps.seconds_at(after));
         from + part * (to - from)
     }
+}
+
+/// The expected number of promotions of a tick at which the pace allows `tokens`, and `free` slots are expected to be free.
+/// Visitors leave by chance, so their number is spread by its square root, and what one tick leaves over, another one
+/// lacks: where pace and slots are about as scarce, that is some percent.
+fn expected_least(tokens: f64, free: f64) -> f64 {
+    let spread = free.max(1.0).sqrt();
+    let apart = (tokens - free).abs() / spread;
+    // The loss of the lesser of a constant and a normal variable, within two percent.
+    let loss = 0.4 * (-apart * (1.21 + 0.36 * apart)).exp();
+    tokens.min(free) - spread * loss
 }
 
 /// The time in seconds until no entry is ahead, by `d ahead / dt = -rate - leaving * ahead`. It is

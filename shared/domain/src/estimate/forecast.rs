@@ -43,6 +43,9 @@ const RECENT_FILL_CYCLES: f64 = 1.5;
 /// burst in seconds.
 const SWING_MAX: f64 = 2.0;
 const BURST_SECONDS: f64 = 120.0;
+/// Once in this time one promoter ends and the next begins, and a tick is late by so much at most. Seconds.
+const LATE_TICKS_PERIOD_SECONDS: f64 = 60.0;
+const LATE_TICK_SECONDS_MAX: f64 = 2.0;
 /// Ticks are one second apart, so a turn may come this much earlier or later than the rates say.
 /// Seconds.
 const TICK_ERROR_SECONDS: f64 = 0.4;
@@ -250,7 +253,10 @@ impl Forecast {
         let around = TICK_ERROR_SECONDS + unsteady;
         let low = self.sooner_curve().seconds_until_served(position).min(seconds) - around;
         let high = self.later_curve().seconds_until_served(position).max(seconds) + around;
-        (low, high)
+        // The time that late ticks lose in a minute is lost at once, and it may be within any wait.
+        let (_, used_share) = self.course.near.split_served(self.pace);
+        let late = ((1.0 - used_share) * LATE_TICKS_PERIOD_SECONDS).min(LATE_TICK_SECONDS_MAX);
+        (low, high + late)
     }
 
     /// The time until a position is served if slots never limit the line, in seconds.

@@ -29,6 +29,10 @@ const EXPECTED_GROWTH_SHARE: f64 = 0.5;
 const OPTIMISTIC_GROWTH_SHARE: f64 = 1.5;
 /// By how much the number may be higher in any case.
 const DRIFT: f64 = 0.01;
+/// Of visitors who have waited for no time yet, so many may go per second, and after so many seconds of waiting half as many:
+/// then those who go begin to show at the head.
+const UNSEEN_PER_SECOND: f64 = 0.001;
+const UNSEEN_HALVED_SECONDS: f64 = 60.0;
 
 /// How many entries a line passes over for each one that it serves. Below zero if more entries come
 /// back ahead of others.
@@ -40,6 +44,10 @@ pub(super) struct PassedOver {
     /// By how much it grows per second if visitors go at a steady rate.
     growth_per_second: f64,
     growth_share: f64,
+    /// By how much more it may grow per second, before the head shows it.
+    unseen_per_second: f64,
+    /// How long the entry waited that went past the head last, in seconds.
+    waited_seconds: f64,
     /// How long ago it was observed, on average, in seconds.
     seconds_ago: f64,
     /// The turns in which it was observed.
@@ -60,12 +68,15 @@ impl PassedOver {
         }
         let per_turn = (passed_over + PRIOR_WEIGHT * self.per_turn) / (turns + PRIOR_WEIGHT);
         let seconds_ago = seconds / 2.0;
-        let going_seconds = seconds_from_ms(observed.head_waited_ms) - seconds_ago - CALLED_SECONDS;
+        let waited_seconds = seconds_from_ms(observed.head_waited_ms);
+        let going_seconds = waited_seconds - seconds_ago - CALLED_SECONDS;
         Self {
             is_possible: true,
             per_turn: per_turn.max(PER_TURN_MIN),
             growth_per_second: per_turn.max(0.0) / going_seconds.max(GOING_SECONDS_MIN),
             growth_share: EXPECTED_GROWTH_SHARE,
+            unseen_per_second: 0.0,
+            waited_seconds,
             seconds_ago,
             turns,
         }
@@ -74,7 +85,8 @@ impl PassedOver {
     /// How many positions the line moves for each entry that it serves, in so many seconds from now.
     pub(super) fn positions_per_turn(self, seconds: f64) -> f64 {
         let grown = (self.growth_per_second * (self.seconds_ago + seconds)).min(GROWTH_MAX);
-        1.0 + self.per_turn + grown * self.growth_share
+        let unseen = (self.unseen_per_second * seconds).min(GROWTH_MAX);
+        1.0 + self.per_turn + (grown * self.growth_share).max(unseen)
     }
 
     pub(super) fn to_optimistic(self, chance_factor: f64) -> Self {
@@ -84,6 +96,7 @@ impl PassedOver {
         Self {
             per_turn: self.per_turn + chance_factor * self.standard_error() + DRIFT,
             growth_share: OPTIMISTIC_GROWTH_SHARE,
+            unseen_per_second: UNSEEN_PER_SECOND / (1.0 + self.waited_seconds / UNSEEN_HALVED_SECONDS),
             ..self
         }
     }

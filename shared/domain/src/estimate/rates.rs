@@ -9,6 +9,9 @@ pub(super) const PRIOR_EVENTS: f64 = 4.0;
 /// If a window began with a smaller share of the slots taken, the slots filled during it. All
 /// holders then came recently, and few of them leave yet.
 const FILLED_SHARE_MIN: f64 = 0.5;
+/// Ticks count the taken slots before they fill those that came free. A slot that did was held for so long, on average, since
+/// the tick before. Seconds.
+const UNCOUNTED_SECONDS: f64 = 0.5;
 /// The rate counts as observed if the pace alone limited the line for this many seconds.
 const PACED_SECONDS_MIN: f64 = 20.0;
 /// A line that serves at least this share of its pace is limited by the pace alone.
@@ -82,7 +85,7 @@ impl WindowRates {
         let turns = now.served.saturating_sub(before.served) as f64;
         let passed_over = now.passed_over.saturating_sub(before.passed_over);
         let left = count(now.left, before.left.saturating_add(passed_over));
-        let taken = now.taken_seconds.saturating_sub(before.taken_seconds) as f64;
+        let taken = now.taken_seconds.saturating_sub(before.taken_seconds) as f64 + freed * UNCOUNTED_SECONDS;
         let waiting = now.waiting_seconds.saturating_sub(before.waiting_seconds) as f64;
         let filled = before.served.cast_signed().saturating_sub(before.freed) as f64
             >= observed.capacity as f64 * FILLED_SHARE_MIN;
@@ -114,6 +117,17 @@ impl WindowRates {
             } else {
                 freed / (observed.taken as f64).max(1.0)
             },
+        }
+    }
+
+    /// What the pace allows per second, and the share of it that ticks use. The observed rate is lower than the pace where
+    /// ticks come late, as when one promoter ends and the next begins, and the bucket holds no more than a tick spends. Such
+    /// ticks fill the slots late, too.
+    pub(super) fn split_served(self, pace: f64) -> (f64, f64) {
+        if self.is_served_observed {
+            (pace, self.served / pace)
+        } else {
+            (self.served, 1.0)
         }
     }
 
