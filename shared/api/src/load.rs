@@ -26,12 +26,17 @@ impl TryFrom<Fields> for LoadReport {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let tps = fields.take_number("tps", 0..=TPS_MAX)?;
         let report = Self {
-            tps: tps.ok_or_else(|| Problem::invalid_field("tps", "must be given"))?,
+            tps: fields.take_number("tps", 0..=TPS_MAX)?,
             latency_ms: fields.take_number("latency_ms", 0..=LATENCY_MAX_MS)?,
             healthy: fields.take_bool("healthy")?.unwrap_or(true),
         };
+        if report.healthy && report.tps.is_none() {
+            return Err(Problem::invalid_field(
+                "tps",
+                "must be given, unless healthy is false",
+            ));
+        }
         fields.refuse_unknown()?;
         Ok(report)
     }
@@ -47,7 +52,8 @@ pub(super) async fn handle(
     let snapshot = state.snapshot(&queue).await?;
     let settings = snapshot.settings();
     let acts = settings.follows_load();
-    if acts && report.measured(settings.load_measure).is_none() {
+    // A service that is not healthy stops the promotion, whatever its load is.
+    if acts && report.healthy && report.measured(settings.load_measure).is_none() {
         let reason = "must be given, because the pace of the queue follows it (load_measure)";
         return Err(Problem::invalid_field("latency_ms", reason));
     }

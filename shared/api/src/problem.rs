@@ -24,7 +24,7 @@ use vestibule_domain::{
     record::EntryRecord,
     state::EntryState,
 };
-use vestibule_line::LineError;
+use vestibule_line::{LineError, Refusal};
 
 use self::queue_over::QueueOver;
 use super::code::{Code, http_status};
@@ -50,6 +50,8 @@ pub struct Problem {
     over: Option<Box<QueueOver>>,
     /// For the log only.
     cause: Option<String>,
+    /// What the log says instead of the code that the client sees.
+    logged_code: Option<Code>,
 }
 
 /// How long a visitor who missed the turn may enter again at the old place.
@@ -107,6 +109,7 @@ impl Problem {
             last: None,
             over: None,
             cause: None,
+            logged_code: None,
         }
     }
 
@@ -143,6 +146,15 @@ impl Problem {
 
     pub(crate) fn line_unavailable(cause: impl Into<String>) -> Self {
         Self::unavailable(Code::LineUnavailable, cause)
+    }
+
+    /// The line has no memory for another entry. For newcomers the queue is full, and operators have to see why.
+    pub(crate) fn line_full(cause: impl Into<String>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            logged_code: Some(Code::LineUnavailable),
+            ..Self::from(Refusal::QueueFull)
+        }
     }
 
     pub(crate) fn backup_unavailable(error: &BackupError) -> Self {
@@ -269,7 +281,7 @@ impl Problem {
     /// Logs the problem. The log contains neither the detail nor the field, because both may quote the
     /// client.
     pub(super) fn log(&self) {
-        let (code, status) = (self.code.name(), self.code.status());
+        let (code, status) = (self.logged_code.unwrap_or(self.code).name(), self.code.status());
         match (status, self.cause.as_deref()) {
             (500, cause) => tracing::error!(
                 event = "request.failed",

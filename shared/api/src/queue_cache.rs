@@ -210,7 +210,9 @@ impl QueueCache {
     async fn lookup_error(&self, queue: &QueueId, error: LineError) -> QueueLookupError {
         match error {
             LineError::QueueNotFound => self.read_lost_queue(queue).await,
-            LineError::Unavailable(cause) => QueueLookupError::LineUnavailable(cause),
+            LineError::Unavailable(cause) | LineError::Full(cause) => {
+                QueueLookupError::LineUnavailable(cause)
+            }
             LineError::Protocol(cause) => QueueLookupError::Protocol(cause),
             // A read never adds to the journal, so this answer makes no sense.
             LineError::JournalFull => QueueLookupError::Protocol(error.to_string()),

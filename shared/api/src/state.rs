@@ -126,6 +126,7 @@ impl ApiState {
                 }
             }
             LineError::Unavailable(cause) => Problem::line_unavailable(cause),
+            LineError::Full(cause) => Problem::line_full(cause),
             LineError::Protocol(cause) => Problem::internal(cause),
             LineError::JournalFull => Problem::backup_behind(),
         }

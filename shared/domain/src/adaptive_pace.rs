@@ -21,7 +21,7 @@ impl LoadReport {
     /// The figure that moves an adaptive pace; `None` if the report lacks it.
     pub fn measured(&self, measure: LoadMeasure) -> Option<u32> {
         match measure {
-            LoadMeasure::Tps => Some(self.tps),
+            LoadMeasure::Tps => self.tps,
             LoadMeasure::LatencyMs => self.latency_ms,
         }
     }
@@ -94,7 +94,7 @@ mod tests {
 
     fn reported(tps: u32, latency_ms: Option<u32>, healthy: bool) -> LastLoadReport {
         let report = LoadReport {
-            tps,
+            tps: Some(tps),
             latency_ms,
             healthy,
         };

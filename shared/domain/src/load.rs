@@ -11,8 +11,8 @@ pub const LATENCY_MAX_MS: u32 = 3_600_000;
 /// A load report of the protected service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LoadReport {
-    /// The requests per second that the service currently serves.
-    pub tps: u32,
+    /// The requests per second that the service currently serves, if it reports that.
+    pub tps: Option<u32>,
     /// The time that the service takes for one request, in milliseconds, if it reports that.
     pub latency_ms: Option<u32>,
     /// Whether the service considers itself healthy.

@@ -10,6 +10,9 @@ pub enum LineError {
     /// line did what the call asked.
     #[error("the line (Redis) cannot be reached or did not answer in time: {0}")]
     Unavailable(String),
+    /// The line has no memory for another entry, and did nothing. Entries that it has are served as ever.
+    #[error("the line (Redis) has no memory for another entry: {0}")]
+    Full(String),
     /// The line sent a reply that no version of its scripts sends.
     #[error("the line (Redis) sent a reply that this release cannot read: {0}")]
     Protocol(String),

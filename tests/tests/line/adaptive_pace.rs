@@ -26,7 +26,7 @@ fn adaptive() -> Settings {
 
 async fn report(subject: &Subject, tps: u32, latency_ms: Option<u32>, healthy: bool) {
     let report = LoadReport {
-        tps,
+        tps: Some(tps),
         latency_ms,
         healthy,
     };

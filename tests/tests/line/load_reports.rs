@@ -10,7 +10,7 @@ pub(crate) async fn a_load_report_expires_after_a_minute(mut subject: Subject) {
     subject.open(Settings::default()).await;
     assert_eq!(subject.view().await.valid_load(), None);
     let whole = LoadReport {
-        tps: 1_200,
+        tps: Some(1_200),
         latency_ms: Some(35),
         healthy: true,
     };
@@ -36,12 +36,12 @@ pub(crate) async fn a_load_report_expires_after_a_minute(mut subject: Subject) {
 pub(crate) async fn a_new_load_report_replaces_the_last_one(mut subject: Subject) {
     subject.open(Settings::default()).await;
     let whole = LoadReport {
-        tps: 1_200,
+        tps: Some(1_200),
         latency_ms: Some(35),
         healthy: true,
     };
     let bare = LoadReport {
-        tps: 0,
+        tps: None,
         latency_ms: None,
         healthy: false,
     };

@@ -56,7 +56,7 @@ pub(crate) async fn every_method_reports_an_unknown_queue(subject: Subject) {
         backoff_ms: 1,
     };
     let report = LoadReport {
-        tps: 1,
+        tps: Some(1),
         latency_ms: None,
         healthy: true,
     };

@@ -267,10 +267,12 @@ fn arrival() -> impl Strategy<Value = Arrival> {
 }
 
 fn load() -> impl Strategy<Value = LoadReport> {
-    (0_u32..5, option::of(0_u32..100), any::<bool>()).prop_map(|(tps, latency_ms, healthy)| LoadReport {
-        tps,
-        latency_ms,
-        healthy,
+    (option::of(0_u32..5), option::of(0_u32..100), any::<bool>()).prop_map(|(tps, latency_ms, healthy)| {
+        LoadReport {
+            tps,
+            latency_ms,
+            healthy,
+        }
     })
 }
 

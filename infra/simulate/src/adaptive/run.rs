@@ -109,7 +109,7 @@ impl Loop {
 
     fn report(&self) {
         let report = LoadReport {
-            tps: self.service.requests_per_second(),
+            tps: Some(self.service.requests_per_second()),
             latency_ms: Some(self.service.measured_latency_ms()),
             healthy: true,
         };

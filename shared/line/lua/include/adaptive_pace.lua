@@ -1,6 +1,6 @@
 -- The pace of a queue, which may follow the load of the protected service: see domain/adaptive_pace.rs, which has the
--- same rules. The field `load` of the hash `state` has the last load report as `at_ms _ tps _ healthy _`, with
--- `latency_ms _` if the report has it. `credit_batch` has the batch by which the pace bucket refills since it was stored.
+-- same rules. The field `load` of the hash `state` has the last load report as `at_ms _ healthy _`, with `tps _`
+-- and `latency_ms _` if the report has them. `credit_batch` has the batch by which the pace bucket refills since it was stored.
 -- Include `pace` before this file.
 
 -- Returns the batch in force with these settings (fields of the hash `config`), and whether the service is down.
@@ -9,15 +9,12 @@ local function compute_batch(settings, load, now_ms)
     return tonumber(settings.batch), false
   end
   local batch_min, batch_max = tonumber(settings.batch_min), tonumber(settings.batch_max)
-  local at_ms, tps, healthy = string.match(load or '', '^at_ms (%d+) tps (%d+) healthy (%d)')
+  local at_ms, healthy = string.match(load or '', '^at_ms (%d+) healthy (%d)')
   if healthy ~= '1' or now_ms - at_ms >= tonumber(settings.load_ttl_ms) then
     return batch_min, true
   end
   local low, high = tonumber(settings.load_low), tonumber(settings.load_high)
-  local measured = tonumber(tps)
-  if settings.load_measure == 'latency_ms' then
-    measured = tonumber(string.match(load, ' latency_ms (%d+)$'))
-  end
+  local measured = tonumber(string.match(load, ' ' .. settings.load_measure .. ' (%d+)'))
   if not measured or measured >= high then
     return batch_min, false
   elseif measured <= low then

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Moves a waiting entry to another lane, by order of an operator. Its place there is that of its joining, so among the
 -- entries of the new lane it stands where it would if it had entered that lane. The visit stays. A visitor who was
 -- present stays present; any other is absent if the new place was passed over.

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Marks a waiting entry whose visitor closes the page: see domain/closing.rs. A tick ends the wait some time later, unless a
 -- request of the visitor removes the mark. An entry that leaves the line before keeps its mark until then.
 -- include: hashes line line_table clock versions places scores claim_clock visits end queue

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Counts one more held poll of a deployment, if fewer than the limit are held. The count of a poll ends with its lease
 -- at the latest, since the process that held the poll may have died without releasing it.
 -- include: hashes line line_table clock

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Puts a configuration into force. It creates an empty queue if Redis has none and `create` is set. A switch comes into
 -- force before the backup has it, and then no configuration of the backup replaces it until settle_switches.lua.
 -- An earlier configuration never replaces a later one. A queue of an earlier epoch than the configuration is not

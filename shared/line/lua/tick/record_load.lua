@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Stores the last load report of the protected service, which an adaptive pace follows: see include/adaptive_pace.lua.
 -- include: hashes line line_table clock
 -- KEYS: config state
@@ -7,7 +7,7 @@
 -- ARGV: given_us witness_ms ...
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
---   ...: the report, as field value field value …: tps, healthy, and latency_ms if the report has it
+--   ...: the report, as field value field value …: healthy, and tps and latency_ms if the report has them
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'recorded', now_ms}: the report is stored
 local config, state = KEYS[1], KEYS[2]

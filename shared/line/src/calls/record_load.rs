@@ -15,11 +15,15 @@ impl Line {
     /// Stores the load report of the protected service and replaces the one before. With `adaptive`, the pace
     /// follows it for `load_ttl_seconds`.
     pub async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        let mut fields = vec![("tps", report.tps), ("healthy", report.healthy.into())];
-        fields.extend(report.latency_ms.map(|latency_ms| ("latency_ms", latency_ms)));
+        let fields = [
+            ("healthy", Some(report.healthy.into())),
+            ("tps", report.tps),
+            ("latency_ms", report.latency_ms),
+        ];
         let fields = fields
             .into_iter()
-            .flat_map(|(name, value)| [name.to_owned(), value.to_string()]);
+            .filter_map(|(name, value)| Some([name.to_owned(), value?.to_string()]))
+            .flatten();
         let call = self.begin_call(&RECORD_LOAD, queue).args(fields);
         call.send(self).await.map(|_| ())
     }
@@ -30,13 +34,11 @@ pub(super) fn read_last_load(load: &Fields) -> Result<Option<LastLoadReport>, Li
     if !load.has("at_ms") {
         return Ok(None);
     }
+    let measured = |name| load.has(name).then(|| load.number(name)).transpose();
     Ok(Some(LastLoadReport {
         report: LoadReport {
-            tps: load.number("tps")?,
-            latency_ms: load
-                .has("latency_ms")
-                .then(|| load.number("latency_ms"))
-                .transpose()?,
+            tps: measured("tps")?,
+            latency_ms: measured("latency_ms")?,
             healthy: load.number::<u8>("healthy")? == 1,
         },
         at_ms: load.number("at_ms")?,

@@ -252,7 +252,9 @@ impl From<LineError> for Problem {
                     "the line has lost this queue; the promoter restores it within seconds, so try again";
                 Self::new(Code::Recovering, detail)
             }
-            LineError::Unavailable(_) => Self::new(Code::LineUnavailable, error.to_string()),
+            LineError::Unavailable(_) | LineError::Full(_) => {
+                Self::new(Code::LineUnavailable, error.to_string())
+            }
             LineError::Protocol(_) => Self::new(Code::Internal, error.to_string()),
             LineError::JournalFull => Self::new(Code::BackupBehind, error.to_string()),
         }

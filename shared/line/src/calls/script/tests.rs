@@ -2,15 +2,16 @@ use std::{fs, path::Path};
 
 use super::*;
 
-/// The sources of all scripts.
-fn scripts() -> Vec<&'static str> {
+/// The names and sources of all scripts.
+fn scripts() -> Vec<(String, &'static str)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("lua");
     let folders = ["visit", "tick", "presence", "journal", "recovery", "operator"];
     let files = folders.map(|folder| fs::read_dir(root.join(folder)).expect("a folder"));
     let sources = files.into_iter().flatten().map(|file| {
         let path = file.expect("a file").path();
-        let source = fs::read_to_string(path).expect("a script");
-        &*source.leak()
+        let source = fs::read_to_string(&path).expect("a script");
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        (name.into_owned(), &*source.leak())
     });
     sources.collect()
 }
@@ -34,7 +35,7 @@ fn read_locals(source: &str, table: &str) -> Vec<String> {
 
 #[test]
 fn script_headers_match_keys_and_arguments() {
-    for source in scripts() {
+    for (_, source) in scripts() {
         assert!(
             source.starts_with("#!lua"),
             "a script must begin with `#!lua`, so that a cluster refuses a key of another slot"
@@ -66,5 +67,20 @@ fn script_headers_match_keys_and_arguments() {
                 );
             }
         }
+    }
+}
+
+/// A full server runs all scripts but those that add an entry. What a brake, a claim or an end does must not wait for memory.
+#[test]
+fn only_scripts_that_add_entries_need_free_memory() {
+    let adds_entries = ["append_to_line", "enter", "restore"];
+    for (name, source) in scripts() {
+        let (kind, _) = source.split_once('\n').expect("a script has more than one line");
+        let flags = if adds_entries.contains(&&*name) {
+            vec!["#!lua"]
+        } else {
+            vec!["#!lua flags=allow-oom", "#!lua flags=no-writes"]
+        };
+        assert!(flags.contains(&kind), "{name}: {kind}");
     }
 }

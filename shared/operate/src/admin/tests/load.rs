@@ -11,7 +11,7 @@ async fn stats_show_the_last_load_report_and_its_age() {
     let stats = || desk.run(json!({ "op": "stats", "queue": "q" }));
     assert_eq!(stats().await["load"], json!(null));
     let report = LoadReport {
-        tps: 812,
+        tps: Some(812),
         latency_ms: Some(40),
         healthy: true,
     };
