@@ -210,7 +210,7 @@ pub(super) async fn handle(
             draw_commitment: draw.map(|seed| seed.commitment()),
         }),
         draw_seed: draw
-            .filter(|_| snapshot.view.configuration.has_opened(now_ms))
+            .filter(|_| snapshot.view.find_opening().is_some())
             .map(|seed| seed.reveal()),
         closes_at_ms: settings.closes_at_ms,
         ends_at_ms: settings.ends_at_ms,

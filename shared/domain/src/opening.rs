@@ -37,29 +37,22 @@ impl Configuration {
         (may_draw && self.is_draw()).then(|| DrawSeed::of_salt(&self.salt))
     }
 
-    /// The seed of the draw, if there is one, which is public from the opening on.
+    /// The seed of the draw, if there is one. It is public once the queue has opened to a visitor.
     pub fn draw_seed(&self) -> Option<DrawSeed> {
         self.is_draw().then(|| DrawSeed::of_salt(&self.salt))
-    }
-
-    /// Whether the queue has opened by its setting at `now_ms`, in Unix milliseconds of line time.
-    pub fn has_opened(&self, now_ms: u64) -> bool {
-        let has_passed = self.settings.opens_at_ms.is_some_and(|at_ms| at_ms <= now_ms);
-        self.opened_at_ms.is_some() || has_passed
     }
 
     fn is_draw(&self) -> bool {
         self.settings.before_opening == BeforeOpening::Draw
     }
 
-    /// When a queue of these settings opened that is not recorded to have opened; `None` if it has not, or has no
-    /// time to open. `has_visits` is whether a visit has begun: a queue without such a time is open to the first visitor,
-    /// and may be scheduled until that visitor comes.
+    /// When the queue opened, as a latch; `None` if it has not. `has_visits` is whether a visit has begun: the opening may be
+    /// moved until a visitor comes, whether its time has passed or the queue has none.
     pub fn find_opening(&self, now_ms: u64, has_visits: bool) -> Option<u64> {
-        match self.settings.opens_at_ms {
-            _ if self.opened_at_ms.is_some() => self.opened_at_ms,
+        let passed_ms = match self.settings.opens_at_ms {
             Some(at_ms) => (at_ms <= now_ms).then_some(at_ms),
-            None => has_visits.then_some(now_ms),
-        }
+            None => Some(now_ms),
+        };
+        self.opened_at_ms.or(passed_ms.filter(|_| has_visits))
     }
 }

@@ -13,14 +13,15 @@ local function is_scheduled(config, now_ms)
   return opened_at_ms == 0 and opens_at_ms > now_ms
 end
 
--- Records the opening if it is due and the time is trusted. Returns whether the queue has not opened yet.
-local function open_if_due(config, now_ms, clocks_apart)
+-- Records the opening if it is due, the time is trusted, and the queue has had a visit: until then no visitor knows of the
+-- opening, and it may be moved. Returns whether the queue has not opened yet.
+local function open_if_due(config, now_ms, clocks_apart, has_visits)
   local opens_at_ms, opened_at_ms = read_opening(config)
   if opens_at_ms == 0 or opened_at_ms > 0 then
     return false
   elseif opens_at_ms > now_ms then
     return true
-  elseif not clocks_apart then
+  elseif has_visits and not clocks_apart then
     hashes.set(config, 'opened_at_ms', string.format('%.0f', opens_at_ms))
   end
   return false

@@ -87,15 +87,14 @@ local now_ms = math.floor(us / 1000)
 -- The version rises because a pause, a bucket and a claim time may begin now: line time must not go back behind them.
 line.v = next_version(us, line.v)
 
--- A queue that has opened stays open, whatever the new settings say: see domain/opening.rs.
+-- A queue that has opened to a visitor stays open, whatever the new settings say: see domain/opening.rs.
 local opens_at_ms, opened_at_ms = read_opening(config)
-local opening_ms = opens_at_ms
-if opens_at_ms == 0 then
-  local is_scheduled_late = line.last_order > 0 and tonumber(new.opens_at_ms) > 0
-  opening_ms = is_scheduled_late and now_ms or math.huge
-end
-if opened_at_ms == 0 and opening_ms <= now_ms then
-  opened_at_ms = opening_ms
+if opened_at_ms == 0 and line.last_order > 0 then
+  if opens_at_ms > 0 and opens_at_ms <= now_ms then
+    opened_at_ms = opens_at_ms
+  elseif opens_at_ms == 0 and tonumber(new.opens_at_ms) > 0 then
+    opened_at_ms = now_ms
+  end
 end
 
 -- The bucket keeps its whole tokens under the new pace: see domain/pace.rs.

@@ -127,7 +127,7 @@ local keys = { waiting = waiting, held = held, visits = visits, ended = ended, s
 -- All ends of this call have the same version and time.
 local tick = { epoch = epoch, v = change_v, now_ms = now_ms, dismissed = 0, dismissed_list = '' }
 tick.entrance, line.entrance_changes_at_ms = read_entrance(config, now_ms)
-tick.is_scheduled = open_if_due(config, now_ms, clocks_apart)
+tick.is_scheduled = open_if_due(config, now_ms, clocks_apart, line.last_order > 0)
 local is_switched_off = paused == '1' or tick.entrance == 'closed' or tick.entrance == 'finished'
   or tick.is_scheduled
 

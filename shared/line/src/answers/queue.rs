@@ -152,6 +152,13 @@ impl QueueView {
         self.configuration.queue_state(self.now_ms)
     }
 
+    /// When the queue opened to its visitors, in Unix milliseconds; `None` if it has not, or no visitor has come yet. A
+    /// restored line counts only live entries.
+    pub fn find_opening(&self) -> Option<u64> {
+        let came = self.totals.entered + self.totals.returned + self.waiting + self.ready + self.active;
+        self.configuration.find_opening(self.now_ms, came > 0)
+    }
+
     /// The pace in force.
     pub fn pace_in_force(&self) -> PaceInForce {
         self.configuration.settings.pace_in_force(self.load, self.now_ms)

@@ -6,7 +6,7 @@ use vestibule_backup::StoredQueue;
 use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
-    settings::{Entrance, Field, Settings, SettingsError},
+    settings::{BeforeOpening, Entrance, Field, Settings, SettingsError},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError, QueueView};
@@ -29,16 +29,23 @@ impl Admin {
         reject_blocked(given)?;
         let before = self.read_stored_queue(queue).await?;
         let epoch = before.metadata.epoch;
-        let opened_at_ms = if given.contains_key("opens_at_ms") {
+        let opening = if ["opens_at_ms", "before_opening"]
+            .iter()
+            .any(|name| given.contains_key(*name))
+        {
             self.find_opening(queue, &before).await
         } else {
-            None
+            Opening::default()
         };
         let change = |stored: &Map<String, Value>| {
             let settings = merge_settings(stored, given)?;
             let allowed = self.policy.validate(settings);
             let allowed = allowed.map_err(|error| Problem::invalid_setting(&error))?;
-            reject_second_opening(&allowed, opened_at_ms)?;
+            opening.reject_second_opening(&allowed)?;
+            let draws_before = stored
+                .get("before_opening")
+                .is_some_and(|word| *word == json!(BeforeOpening::Draw));
+            opening.reject_change_of_draw(draws_before, &allowed)?;
             if has_harder_entrance(stored, &allowed, vestibule_clock::now_ms()) {
                 confirmation.verify("update", epoch)?;
             }
@@ -107,13 +114,14 @@ impl Admin {
         Ok(result)
     }
 
-    /// When the queue opened, in Unix milliseconds, as far as line and backup tell.
-    async fn find_opening(&self, queue: &QueueId, stored: &StoredQueue) -> Option<u64> {
-        if stored.metadata.opened_at_ms.is_some() {
-            return stored.metadata.opened_at_ms;
+    /// What is known of the opening of the queue, as far as line and backup tell.
+    async fn find_opening(&self, queue: &QueueId, stored: &StoredQueue) -> Opening {
+        let view = self.line.queue_view(queue).await.ok();
+        let by_line = view.as_ref().and_then(QueueView::find_opening);
+        Opening {
+            opened_at_ms: stored.metadata.opened_at_ms.or(by_line),
+            has_line: view.is_some_and(|view| view.waiting > 0),
         }
-        let view = self.line.queue_view(queue).await.ok()?;
-        view.configuration.find_opening(view.now_ms, has_visits(&view))
     }
 
     /// Changes the stored settings by compare-and-swap. Returns the queue as it is stored afterwards.
@@ -189,25 +197,55 @@ impl Admin {
     }
 }
 
-/// Whether a visit has begun, as far as the counts tell. A restored line counts only live entries.
-fn has_visits(view: &QueueView) -> bool {
-    view.totals.entered + view.totals.returned + view.waiting + view.ready + view.active > 0
+/// What decides whether settings of the opening may still change.
+#[derive(Default)]
+struct Opening {
+    /// When the queue opened, in Unix milliseconds; `None` if it has not, or no visitor has come yet.
+    opened_at_ms: Option<u64>,
+    /// Whether visitors wait.
+    has_line: bool,
 }
 
-/// Refuses a time to open in the future for a queue that opened at `opened_at_ms`: the line would ignore it.
-fn reject_second_opening(new: &Settings, opened_at_ms: Option<u64>) -> Result<(), Problem> {
-    match opened_at_ms {
-        Some(opened_at_ms) if new.opens_later(vestibule_clock::now_ms()) => {
-            Err(Problem::invalid_setting(&SettingsError {
-                field: "opens_at_ms".to_owned(),
-                reason: format!(
-                    "has no effect, because the queue opened at {opened_at_ms} and an opening cannot be undone; pause the \
-                     queue, or begin a new one with the command reset"
-                ),
-            }))
-        }
-        _ => Ok(()),
+impl Opening {
+    /// Refuses a time to open in the future for a queue that has opened: the line would ignore it.
+    fn reject_second_opening(&self, new: &Settings) -> Result<(), Problem> {
+        let is_late = new.opens_later(vestibule_clock::now_ms());
+        let Some(opened_at_ms) = self.opened_at_ms.filter(|_| is_late) else {
+            return Ok(());
+        };
+        Err(refuse_setting(
+            "opens_at_ms",
+            format!(
+                "has no effect, because the queue opened at {opened_at_ms} and an opening cannot be undone; pause the \
+                 queue, or begin a new one with the command reset"
+            ),
+        ))
     }
+
+    /// Refuses an end of the draw while visitors wait at drawn places, and a draw after the opening, which would publish
+    /// the seed of a draw that never was.
+    fn reject_change_of_draw(&self, draws_before: bool, new: &Settings) -> Result<(), Problem> {
+        let draws = new.before_opening == BeforeOpening::Draw;
+        let reason = match self.opened_at_ms {
+            _ if draws == draws_before => return Ok(()),
+            Some(opened_at_ms) if draws => format!(
+                "comes too late, because the queue opened at {opened_at_ms}; begin a new one with the command reset"
+            ),
+            _ if draws_before && self.has_line => {
+                "cannot change while visitors wait whose places were drawn; begin a new queue with the command reset"
+                    .to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(refuse_setting("before_opening", reason))
+    }
+}
+
+fn refuse_setting(name: &str, reason: String) -> Problem {
+    Problem::invalid_setting(&SettingsError {
+        field: name.to_owned(),
+        reason,
+    })
 }
 
 /// Refuses a list of blocks: one that an operator read a while ago would undo the blocks of others. `null` ends all

@@ -12,6 +12,10 @@ fn ms_from_now(ms: u64) -> u64 {
     vestibule_clock::now_ms() + ms
 }
 
+fn ms_ago(ms: u64) -> u64 {
+    vestibule_clock::now_ms() - ms
+}
+
 async fn state(desk: &AdminFixture) -> Value {
     desk.run(json!({ "op": "describe", "queue": "q" })).await["state"].clone()
 }
@@ -44,6 +48,41 @@ async fn an_opening_moves_until_it_has_come() {
         .await;
     desk.run(later).await;
     assert_eq!(state(&desk).await, "scheduled");
+}
+
+#[tokio::test]
+async fn an_opening_may_be_moved_until_a_visitor_comes() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    // A time that has passed, as after a typo and after a reset of a queue that had opened.
+    desk.run(update(&json!({ "opens_at_ms": ms_ago(5_000) }))).await;
+    assert_eq!(state(&desk).await, "open");
+    let later = update(&json!({ "opens_at_ms": ms_from_now(3_600_000) }));
+    desk.run(later.clone()).await;
+    assert_eq!(state(&desk).await, "scheduled");
+    desk.run(update(&json!({ "opens_at_ms": ms_ago(5_000) }))).await;
+    desk.enter("ada").await;
+    let problem = desk.run_refused(later.clone()).await;
+    assert_eq!(problem["field"], "opens_at_ms");
+    desk.run(json!({ "op": "reset", "queue": "q", "confirm": "q", "epoch": 1 }))
+        .await;
+    desk.run(later).await;
+    assert_eq!(state(&desk).await, "scheduled");
+}
+
+#[tokio::test]
+async fn a_draw_neither_ends_with_visitors_in_line_nor_begins_after_the_opening() {
+    let draw = update(&json!({ "before_opening": "draw", "draw_anyone": true }));
+    let in_turn = update(&json!({ "before_opening": "fifo" }));
+    let desk = AdminFixture::with_queue(json!({ "opens_at_ms": ms_from_now(3_600_000) })).await;
+    for order in [&draw, &in_turn, &draw] {
+        desk.run(order.clone()).await;
+    }
+    desk.enter("ada").await;
+    assert_eq!(desk.run_refused(in_turn).await["field"], "before_opening");
+
+    let desk = AdminFixture::with_queue(json!({})).await;
+    desk.enter("ada").await;
+    assert_eq!(desk.run_refused(draw).await["field"], "before_opening");
 }
 
 #[tokio::test]
