@@ -7,10 +7,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use vestibule_domain::{
-    entry_status::EntryStatus,
-    id::{EntryId, QueueId},
-};
+use vestibule_domain::{entry_status::EntryStatus, id::QueueId};
 use vestibule_line::{JoinKind, LeaveReason};
 
 use super::{
@@ -140,7 +137,10 @@ async fn answer(
     };
     let mut response = json(status, &body);
     let headers = response.headers_mut();
-    headers.insert(header::LOCATION, location_header(&gateway, queue, id));
+    // Relative to the address that the client used: no function knows what stands before its own path there, such as a stage,
+    // the base path of a domain, or a distribution that leaves both out.
+    let location = HeaderValue::try_from(format!("entries/{id}"));
+    headers.insert(header::LOCATION, location.expect("an id is ASCII"));
     if let Some(generated) = &visitor.generated {
         headers.append(
             header::SET_COOKIE,
@@ -148,10 +148,4 @@ async fn answer(
         );
     }
     Ok(response)
-}
-
-fn location_header(gateway: &Gateway, queue: &QueueId, id: EntryId) -> HeaderValue {
-    let location = format!("{}/queues/{queue}/entries/{id}", gateway.base_path);
-    // No client can have used a base path that is not a valid header value.
-    HeaderValue::from_str(&location).unwrap_or_else(|_| HeaderValue::from_static("/"))
 }

@@ -16,9 +16,6 @@ pub(crate) struct Gateway {
     pub(crate) request_id: Option<String>,
     /// When Lambda stops the function.
     pub(crate) deadline: Option<Instant>,
-    /// What precedes `/queues` in the path that the client used: the stage, or the base path of a
-    /// mapping.
-    pub(crate) base_path: String,
     /// What the authorizer returned. The claims of a JWT are under `claims`.
     pub(crate) authorizer: Map<String, Value>,
     /// The identity that signed the request, as the gateway verified it: an ARN, or another IAM id

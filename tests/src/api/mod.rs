@@ -245,9 +245,10 @@ impl Backend {
         }
     }
 
-    /// Requests the `Location` of a response.
-    pub async fn follow_location(&self, response: &ApiResponse) -> ApiResponse {
-        let url = self.base.join(response.header("location")).expect("a URL");
+    /// Requests the `Location` of the response to a request for this path.
+    pub async fn follow_location(&self, path: &str, response: &ApiResponse) -> ApiResponse {
+        let asked: Url = build_url(self.base.as_str(), path).parse().expect("a URL");
+        let url = asked.join(response.header("location")).expect("a URL");
         read_response(self.http.get(url).send()).await
     }
 
@@ -283,9 +284,14 @@ pub async fn send(http: &Client, base: &str, request: ApiRequest) -> ApiResponse
 
 fn into_http(http: &Client, base: &str, request: ApiRequest) -> RequestBuilder {
     let (method, path, headers, body) = request.into_parts();
-    // Joined as text, so that nothing in the path is encoded anew.
-    let url = format!("{}{path}", base.trim_end_matches('/'));
-    http.request(method, url).headers(headers).body(body)
+    http.request(method, build_url(base, &path))
+        .headers(headers)
+        .body(body)
+}
+
+/// Joined as text, so that nothing in the path is encoded anew.
+fn build_url(base: &str, path: &str) -> String {
+    format!("{}{path}", base.trim_end_matches('/'))
 }
 
 async fn read_response(response: impl Future<Output = reqwest::Result<Response>>) -> ApiResponse {

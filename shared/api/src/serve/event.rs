@@ -56,7 +56,6 @@ pub(super) struct RawContext {
     pub(super) request_id: Option<String>,
     pub(super) authorizer: Option<Map<String, Value>>,
     /// Payload 1.0 only.
-    pub(super) path: Option<String>,
     pub(super) resource_path: Option<String>,
     pub(super) identity: Option<RawIdentity>,
     /// Payload 2.0 only.
@@ -80,7 +79,6 @@ pub(super) struct RawIdentity {
 #[serde(rename_all = "camelCase")]
 pub(super) struct RawHttp {
     pub(super) method: Option<String>,
-    pub(super) path: Option<String>,
     pub(super) source_ip: Option<String>,
 }
 

@@ -8,29 +8,25 @@ use std::{
 use lambda_runtime::Context;
 use serde_json::{Map, Value};
 
-use super::{
-    event::{RawContext, RawHttp},
-    path::base_path,
-};
+use super::event::{RawContext, RawHttp};
 use crate::{deadline::invocation_deadline, gateway::Gateway};
 
-/// Reads the context of an event with this path below its stage.
-pub(super) fn read_gateway(mut event: RawContext, path: &str, lambda: &Context) -> Gateway {
+/// Reads the context of an event.
+pub(super) fn read_gateway(mut event: RawContext, lambda: &Context) -> Gateway {
     let gateway = Gateway {
         request_id: non_empty(event.request_id.take()).or_else(|| non_empty(Some(lambda.request_id.clone()))),
         deadline: function_deadline(lambda),
         ..Gateway::default()
     };
     match event.http.take() {
-        Some(http) => add_http_api_context(gateway, event, http, path),
-        None => add_rest_api_context(gateway, event, path),
+        Some(http) => add_http_api_context(gateway, event, http),
+        None => add_rest_api_context(gateway, event),
     }
 }
 
-fn add_rest_api_context(gateway: Gateway, context: RawContext, path: &str) -> Gateway {
+fn add_rest_api_context(gateway: Gateway, context: RawContext) -> Gateway {
     let identity = context.identity.unwrap_or_default();
     Gateway {
-        base_path: base_path(context.path.as_deref(), path),
         authorizer: context.authorizer.unwrap_or_default(),
         signer: non_empty(identity.user_arn).or_else(|| non_empty(identity.caller)),
         api_key_id: non_empty(identity.api_key_id),
@@ -40,7 +36,7 @@ fn add_rest_api_context(gateway: Gateway, context: RawContext, path: &str) -> Ga
 }
 
 /// Adds the context of an HTTP API or a function URL. Neither has API keys.
-fn add_http_api_context(gateway: Gateway, context: RawContext, http: RawHttp, path: &str) -> Gateway {
+fn add_http_api_context(gateway: Gateway, context: RawContext, http: RawHttp) -> Gateway {
     let mut verified = context.authorizer.unwrap_or_default();
     let mut authorizer = take_object(&mut verified, "lambda");
     if let Some(claims) = take_object(&mut verified, "jwt").remove("claims") {
@@ -48,7 +44,6 @@ fn add_http_api_context(gateway: Gateway, context: RawContext, http: RawHttp, pa
     }
     let mut iam = take_object(&mut verified, "iam");
     Gateway {
-        base_path: base_path(http.path.as_deref(), path),
         authorizer,
         signer: take_text(&mut iam, "userArn").or_else(|| take_text(&mut iam, "callerId")),
         client_address: parse_address(http.source_ip),

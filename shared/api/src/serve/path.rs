@@ -30,14 +30,6 @@ pub(super) fn request_path(event: &RawEvent) -> String {
     }
 }
 
-/// Returns what precedes the API's own path in the path that the client used. It is as many
-/// segments as the client's path has more.
-pub(super) fn base_path(used: Option<&str>, path: &str) -> String {
-    let used: Vec<_> = used.unwrap_or_default().split('/').collect();
-    let before = used.len().saturating_sub(path.split('/').count());
-    used[..=before].join("/")
-}
-
 /// Removes the stage from the path of an HTTP API. The stage `$default` is never in the path.
 fn strip_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
     stage

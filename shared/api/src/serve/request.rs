@@ -32,7 +32,7 @@ pub(super) fn build_request(mut event: RawEvent, context: &Context) -> Result<Re
     *request.body_mut() = read_body(&mut event)?;
     request
         .extensions_mut()
-        .insert(read_gateway(event.request_context, &path, context));
+        .insert(read_gateway(event.request_context, context));
     Ok(request)
 }
 

@@ -7,7 +7,7 @@ use vestibule_tests::in_process::{InProcessApi, QUEUE, event, with_header};
 use super::new_visitor_id;
 
 super::cases![
-    a_stage_or_base_path_shows_only_in_the_location,
+    the_location_is_right_behind_any_address,
     a_queue_id_is_decoded_once,
     the_body_and_the_query_of_an_event_reach_the_route,
     an_event_without_a_resource_is_routed_by_its_path,
@@ -20,23 +20,26 @@ super::cases![
 const ENTER: &str = "/queues/{queue}/entries";
 const ENTRY: &str = "/queues/{queue}/entries/{token}";
 
-async fn a_stage_or_base_path_shows_only_in_the_location() {
+async fn the_location_is_right_behind_any_address() {
     let api = InProcessApi::start_with_config(ApiConfig::default(), json!({})).await;
-    for (used, prefix) in [
-        (format!("/Prod/queues/{QUEUE}/entries"), "/Prod"),
-        (format!("/queues/{QUEUE}/entries"), ""),
-        (format!("/shop/wait/queues/{QUEUE}/entries"), "/shop/wait"),
-        (String::new(), ""),
+    let entries = format!("/queues/{QUEUE}/entries");
+    // A stage, a domain without one, a distribution, which leaves the stage out, and a base path.
+    for (client_path, event_path) in [
+        (format!("/Prod{entries}"), format!("/Prod{entries}")),
+        (entries.clone(), entries.clone()),
+        (entries.clone(), format!("/Prod{entries}")),
+        (format!("/shop/wait{entries}"), format!("/shop/wait{entries}")),
     ] {
         let mut enter = event("POST", ENTER, &json!({ "queue": QUEUE }));
-        enter["path"] = json!(if used.is_empty() { "/" } else { &used });
-        enter["requestContext"]["path"] = json!(used);
+        enter["path"] = json!(event_path);
+        enter["requestContext"]["path"] = json!(event_path);
         let response = api.send_event(&enter).await;
-        let location = format!(
-            "{prefix}/queues/{QUEUE}/entries/{}",
-            response.expect_status(201).text("token")
-        );
-        assert_eq!(response.header("location"), location);
+        let token = response.expect_status(201).text("token");
+        let asked: reqwest::Url = format!("https://shop.example{client_path}")
+            .parse()
+            .expect("a URL");
+        let location = asked.join(response.header("location")).expect("a URL");
+        assert_eq!(location.path(), format!("{client_path}/{token}"));
         assert_eq!(response.header("x-request-id"), "gateway-request-1");
     }
 }
