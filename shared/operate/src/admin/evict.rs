@@ -32,20 +32,22 @@ struct MatchingEntries {
     waiting: Vec<(EntryId, Visit)>,
     admitted: Vec<(EntryId, Visit)>,
     counts: StageCounts,
-    /// Entries of the source or the time that stay, because their visitors have checked in or were let in.
+    /// Entries of the source or the time that stay: their visitors have checked in, were let in, or came a moment ago.
     spared: u64,
     /// Whether all entries of the queue were looked at.
     is_complete: bool,
 }
 
 impl MatchingEntries {
-    fn add(&mut self, entry: LiveEntry, spares_checked_in: bool) {
+    /// Adds an entry. `spared_from_ms` is since when, in Unix milliseconds, a visitor may not have had the time to check in;
+    /// `None` to spare no entry.
+    fn add(&mut self, entry: LiveEntry, spared_from_ms: Option<u64>) {
         let key = (entry.id, entry.visit);
-        let is_spared = match entry.stage {
-            Stage::Waiting(presence) => spares_checked_in && presence.has_checked_in,
-            Stage::Ready | Stage::Active => spares_checked_in,
+        let is_spared = |from_ms| match entry.stage {
+            Stage::Waiting(presence) => presence.has_checked_in || entry.visit.began_at_ms() >= from_ms,
+            Stage::Ready | Stage::Active => true,
         };
-        if is_spared {
+        if spared_from_ms.is_some_and(is_spared) {
             self.spared += 1;
             return;
         }
@@ -180,17 +182,21 @@ impl Admin {
         until: Instant,
     ) -> Result<MatchingEntries, Problem> {
         let view = self.line.queue_view(queue).await?;
-        let spares_checked_in = filter.spares_checked_in();
-        if spares_checked_in && !view.configuration.settings.has_presence() {
+        let settings = &view.configuration.settings;
+        if filter.spares_checked_in() && !settings.has_presence() {
             return Err(Problem::invalid_field(
                 "all",
                 "must be true, because presence_seconds is 0 and so the line does not know who was never present",
             ));
         }
+        let call_ms = u64::from(settings.call_seconds) * 1_000;
+        let spared_from_ms = filter
+            .spares_checked_in()
+            .then(|| view.now_ms.saturating_sub(call_ms));
         let mut matching = MatchingEntries::default();
         if let EntryFilter::Listed(tokens) = filter {
             for entry in find_live(&self.line, queue, tokens).await? {
-                matching.add(entry, spares_checked_in);
+                matching.add(entry, spared_from_ms);
             }
             matching.is_complete = true;
             return Ok(matching);
@@ -208,7 +214,7 @@ impl Admin {
                 .collect();
             for chunk in ids.chunks(EVICT_CHUNK) {
                 for entry in find_live(&self.line, queue, chunk).await? {
-                    matching.add(entry, spares_checked_in);
+                    matching.add(entry, spared_from_ms);
                 }
             }
             if Instant::now() >= until {

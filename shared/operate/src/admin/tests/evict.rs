@@ -1,5 +1,7 @@
 //! The command `evict` for many entries.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use vestibule_domain::{
     change::Change,
@@ -10,6 +12,9 @@ use vestibule_engine::write_through::write_through;
 use vestibule_line::{Arrival, EnterOutcome};
 
 use super::{AdminFixture, entry_partition, queue, root_key};
+
+/// The shortest time after which a silent visitor counts as never present, in seconds.
+const CALL_SECONDS: u64 = 1;
 
 impl AdminFixture {
     pub(super) async fn source(&self, address: &str) -> Source {
@@ -70,7 +75,10 @@ impl AdminFixture {
 
 #[tokio::test]
 async fn evict_by_source_spares_visitors_who_were_present() {
-    let desk = AdminFixture::with_queue(json!({ "capacity": 1, "session_seconds": 3_600 })).await;
+    let desk = AdminFixture::with_queue(
+        json!({ "capacity": 1, "session_seconds": 3_600, "call_seconds": CALL_SECONDS }),
+    )
+    .await;
     let (bad, good) = (desk.source("203.0.113.7").await, desk.source("203.0.113.8").await);
     let active = desk.enter_from("active", bad).await;
     let honest = desk.enter_from("honest", bad).await;
@@ -78,11 +86,13 @@ async fn evict_by_source_spares_visitors_who_were_present() {
     let fakes = desk.enter_many_from("fake", 30, bad).await;
     let neighbour = desk.enter_from("neighbour", good).await;
     let order = json!({ "op": "evict", "queue": "q", "source": bad.to_string() });
+    tokio::time::sleep(Duration::from_secs(CALL_SECONDS)).await;
+    let newcomer = desk.enter_from("newcomer", bad).await;
 
     let matching = desk.preview(&order).await;
     assert_eq!(
         (&matching["entries"], &matching["spared"], &matching["complete"]),
-        (&json!(30), &json!(2), &json!(true))
+        (&json!(30), &json!(3), &json!(true))
     );
     assert_eq!(
         desk.state_in_backup(fakes[0]).await,
@@ -104,11 +114,13 @@ async fn evict_by_source_spares_visitors_who_were_present() {
     }
     for (id, state) in [
         (honest, EntryState::Waiting),
+        (newcomer, EntryState::Waiting),
         (neighbour, EntryState::Waiting),
         (active, EntryState::Active),
     ] {
         assert_eq!(desk.state_in_backup(id).await, state);
     }
+    desk.poll(newcomer).await;
     assert_eq!(
         desk.run_confirmed(order.clone()).await["evicted"],
         0,
@@ -125,9 +137,9 @@ async fn evict_by_source_spares_visitors_who_were_present() {
             &matching["active"],
             &matching["spared"]
         ),
-        (&json!(2), &json!(1), &json!(1), &json!(0))
+        (&json!(3), &json!(2), &json!(1), &json!(0))
     );
-    assert_eq!(desk.run_confirmed(everyone).await["evicted"], 2);
+    assert_eq!(desk.run_confirmed(everyone).await["evicted"], 3);
     assert_eq!(desk.state_in_backup(active).await, EntryState::Evicted);
     // A pass may still be shown, so the slot is held.
     let stats = desk.run(json!({ "op": "stats", "queue": "q" })).await;
@@ -141,9 +153,10 @@ async fn evict_by_source_spares_visitors_who_were_present() {
 
 #[tokio::test]
 async fn evict_by_time_or_list_matches_no_other_entry() {
-    let desk = AdminFixture::with_queue(json!({ "paused": true })).await;
+    let desk = AdminFixture::with_queue(json!({ "paused": true, "call_seconds": CALL_SECONDS })).await;
     let source = desk.source("203.0.113.7").await;
     let ids = desk.enter_many_from("v", 6, source).await;
+    tokio::time::sleep(Duration::from_secs(CALL_SECONDS)).await;
     let mut joined = Vec::new();
     for id in &ids {
         let record = desk.backup().read_entry(&entry_partition(), *id).await;
