@@ -18,7 +18,7 @@ use vestibule_tests::{
 
 const QUEUE: &str = "q";
 /// The shortest pause that a visitor of a full queue is told, in seconds. It is longer than that of an outage.
-const PAUSE_MIN_SECONDS: u64 = 15;
+const PAUSE_MIN_SECONDS: u64 = 10;
 
 /// A runner on the server with a queue that has one active visitor and two in line. Returns the last one's token.
 async fn line_up(server: &OwnRedis, dir: &Path) -> (Runner, String) {

@@ -143,6 +143,7 @@ async fn queue_deleted_by_hand_can_be_created_again() {
 async fn changed_setting_records_that_the_queue_has_opened() {
     let opens_at_ms = now_ms() + 1_000;
     let stage = Stage::open(DeploymentConfig::default(), json!({ "opens_at_ms": opens_at_ms })).await;
+    stage.enter().await;
     wait_until(BOUND, "the queue opens", async || {
         stage.view().await.now_ms > opens_at_ms
     })

@@ -111,6 +111,7 @@ async fn promoter_sends_the_events_of_a_queue_to_the_bus() {
 async fn promoter_records_that_the_queue_has_opened() {
     let opens_at_ms = now_ms() + 1_000;
     let stage = Stage::open(DeploymentConfig::default(), json!({ "opens_at_ms": opens_at_ms })).await;
+    stage.enter().await;
     stage
         .with_promoters(wait_until(BOUND, "the table has the opening", async || {
             let stored = stage.deployment.backup.read_queue(&stage.queue).await;

@@ -67,10 +67,11 @@ impl Curve {
             let (staying, allowed) = ((-rates.early * each).exp(), allowed_per_second * each);
             let mut going = 0.0;
             for _ in 0..ticks as usize {
-                taken = taken * staying - due_each;
+                let left_early = taken * (1.0 - staying);
+                taken -= left_early + due_each;
                 // Unused tokens are kept, up to one batch.
                 tokens = (tokens + allowed).min(batch.max(allowed));
-                let promoted = expected_least(tokens, capacity - taken).max(0.0);
+                let promoted = expected_least(tokens, capacity - taken, left_early).max(0.0);
                 tokens -= promoted;
                 taken += promoted;
                 going += promoted * used_share;
@@ -124,11 +125,14 @@ impl Curve {
     }
 }
 
-/// The expected number of promotions of a tick at which the pace allows `tokens`, and `free` slots are expected to be free.
-/// Visitors leave by chance, so their number is spread by its square root, and what one tick leaves over, another one
-/// lacks: where pace and slots are about as scarce, that is some percent.
-fn expected_least(tokens: f64, free: f64) -> f64 {
-    let spread = free.max(1.0).sqrt();
+/// The expected number of promotions of a tick at which the pace allows `tokens`, and `free` slots are expected to be free,
+/// `left_early` of them because visitors left. These leave by chance, so their number is spread by its square root, and what
+/// one tick leaves over, another one lacks: where pace and slots are about as scarce, that is some percent.
+fn expected_least(tokens: f64, free: f64, left_early: f64) -> f64 {
+    let spread = left_early.sqrt();
+    if spread <= f64::EPSILON {
+        return tokens.min(free);
+    }
     let apart = (tokens - free).abs() / spread;
     // The loss of the lesser of a constant and a normal variable, within two percent.
     let loss = 0.4 * (-apart * (1.21 + 0.36 * apart)).exp();

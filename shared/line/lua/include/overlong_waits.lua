@@ -1,10 +1,13 @@
--- Ends waits that have lasted longer than the setting `waiting_seconds_max` allows. The field `moving_since_ms` of the hash `state` has the line time of the last tick that found that
--- the queue stood still, or of its creation or restore. No wait counts as longer than since then, or since the opening.
--- Include `dismissals` and `opening` before this file.
+-- Ends waits that have lasted longer than the setting `waiting_seconds_max` allows. The field `moving_since_ms` of the hash
+-- `state` has the line time of the last tick that found that the queue stood still, or of its creation or restore. No wait
+-- counts as longer than since then, or since the opening. The wait for a second turn never ends so: the grace has promised
+-- the old place. Include `dismissals`, `opening` and `visits` before this file.
 
 local end_overlong_waits
 -- A script has at most 200 locals at once, so what only this function needs is in its block.
 do
+  local WAITING_AGAIN = 2 -- the step of an entry that waits for its second turn
+
   -- Finds at most `limit` entries whose waits began by `begun_by_ms`, the oldest first. Those of drawn entries began with
   -- the opening. Returns a list of tables with `id` and `place`.
   local function find_overlong_waits(keys, lanes, begun_by_ms, limit)
@@ -60,9 +63,12 @@ do
     if begun_by_ms < moving_since_ms or (opens_at_ms <= tick.now_ms and begun_by_ms < opens_at_ms) then
       return 0, ''
     end
-    local ids, places = {}, {}
-    for i, wait in ipairs(find_overlong_waits(keys, lanes, begun_by_ms, limit)) do
-      ids[i], places[i] = wait.id, wait.place
+    local found, ids, places = find_overlong_waits(keys, lanes, begun_by_ms, limit), {}, {}
+    for _, wait in ipairs(found) do
+      local _, step = parse_visit(redis.call('HGET', keys.visits, wait.id))
+      if step ~= WAITING_AGAIN then
+        ids[#ids + 1], places[#places + 1] = wait.id, wait.place
+      end
     end
     if #ids == 0 then
       return 0, ''

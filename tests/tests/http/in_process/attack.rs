@@ -148,7 +148,7 @@ async fn a_flood_from_one_address_is_seen_evicted_and_kept_out() {
     let fakes = shown["sources"][0]["never_present"].as_u64().expect("a count");
     assert_eq!(shown["sources"][0]["blocked"], true);
     // Now they have had the time to poll.
-    api.advance_seconds(30);
+    api.advance_seconds(31);
 
     let mut order = json!({ "op": "evict", "queue": QUEUE, "source": source });
     let unconfirmed = admin.handle(order.clone()).await["problem"].clone();

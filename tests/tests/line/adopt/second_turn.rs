@@ -7,7 +7,7 @@ use vestibule_domain::{
     settings::ReEntry,
     state::EntryState,
 };
-use vestibule_line::{AdoptBasis, EntryLookup, JoinKind, LeaveReason, RestoredEntries};
+use vestibule_line::{AdoptBasis, Arrival, EntryLookup, JoinKind, LeaveReason, RestoredEntries};
 use vestibule_tests::lines::{Subject, visitor};
 
 use super::{
@@ -74,6 +74,20 @@ pub(crate) async fn a_returned_visitor_gets_a_second_turn(mut subject: Subject) 
         panic!("{entered:?}");
     };
     assert_eq!(after, Some(visit), "no one else goes on with the visit");
+}
+
+pub(crate) async fn the_longest_wait_ends_no_second_turn(mut subject: Subject) {
+    open_with_returned_visitor(&mut subject).await;
+    // Another visitor takes the only slot, and all have waited for longer than the new setting allows.
+    subject
+        .change_settings(|settings| (settings.capacity, settings.waiting_seconds_max) = (1, 5))
+        .await;
+    let bypass = subject.line.enter(&subject.queue, visitor(9), Arrival::Bypass);
+    bypass.await.expect("an answer");
+    subject.advance_seconds(20);
+    let tick = subject.tick().await;
+    assert_eq!((tick.promoted, tick.overlong_waits), (0, 4));
+    assert_eq!(subject.state(visitor(2)).await, EntryState::Waiting);
 }
 
 pub(crate) async fn a_returned_visitor_may_claim_or_leave(subject: Subject) {

@@ -72,6 +72,7 @@ macro_rules! durability_cases {
                 a_later_live_visit_replaces_the_new_place
                 a_place_that_is_confirmed_meanwhile_stays
                 a_returned_visitor_gets_a_second_turn
+                the_longest_wait_ends_no_second_turn
                 a_returned_visitor_may_claim_or_leave
                 requeueing_gives_up_the_second_turn
                 a_restore_keeps_the_second_turn

@@ -276,14 +276,16 @@ impl Step<'_> {
         if self.adopts() {
             return Ok(());
         }
-        // A visit that was restored although it had ended may end once more, with a later version.
+        // A visit that was restored although it had ended may end once more, with a later version. One whose slot was held was
+        // counted when its visitor left.
+        let was_held = |id| self.before.dump.held.iter().any(|(held, _)| held == id);
         let (before, after) = (&self.before.dump.ended, self.after.ends());
         let ended: Vec<_> = self
             .after
             .dump
             .ended
             .iter()
-            .filter(|end| !before.contains(end))
+            .filter(|end| !before.contains(end) && !was_held(&end.0))
             .collect();
         for (how, total) in [
             ("no-show", "no_shows"),

@@ -189,6 +189,8 @@ fn short_sessions_need_no_observation() {
     let short = ObservedLine {
         session_ms: 50_000,
         taken: 150,
+        // Visitors who have gone would shorten the wait.
+        has_presence: false,
         ..observed_line(0, 200, 0, 0)
     };
     let range = Forecast::from_observed(short)
