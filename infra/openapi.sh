@@ -72,7 +72,7 @@ start_runner() {
   set -m
   "$VESTIBULE_LOCAL_BIN" --dir "$folder" --port 0 --demo-visitors 0 --quiet >"$folder/address" &
   set +m
-  until VESTIBULE_API=$(grep -o 'http://[0-9.:]*' "$folder/address"); do
+  until VESTIBULE_API=$(grep -o -m 1 'http://[0-9.:]*' "$folder/address"); do
     [[ -n $(jobs -pr) ]] || fail "the runner ended. See its message above."
     sleep 0.1
   done
