@@ -137,8 +137,8 @@ async fn answer(
     };
     let mut response = json(status, &body);
     let headers = response.headers_mut();
-    // Relative to the address that the client used: no function knows what stands before its own path there, such as a stage,
-    // the base path of a domain, or a distribution that leaves both out.
+    // Relative to the address that the client used. What stands before the function's own path there is not known to it: a
+    // stage, the base path of a domain, or nothing behind a distribution, which leaves both out.
     let location = HeaderValue::try_from(format!("entries/{id}"));
     headers.insert(header::LOCATION, location.expect("an id is ASCII"));
     if let Some(generated) = &visitor.generated {

@@ -5,8 +5,8 @@
 //! Two crowds come one after the other. In both, some visitors vanish without a word. In the second one, some leave the
 //! line as well, and some sleep through their call and come back.
 //!
-//! For each crowd it prints tables of the estimates and then one `name=value` a line. Run it with `make bench-crowd`, which starts
-//! a Redis of its own. The backup is the file of the runner, so the time of writes to `DynamoDB` is not measured.
+//! For each crowd it prints tables of the estimates and then one `name=value` a line. Run it with `make bench-crowd`, which
+//! starts a Redis of its own. The backup is the file of the runner, so the time of writes to `DynamoDB` is not measured.
 
 mod estimate_accuracy;
 mod figures;
