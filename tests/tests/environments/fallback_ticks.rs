@@ -69,7 +69,7 @@ impl Stage {
 
 /// The places of the visitors are in the journal alone. So a tick writes two changes of the first visitor at once, and one
 /// change after the other of the last.
-fn enter_without_table() -> DeploymentConfig {
+pub(super) fn enter_without_table() -> DeploymentConfig {
     DeploymentConfig {
         table_urls: [("enter", closed_port_url())].into(),
         ..DeploymentConfig::default()

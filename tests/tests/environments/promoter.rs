@@ -11,7 +11,7 @@ use vestibule_tests::{
     waiting::wait_until,
 };
 
-use crate::{BOUND, Stage};
+use crate::{BOUND, Stage, fallback_ticks::enter_without_table};
 
 /// The promoter finds out that Redis lost the queue, and restores it from the table.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -110,7 +110,7 @@ async fn promoter_sends_the_events_of_a_queue_to_the_bus() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn promoter_records_that_the_queue_has_opened() {
     let opens_at_ms = now_ms() + 1_000;
-    let stage = Stage::open(DeploymentConfig::default(), json!({ "opens_at_ms": opens_at_ms })).await;
+    let stage = Stage::open(enter_without_table(), json!({ "opens_at_ms": opens_at_ms })).await;
     stage.enter().await;
     stage
         .with_promoters(wait_until(BOUND, "the table has the opening", async || {
