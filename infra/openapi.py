@@ -18,8 +18,9 @@ from referencing.exceptions import Unresolvable
 
 NO_VALUE = {"Ref": "AWS::NoValue"}
 
-# Browsers send preflights by themselves, so no client and no reader of the reference has use for these operations.
-METHODS_OF_BROWSERS = {"options"}
+# Browsers send preflights by themselves, and HEAD means what GET means, so no client and no reader of the reference has use
+# for these operations.
+IMPLIED_METHODS = {"head", "options"}
 
 # What a guarded operation may ask for. A deployment chooses one of these, and the runner asks for nothing.
 CREDENTIALS = [{}, {"authorization": []}, {"api_key": []}]
@@ -55,7 +56,7 @@ def render(deployed, additions):
     document = remove_extensions(resolve(deployed, False))
     del document["components"]["securitySchemes"]
     for path in document["paths"].values():
-        for method in METHODS_OF_BROWSERS & set(path):
+        for method in IMPLIED_METHODS & set(path):
             del path[method]
         for operation in path.values():
             if isinstance(operation, dict):

@@ -165,9 +165,21 @@ fn entry_routes() -> Router<Arc<ApiState>> {
     Router::new()
         .route(
             "/queues/{queue}/entries/{token}",
-            get(status::handle).delete(leave::handle),
+            get(status::handle)
+                .delete(leave::handle)
+                .head(method_not_allowed)
+                .layer(map_response(list_methods_of_entry)),
         )
         .route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
+}
+
+/// To ask about an entry has effects, so its path refuses `HEAD`, which `get` would let through and list.
+async fn list_methods_of_entry(mut response: Response) -> Response {
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        let methods = HeaderValue::from_static("GET,DELETE");
+        response.headers_mut().insert(header::ALLOW, methods);
+    }
+    response
 }
 
 fn service_routes() -> Router<Arc<ApiState>> {

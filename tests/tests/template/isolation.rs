@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 use vestibule_tests::template::{method_settings_path, read_template, read_text};
 
 /// A route with a limit of its own: the method, the resource, the prefix of its parameters.
-const ROUTES: [(&str, &str, &str); 5] = [
+const ROUTES: [(&str, &str, &str); 8] = [
     ("GET", "/queues/{queue}", "Document"),
+    ("HEAD", "/queues/{queue}", "Document"),
     ("GET", "/.well-known/jwks.json", "Document"),
+    ("HEAD", "/.well-known/jwks.json", "Document"),
+    ("HEAD", "/", "Document"),
     ("POST", "/queues/{queue}/entries", "Enter"),
     ("POST", "/queues/{queue}/entries/{token}/claim", "Claim"),
     ("POST", "/queues/{queue}/entries/{token}/validate", "Validate"),

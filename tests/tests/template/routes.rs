@@ -28,6 +28,8 @@ type Route = (String, String, String);
 
 const ORIGIN: &str = "https://shop.example";
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/// The path of an entry. To ask about it has effects, so it refuses `HEAD`.
+const ENTRY: &str = "/queues/{queue}/entries/{token}";
 /// A route that two functions serve: one for visitors, one for the protected service.
 const SHARED: &str = "/queues/{queue}/entries/{token}/extend";
 
@@ -108,6 +110,40 @@ async fn preflights_are_answered_by_the_documented_function() {
     for (path, _, operation) in operations(&read_api_document()) {
         if operation["tags"][0] == "visitor" {
             assert!(has_preflight.contains(path.as_str()), "{path}");
+        }
+    }
+}
+
+/// Monitors ask with `HEAD` whether a page is there.
+#[tokio::test]
+async fn what_anyone_may_get_is_also_there_for_head() {
+    let (functions, _dir) = functions();
+    let routes = read_document_routes();
+    let owners_of = |wanted: &str| -> BTreeSet<_> {
+        let of_method = routes.iter().filter(|(method, ..)| method == wanted);
+        of_method.map(|(_, path, owner)| (path.as_str(), owner.as_str())).collect()
+    };
+    assert_eq!(owners_of("HEAD"), owners_of("GET"));
+    for (path, owner) in owners_of("HEAD") {
+        let of_owner = functions.iter().find(|(name, _)| *name == owner);
+        let router = &of_owner.expect("a function").1;
+        let mut answers = Vec::new();
+        for method in [Method::GET, Method::HEAD] {
+            let request = Request::builder().method(method).uri(example_path(path));
+            let request = request.body(Body::empty()).expect("a request");
+            let Ok(response) = router.clone().oneshot(request).await;
+            answers.push(response.into_parts());
+        }
+        let [(get, _), (head, body)] = answers.try_into().expect("two answers");
+        assert_eq!(to_bytes(body, usize::MAX).await.expect("a body").len(), 0, "{path}");
+        if path == ENTRY {
+            assert_eq!(head.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
+            assert_eq!(head.headers[header::ALLOW], "GET,DELETE", "{path}");
+            continue;
+        }
+        assert_eq!(head.status, get.status, "{path}");
+        for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CACHE_CONTROL] {
+            assert_eq!(head.headers.get(&name), get.headers.get(&name), "{path}: {name}");
         }
     }
 }
