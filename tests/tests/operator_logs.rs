@@ -1,9 +1,10 @@
-//! The log events for settings that an operator edits. This is the only test of its process, because a process has one
-//! log.
+//! The log events for what an operator does: settings that are edited, and queues that are deleted. This is the only test of
+//! its process, because a process has one log.
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use tokio::time::sleep;
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
@@ -14,9 +15,11 @@ use vestibule_telemetry::metrics::SETTINGS_REFUSED;
 use vestibule_tests::{captured_output::CapturedOutput, functions::root_key, waiting::wait_until};
 
 const BOUND: Duration = Duration::from_mins(1);
+/// The promoter ticks a queue each second.
+const TICKS: Duration = Duration::from_millis(2_500);
 
 #[tokio::test]
-async fn each_refused_edit_is_logged_once() {
+async fn each_refused_edit_is_logged_once_and_a_deletion_is_no_failure() {
     let (logs, metrics) = (CapturedOutput::default(), CapturedOutput::default());
     let subscriber = tracing_subscriber::fmt()
         .json()
@@ -60,6 +63,8 @@ async fn each_refused_edit_is_logged_once() {
             .filter(|value| **value > 0.0)
             .count()
     };
+    let promoter = Promoter::new(line, backup.clone(), SettingsPolicy::default());
+    let promoter = Arc::new(promoter.with_metrics(metrics.metrics()));
     let operator = async {
         edit(json!({ "capacity": "many" })).await;
         wait_until(BOUND, "the edit is refused", async || refusals().len() == 1).await;
@@ -85,8 +90,12 @@ async fn each_refused_edit_is_logged_once() {
             let problem = refusal["fields"]["problem"].as_str().expect("a problem");
             assert!(problem.contains("capacity: "), "{problem}");
         }
+        // The next tick finds no queue, and the end of a process may come before it.
+        let deleted = admin.handle(json!({ "op": "delete", "queue": "q", "confirm": "q", "epoch": 1 }));
+        assert_eq!(deleted.await["ok"], true);
+        promoter.flush_all().await.expect("a deleted queue has nothing to flush");
+        sleep(TICKS).await;
+        assert_eq!(refusals().len(), 2, "{:?}", refusals());
     };
-    let promoter = Promoter::new(line, backup.clone(), SettingsPolicy::default());
-    let promoter = Arc::new(promoter.with_metrics(metrics.metrics()));
-    promoter.run(operator).await;
+    promoter.clone().run(operator).await;
 }

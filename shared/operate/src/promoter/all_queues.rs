@@ -8,6 +8,7 @@ use vestibule_engine::{
     flush::{FlushError, flush_journal},
     sync::{SyncError, SyncOutcome, sync_settings},
 };
+use vestibule_line::LineError;
 
 use super::{queue_steps::FLUSH_TIME, run::Promoter};
 
@@ -48,36 +49,50 @@ impl Promoter {
             .iter()
             .filter_map(|queue| self.registry.partition(queue))
         {
-            if let Err(problem) = self.flush_queue_completely(&partition).await {
+            if let Err(problem) = self.flush_current_queue(&partition).await {
                 outcome = outcome.and(Err(format!("{}: {problem}", partition.queue)));
             }
         }
         outcome
     }
 
-    async fn flush_queue_completely(&self, partition: &EntryPartition) -> Result<(), String> {
-        let (line, backup) = (&self.line, &*self.backup);
-        let settled = async {
-            while flush_journal(
-                line,
-                backup,
-                partition,
-                FLUSH_RECORDS_MAX,
-                Instant::now() + FLUSH_TIME,
-            )
-            .await?
-            .records
-                > 0
-            {}
-            dead_letter::retry_dead_letters(line, backup, partition).await?;
-            Ok::<_, FlushError>(line.queue_view(&partition.queue).await?)
-        };
-        let view = settled.await.map_err(|error| error.to_string())?;
-        match view.journal_len + view.dead_letters {
+    /// Flushes a queue that may have been deleted, or begun anew, since the last sync. A deleted queue has nothing to flush.
+    async fn flush_current_queue(&self, partition: &EntryPartition) -> Result<(), String> {
+        let queue = &partition.queue;
+        let mut remaining = self.flush_queue_completely(partition).await;
+        if let Err(FlushError::Line(LineError::QueueNotFound)) = remaining {
+            let synced = sync_settings(&self.line, &*self.backup, queue, self.policy).await;
+            remaining = match synced.map_err(|error| error.to_string())? {
+                SyncOutcome::QueueRemoved => Ok(0),
+                SyncOutcome::InForce { partition, .. } | SyncOutcome::Refused { partition, .. } => {
+                    self.flush_queue_completely(&partition).await
+                }
+            };
+        }
+        match remaining.map_err(|error| error.to_string())? {
             0 => Ok(()),
             remaining => Err(format!(
                 "{remaining} journal records could not be written to the backup"
             )),
         }
+    }
+
+    /// Returns how many records remain in the line.
+    async fn flush_queue_completely(&self, partition: &EntryPartition) -> Result<u64, FlushError> {
+        let (line, backup) = (&self.line, &*self.backup);
+        while flush_journal(
+            line,
+            backup,
+            partition,
+            FLUSH_RECORDS_MAX,
+            Instant::now() + FLUSH_TIME,
+        )
+        .await?
+        .records
+            > 0
+        {}
+        dead_letter::retry_dead_letters(line, backup, partition).await?;
+        let view = line.queue_view(&partition.queue).await?;
+        Ok(view.journal_len + view.dead_letters)
     }
 }

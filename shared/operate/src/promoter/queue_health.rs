@@ -3,7 +3,7 @@
 use tracing::{info, warn};
 use vestibule_domain::{id::QueueId, queue_event::QueueHealth};
 
-use super::queue_registry::QueueRegistry;
+use super::{queue_registry::QueueRegistry, step_outcomes::StepError};
 
 impl QueueRegistry {
     /// How the steps for a queue go, by their names; `None` for a queue that the registry lacks.
@@ -21,14 +21,20 @@ impl QueueRegistry {
     }
 
     /// Logs the problem of a step when it is new or has changed, and logs the recovery when the
-    /// step succeeds again.
-    pub(super) fn log_step_outcome(&self, queue: &QueueId, step: &'static str, outcome: Result<(), String>) {
+    /// step succeeds again. That the line lacks the queue is the sync's to log, which finds out why.
+    pub(super) fn log_step_outcome(
+        &self,
+        queue: &QueueId,
+        step: &'static str,
+        outcome: Result<(), StepError>,
+    ) {
         let mut registered = self.lock();
         let Some(entry) = registered.get_mut(queue) else {
             return;
         };
         match outcome {
-            Err(problem) => {
+            Err(StepError::QueueMissing) => entry.outcomes.record_missing_queue(step),
+            Err(StepError::Failed(problem)) => {
                 if entry.outcomes.record_problem(step, problem.clone()) {
                     warn!(
                         event = "queue.step_failed",

@@ -14,9 +14,11 @@ use vestibule_engine::{
     tally::{STORE_INTERVAL, store_tally},
     tick::{TickSummary, tick, tick_parked_queue},
 };
-use vestibule_line::{ConfigureOutcome, LineError};
+use vestibule_line::ConfigureOutcome;
 
-use super::{checks::run_due_check, parked_queues::TickKind, run::Promoter, steps::Step};
+use super::{
+    checks::run_due_check, parked_queues::TickKind, run::Promoter, step_outcomes::StepError, steps::Step,
+};
 
 /// The promoter aborts a tick that takes longer.
 pub(super) const TICK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -84,16 +86,15 @@ impl Promoter {
         }
         self.registry.record_sync_time(queue, listed, false);
         release_abandoned_lease(&*self.backup, queue).await;
-        self.registry.log_step_outcome(
-            queue,
-            "sync",
-            Err("the step took too long, so the promoter aborted it".to_owned()),
-        );
+        self.registry.log_step_outcome(queue, "sync", Err(took_too_long()));
     }
 
     pub(super) fn record_sync_outcome(&self, queue: &QueueId, outcome: &Result<SyncOutcome, SyncError>) {
         let log_outcome =
-            |problem: Result<(), String>| self.registry.log_step_outcome(queue, "sync", problem);
+            |problem: Result<(), String>| {
+            let problem = problem.map_err(StepError::Failed);
+            self.registry.log_step_outcome(queue, "sync", problem);
+        };
         match outcome {
             Ok(SyncOutcome::InForce {
                 put,
@@ -164,18 +165,16 @@ impl Promoter {
                 self.follow_up_tick(queue, kind, &summary).await;
                 Ok(())
             }
-            Ok(Err(error)) => {
-                if matches!(error, LineError::QueueNotFound) {
-                    // The sync restores the queue at once instead of with the next reading of the
-                    // settings. Where one queue is lost, others may be.
-                    self.start_step(Step::Sync(queue.clone()));
-                    self.start_step(Step::Watch);
-                }
-                Err(error.to_string())
-            }
-            Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
+            Ok(Err(error)) => Err(StepError::from(error)),
+            Err(_) => Err(took_too_long()),
         };
-        if outcome.is_err() {
+        if let Err(error) = &outcome {
+            if matches!(error, StepError::QueueMissing) {
+                // The sync restores a lost queue at once instead of with the next reading of the
+                // settings. Where one queue is lost, others may be.
+                self.start_step(Step::Sync(queue.clone()));
+                self.start_step(Step::Watch);
+            }
             self.registry.record_emptiness(queue, false);
             self.unpark_queue(queue);
         }
@@ -200,6 +199,7 @@ impl Promoter {
             .clock_watch
             .adjust_if_needed(&self.line, queue, summary.clocks)
             .await;
+        let adjustment = adjustment.map_err(StepError::Failed);
         self.registry.log_step_outcome(queue, "clock", adjustment);
         if self.reporter.is_due(queue) {
             self.start_step(Step::Report(queue.clone()));
@@ -229,8 +229,8 @@ impl Promoter {
         let is_parked = self.registry.tick_kind(queue) == TickKind::Parked;
         let reporting = self.reporter.report(&self.line, queue, is_parked);
         let outcome = match timeout(TICK_TIMEOUT, reporting).await {
-            Ok(outcome) => outcome.map_err(|error| error.to_string()),
-            Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
+            Ok(outcome) => outcome.map_err(StepError::from),
+            Err(_) => Err(took_too_long()),
         };
         self.registry.log_step_outcome(queue, "report", outcome);
     }
@@ -239,7 +239,7 @@ impl Promoter {
     pub(super) async fn store_tally_of(&self, queue: &QueueId) {
         let _permit = self.steps.flushes.acquire().await;
         let stored = store_tally(&self.line, &*self.backup, queue, STORE_INTERVAL).await;
-        let outcome = stored.map(drop).map_err(|error| error.to_string());
+        let outcome = stored.map(drop).map_err(StepError::from);
         self.registry.log_step_outcome(queue, "tally", outcome);
     }
 
@@ -260,7 +260,7 @@ impl Promoter {
             self.eviction_report.report(&self.line).await;
         }
         self.registry
-            .log_step_outcome(queue, "check", outcome.map_err(|error| error.to_string()));
+            .log_step_outcome(queue, "check", outcome.map_err(StepError::from));
     }
 
     pub(super) async fn flush_queue(&self, queue: &QueueId) {
@@ -276,6 +276,10 @@ impl Promoter {
                 .map(drop);
         }
         self.registry
-            .log_step_outcome(queue, "flush", outcome.map_err(|error| error.to_string()));
+            .log_step_outcome(queue, "flush", outcome.map_err(StepError::from));
     }
+}
+
+fn took_too_long() -> StepError {
+    StepError::Failed("the step took too long, so the promoter aborted it".to_owned())
 }

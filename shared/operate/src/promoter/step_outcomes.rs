@@ -7,11 +7,45 @@ use std::{
 
 use tokio::time::Instant;
 use vestibule_domain::queue_event::QueueHealth;
+use vestibule_engine::{check::CheckError, flush::FlushError, tally::StoreTallyError};
+use vestibule_line::LineError;
 
 /// A step that has failed for this long is a trouble that an event tells of.
 pub(super) const TROUBLE_AFTER: Duration = Duration::from_secs(30);
 /// A queue without a failed step is sound after ticks over this time.
 const SOUND_AFTER: Duration = Duration::from_secs(3);
+
+/// Why a step for a queue failed.
+#[derive(Debug)]
+pub(super) enum StepError {
+    /// The line lacks the queue, because it was deleted or because the line lost it. The sync finds out which.
+    QueueMissing,
+    Failed(String),
+}
+
+impl From<LineError> for StepError {
+    fn from(error: LineError) -> Self {
+        match error {
+            LineError::QueueNotFound => Self::QueueMissing,
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+macro_rules! step_error_from {
+    ($($error:ident)*) => {
+        $(impl From<$error> for StepError {
+            fn from(error: $error) -> Self {
+                match error {
+                    $error::Line(error) => error.into(),
+                    error => Self::Failed(error.to_string()),
+                }
+            }
+        })*
+    };
+}
+
+step_error_from! { CheckError FlushError StoreTallyError }
 
 /// How the steps for one queue went in this run.
 #[derive(Debug, Default)]
@@ -52,10 +86,15 @@ impl StepOutcomes {
         is_solved
     }
 
-    /// Returns whether the problem is new or has changed.
-    pub(super) fn record_problem(&mut self, step: &'static str, text: String) -> bool {
+    /// The tick did not happen, and why is not known yet.
+    pub(super) fn record_missing_queue(&mut self, step: &'static str) {
         self.sound_since = None;
         self.has_ticked &= step != "tick";
+    }
+
+    /// Returns whether the problem is new or has changed.
+    pub(super) fn record_problem(&mut self, step: &'static str, text: String) -> bool {
+        self.record_missing_queue(step);
         let since = Instant::now();
         let problem = self.problems.entry(step).or_insert_with(|| StepProblem {
             text: String::new(),
