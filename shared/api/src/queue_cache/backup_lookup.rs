@@ -1,9 +1,6 @@
 //! What the backup says of a queue that the line does not have, or while the line is unavailable.
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, PoisonError};
 
 use tokio::time::{Instant, timeout};
 use vestibule_backup::{QueueLookup, StoredQueue};
@@ -13,12 +10,9 @@ use vestibule_line::QueueTrace;
 use super::{
     QueueCache,
     degraded_queue::{DegradedQueue, READ_TIMEOUT},
-    slot::{CacheSlot, StoredAnswer},
+    slot::{CacheSlot, STORED_AGE_MAX, StoredAnswer},
     snapshot::QueueLookupError,
 };
-
-/// The maximum age of an answer of the backup.
-const STORED_AGE_MAX: Duration = Duration::from_secs(2);
 
 impl QueueCache {
     /// Returns what is known of a queue whose line is unavailable. If the backup does not answer either,
@@ -78,6 +72,11 @@ impl QueueCache {
         if slot.fallback.is_recovering() {
             return QueueLookupError::Recovering;
         }
+        if let Some((at, Err(deleted @ QueueLookupError::QueueDeleted(_)))) = &*slot.fallback.stored.lock().await
+            && at.elapsed() < STORED_AGE_MAX
+        {
+            return deleted.clone();
+        }
         let at = Instant::now();
         match self.look_up_in_backup(&slot, queue, true).await {
             Ok(QueueLookup::Present(stored)) => {
@@ -86,7 +85,11 @@ impl QueueCache {
                 *slot.fallback.stored.lock().await = Some((at, degraded_queue));
                 QueueLookupError::Recovering
             }
-            Ok(QueueLookup::Deleted(tombstone)) => QueueLookupError::QueueDeleted(tombstone),
+            Ok(QueueLookup::Deleted(tombstone)) => {
+                let deleted = QueueLookupError::QueueDeleted(tombstone);
+                *slot.fallback.stored.lock().await = Some((at, Err(deleted.clone())));
+                deleted
+            }
             Ok(QueueLookup::Absent) => QueueLookupError::QueueNotFound,
             Err(error) => error,
         }

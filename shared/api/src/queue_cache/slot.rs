@@ -18,9 +18,6 @@ pub(super) const SNAPSHOT_AGE_MAX: Duration = Duration::from_secs(1);
 /// The maximum age of a failure. It is long enough that requests do not queue up behind an unavailable
 /// store, and no longer.
 const FAILURE_AGE_MAX: Duration = Duration::from_millis(250);
-/// The maximum age of the answer that the queue was deleted. Many clients may still poll a queue that is gone, and each
-/// answer costs a read of the backup. If the queue is created again, this process knows it after this time.
-const DELETION_AGE_MAX: Duration = Duration::from_secs(2);
 /// The maximum age of the answer that the line is unavailable. A request that asks again waits until the
 /// line has timed out.
 const OUTAGE_AGE_MAX: Duration = Duration::from_secs(1);
@@ -40,7 +37,6 @@ impl CachedAnswer {
         let fresh = match self.snapshot {
             Ok(_) => SNAPSHOT_AGE_MAX,
             Err(QueueLookupError::LineUnavailable(_)) => OUTAGE_AGE_MAX,
-            Err(QueueLookupError::QueueDeleted(_)) => DELETION_AGE_MAX,
             Err(_) => FAILURE_AGE_MAX,
         };
         self.at.elapsed() < fresh
@@ -79,6 +75,10 @@ impl CacheSlot {
 /// that processes which noticed the loss together do not ask together for the whole restore.
 const RECOVERING_AGE_MIN: Duration = Duration::from_secs(1);
 const RECOVERING_AGE_MAX: Duration = Duration::from_millis(1_500);
+
+/// The maximum age of an answer of the backup. Many clients may still poll a queue that is gone: the line alone is asked
+/// whether it is back.
+pub(super) const STORED_AGE_MAX: Duration = Duration::from_secs(2);
 
 /// What the backup answered: the queue, or why it does not have it.
 pub(super) type StoredAnswer = Result<Arc<DegradedQueue>, QueueLookupError>;
