@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 use tokio::time::{Instant, sleep};
-use vestibule_clock::Clock;
+use vestibule_clock::{Clock, SteadyTime};
 use vestibule_domain::{id::QueueId, pace::LimitedBy, state::EntryState};
 use vestibule_line::{Arrival, EntryLookup, Line, LineHistory, PromoteOrder};
 use vestibule_telemetry::{emf::Metrics, metrics::CLOCKS_APART};
@@ -53,12 +53,33 @@ struct ClockFixture {
     scene: Fixture,
     server: SettableClock,
     promoter: SettableClock,
+    /// The clock by which the promoter compares.
+    own: Clock,
     /// The line as visitors reach it.
     line: Line,
     written: CapturedMetrics,
 }
 
 impl ClockFixture {
+    /// A process that serves alone: its only clock is the steady time of the one that the test sets.
+    fn alone() -> Self {
+        let machine = SettableClock::new(Instant::now());
+        let (wall, start, time) = (machine.clock(), machine.start, SteadyTime::default());
+        let steady: Clock = Arc::new(move || {
+            let told = time.tell(Duration::from_micros(wall()), Instant::now().duration_since(start));
+            u64::try_from(told.as_micros()).expect("a time")
+        });
+        let line = Line::in_process_with_clock(steady.clone()).with_witness(steady.clone());
+        Self {
+            scene: Fixture::new(line.clone()),
+            server: machine.clone(),
+            promoter: machine,
+            own: steady,
+            line,
+            written: CapturedMetrics::default(),
+        }
+    }
+
     fn new() -> Self {
         let start = Instant::now();
         let [server, promoter, visitors] = [(); 3].map(|()| SettableClock::new(start));
@@ -66,6 +87,7 @@ impl ClockFixture {
         Self {
             scene: Fixture::new(line.clone().with_witness(promoter.clock())),
             server,
+            own: promoter.clock(),
             promoter,
             line: line.with_witness(visitors.clock()),
             written: CapturedMetrics::default(),
@@ -89,7 +111,7 @@ impl ClockFixture {
         }
         let promoter = Arc::into_inner(self.scene.promoter()).expect("no other reference to the promoter");
         let metrics = Metrics::new("shop", self.written.clone());
-        let promoter = promoter.with_metrics(metrics).with_clock(self.promoter.clock());
+        let promoter = promoter.with_metrics(metrics).with_clock(self.own.clone());
         let promoter = Arc::new(promoter);
         run(&promoter, 20).await;
         let promoted = self.promoted(&queue).await;
@@ -141,6 +163,26 @@ async fn server_clock_off_by_an_hour_is_corrected_in_seconds() {
         run(&promoter, 75).await;
         let view = clocks.line.queue_view(&queue).await.expect("seen");
         assert_eq!(view.totals.expired, 1, "{off_ms}: the session ended on time");
+    }
+}
+
+/// The clock of the machine jumps an hour ahead, for less and for more than the time after which it is believed, or back.
+#[tokio::test(start_paused = true)]
+async fn no_jump_of_its_only_clock_stops_a_process_that_serves_alone() {
+    for (off_ms, seconds) in [(HOUR_MS, 30), (HOUR_MS, 90), (-HOUR_MS, 10)] {
+        let clocks = ClockFixture::alone();
+        let (queue, promoter) = clocks.start_queue().await;
+        for (off_ms, seconds) in [(off_ms, seconds), (0, 20)] {
+            let before = clocks.promoted(&queue).await;
+            clocks.server.set_offset_ms(off_ms);
+            run(&promoter, seconds).await;
+            let promoted = clocks.promoted(&queue).await - before;
+            assert!(
+                promoted >= seconds / 2 - 2 && promoted <= seconds + 2,
+                "{off_ms} for {seconds} s: {promoted}"
+            );
+            assert_eq!(clocks.written.last(CLOCKS_APART), 0);
+        }
     }
 }
 
