@@ -93,7 +93,10 @@ async fn each_refused_edit_is_logged_once_and_a_deletion_is_no_failure() {
         // The next tick finds no queue, and the end of a process may come before it.
         let deleted = admin.handle(json!({ "op": "delete", "queue": "q", "confirm": "q", "epoch": 1 }));
         assert_eq!(deleted.await["ok"], true);
-        promoter.flush_all().await.expect("a deleted queue has nothing to flush");
+        promoter
+            .flush_all()
+            .await
+            .expect("a deleted queue has nothing to flush");
         sleep(TICKS).await;
         assert_eq!(refusals().len(), 2, "{:?}", refusals());
     };

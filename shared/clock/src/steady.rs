@@ -126,7 +126,10 @@ mod tests {
     fn small_steps_of_the_wall_clock_are_followed() {
         let time = SteadyTime::default();
         time.tell(Duration::from_secs(START_S), Duration::ZERO);
-        let told = time.tell(Duration::from_millis(START_S * 1_000 + 1_800), Duration::from_secs(1));
+        let told = time.tell(
+            Duration::from_millis(START_S * 1_000 + 1_800),
+            Duration::from_secs(1),
+        );
         assert_eq!(told, Duration::from_millis(START_S * 1_000 + 1_800));
     }
 }

@@ -142,7 +142,11 @@ async fn queue_deleted_by_hand_can_be_created_again() {
 /// that the function that entered the visitor cannot have noticed it first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changed_setting_records_that_the_queue_has_opened() {
-    let stage = Stage::open(DeploymentConfig::default(), json!({ "opens_at_ms": now_ms() + 3_600_000 })).await;
+    let stage = Stage::open(
+        DeploymentConfig::default(),
+        json!({ "opens_at_ms": now_ms() + 3_600_000 }),
+    )
+    .await;
     stage.enter().await;
     for settings in [json!({ "opens_at_ms": now_ms() }), json!({ "batch": 2 })] {
         stage.run_command("update", json!({ "settings": settings })).await;

@@ -121,7 +121,9 @@ async fn what_anyone_may_get_is_also_there_for_head() {
     let routes = read_document_routes();
     let owners_of = |wanted: &str| -> BTreeSet<_> {
         let of_method = routes.iter().filter(|(method, ..)| method == wanted);
-        of_method.map(|(_, path, owner)| (path.as_str(), owner.as_str())).collect()
+        of_method
+            .map(|(_, path, owner)| (path.as_str(), owner.as_str()))
+            .collect()
     };
     assert_eq!(owners_of("HEAD"), owners_of("GET"));
     for (path, owner) in owners_of("HEAD") {
@@ -135,14 +137,22 @@ async fn what_anyone_may_get_is_also_there_for_head() {
             answers.push(response.into_parts());
         }
         let [(get, _), (head, body)] = answers.try_into().expect("two answers");
-        assert_eq!(to_bytes(body, usize::MAX).await.expect("a body").len(), 0, "{path}");
+        assert_eq!(
+            to_bytes(body, usize::MAX).await.expect("a body").len(),
+            0,
+            "{path}"
+        );
         if path == ENTRY {
             assert_eq!(head.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
             assert_eq!(head.headers[header::ALLOW], "GET,DELETE", "{path}");
             continue;
         }
         assert_eq!(head.status, get.status, "{path}");
-        for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CACHE_CONTROL] {
+        for name in [
+            header::CONTENT_TYPE,
+            header::CONTENT_LENGTH,
+            header::CACHE_CONTROL,
+        ] {
             assert_eq!(head.headers.get(&name), get.headers.get(&name), "{path}: {name}");
         }
     }

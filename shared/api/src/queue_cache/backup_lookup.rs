@@ -72,7 +72,8 @@ impl QueueCache {
         if slot.fallback.is_recovering() {
             return QueueLookupError::Recovering;
         }
-        if let Some((at, Err(deleted @ QueueLookupError::QueueDeleted(_)))) = &*slot.fallback.stored.lock().await
+        if let Some((at, Err(deleted @ QueueLookupError::QueueDeleted(_)))) =
+            &*slot.fallback.stored.lock().await
             && at.elapsed() < STORED_AGE_MAX
         {
             return deleted.clone();

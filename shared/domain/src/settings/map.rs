@@ -19,7 +19,7 @@ impl Settings {
         Self::default().with_fields(given)
     }
 
-    /// These settings, changed by the given fields.
+    /// These settings, changed by the given fields. `null` returns a field to its default.
     ///
     /// # Errors
     /// As [`Settings::from_map`].
@@ -32,12 +32,20 @@ impl Settings {
                     format!("this setting does not exist; use one of: {}", known.join(", ")),
                 )
             })?;
-            self.set_field(field, value)?;
+            if value.is_null() {
+                let defaults = Self::default().to_map();
+                self.set_field(field, defaults.get(name).unwrap_or(value))?;
+            } else {
+                self.set_field(field, value)?;
+            }
         }
         if self.session_max_seconds < self.session_seconds {
             // If the operator raises `session_seconds` alone, the maximum follows it. If the
             // operator sets both, they must fit.
-            if given.contains_key("session_max_seconds") {
+            if given
+                .get("session_max_seconds")
+                .is_some_and(|most| !most.is_null())
+            {
                 let reason = format!("must be at least session_seconds ({})", self.session_seconds);
                 return Err(setting_error("session_max_seconds", reason));
             }

@@ -1,4 +1,4 @@
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::*;
 
@@ -116,4 +116,24 @@ fn a_target_url_is_https_or_loopback() {
             "target_url"
         );
     }
+}
+
+#[test]
+fn null_returns_each_setting_to_its_default() {
+    let changed = json!({
+        "capacity": 7, "batch": 3, "claim_seconds": 77, "session_seconds": 50, "session_max_seconds": 60, "paused": true,
+        "entrance": "draining", "opens_at_ms": 1_900_000_000_000_u64, "message": "Soon", "visitors": "ticket",
+    });
+    let changed = parse_settings(&changed).expect("valid");
+    let defaults = Settings::default().to_map();
+    let mut all = Map::new();
+    for field in FIELDS {
+        let given = Map::from_iter([(field.name.to_owned(), Value::Null)]);
+        let reset = changed.clone().with_fields(&given).expect(field.name).to_map();
+        if field.name != "session_max_seconds" {
+            assert_eq!(reset[field.name], defaults[field.name], "{}", field.name);
+        }
+        all.extend(given);
+    }
+    assert_eq!(changed.with_fields(&all).expect("valid"), Settings::default());
 }

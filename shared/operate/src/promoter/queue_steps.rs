@@ -86,12 +86,12 @@ impl Promoter {
         }
         self.registry.record_sync_time(queue, listed, false);
         release_abandoned_lease(&*self.backup, queue).await;
-        self.registry.log_step_outcome(queue, "sync", Err(took_too_long()));
+        self.registry
+            .log_step_outcome(queue, "sync", Err(took_too_long()));
     }
 
     pub(super) fn record_sync_outcome(&self, queue: &QueueId, outcome: &Result<SyncOutcome, SyncError>) {
-        let log_outcome =
-            |problem: Result<(), String>| {
+        let log_outcome = |problem: Result<(), String>| {
             let problem = problem.map_err(StepError::Failed);
             self.registry.log_step_outcome(queue, "sync", problem);
         };

@@ -66,7 +66,10 @@ impl ClockFixture {
         let machine = SettableClock::new(Instant::now());
         let (wall, start, time) = (machine.clock(), machine.start, SteadyTime::default());
         let steady: Clock = Arc::new(move || {
-            let told = time.tell(Duration::from_micros(wall()), Instant::now().duration_since(start));
+            let told = time.tell(
+                Duration::from_micros(wall()),
+                Instant::now().duration_since(start),
+            );
             u64::try_from(told.as_micros()).expect("a time")
         });
         let line = Line::in_process_with_clock(steady.clone()).with_witness(steady.clone());
