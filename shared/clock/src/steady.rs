@@ -49,7 +49,7 @@ impl SteadyTime {
 
 impl Reading {
     fn advance(self, wall: Duration, at: Duration) -> Self {
-        let passed = at - self.at;
+        let passed = at.saturating_sub(self.at);
         let expected = self.told + passed;
         let (told, ahead_since) = if wall.abs_diff(expected) <= NOISE {
             (wall.max(self.told), None)
@@ -57,7 +57,7 @@ impl Reading {
             (self.told + passed / 2, None)
         } else {
             let since = self.ahead_since.unwrap_or(at);
-            if at - since >= BELIEVED_AFTER {
+            if at.saturating_sub(since) >= BELIEVED_AFTER {
                 (wall, None)
             } else {
                 (expected, Some(since))
@@ -79,25 +79,25 @@ mod tests {
     const HOUR_S: u64 = 3_600;
 
     /// Reads once a second, `seconds` times. Returns by how many seconds the told time advanced.
-    fn advance(time: &SteadyTime, from_s: u64, seconds: u64, wall_off_s: i64) -> f64 {
+    fn advance(time: &SteadyTime, from_s: u64, seconds: u64, wall_off_s: i64) -> u64 {
         let read = |second: u64| {
             let wall = (START_S + second).saturating_add_signed(wall_off_s);
             time.tell(Duration::from_secs(wall), Duration::from_secs(second))
         };
         let told: Vec<_> = (from_s..=from_s + seconds).map(read).collect();
         assert!(told.is_sorted(), "{told:?}");
-        (told[told.len() - 1] - told[0]).as_secs_f64()
+        told[told.len() - 1].saturating_sub(told[0]).as_secs()
     }
 
-    fn is_near(seconds: f64, expected: u64) -> bool {
-        (seconds - expected as f64).abs() < 2.0
+    fn is_near(seconds: u64, expected: u64) -> bool {
+        seconds.abs_diff(expected) < 2
     }
 
     #[test]
     fn a_jump_that_ends_leaves_no_trace() {
         let time = SteadyTime::default();
         assert!(is_near(advance(&time, 0, 10, 0), 10));
-        assert!(is_near(advance(&time, 10, 50, HOUR_S as i64), 50));
+        assert!(is_near(advance(&time, 10, 50, HOUR_S.cast_signed()), 50));
         assert!(is_near(advance(&time, 60, 10, 0), 10));
         let told = time.tell(Duration::from_secs(START_S + 71), Duration::from_secs(71));
         assert_eq!(told, Duration::from_secs(START_S + 71));
@@ -107,13 +107,13 @@ mod tests {
     fn a_jump_that_lasts_is_believed_after_a_minute() {
         let time = SteadyTime::default();
         advance(&time, 0, 10, 0);
-        assert!(is_near(advance(&time, 10, 65, HOUR_S as i64), HOUR_S + 65));
+        assert!(is_near(advance(&time, 10, 65, HOUR_S.cast_signed()), HOUR_S + 65));
     }
 
     #[test]
     fn a_clock_that_was_set_back_is_caught_up_with() {
         let time = SteadyTime::default();
-        advance(&time, 0, 10, HOUR_S as i64);
+        advance(&time, 0, 10, HOUR_S.cast_signed());
         let slow = advance(&time, 10, HOUR_S, 0);
         assert!(is_near(slow, HOUR_S / 2), "{slow}");
         advance(&time, 10 + HOUR_S, HOUR_S, 0);

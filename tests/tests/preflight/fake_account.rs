@@ -232,8 +232,11 @@ fn resources(account: &Account) -> Vec<Value> {
             .keys()
             .map(|name| name.to_uppercase())
             .collect();
-        // The document for readers leaves preflights out.
+        // The document for readers leaves preflights and HEAD out.
         methods.push("OPTIONS".to_owned());
+        if methods.contains(&"GET".to_owned()) {
+            methods.push("HEAD".to_owned());
+        }
         let methods: serde_json::Map<_, _> = methods.into_iter().map(|name| (name, json!({}))).collect();
         json!({ "path": path, "resourceMethods": methods })
     });
