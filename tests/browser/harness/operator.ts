@@ -82,10 +82,15 @@ export class Operator {
     await closeDialog(this.page);
   }
 
-  /** Evicts the source of a row in the open list, which the dialog must count like this before and after. */
-  async evict(row: Locator, before: RegExp, after: RegExp): Promise<void> {
+  /**
+   * Evicts all visitors of the source of a row in the open list. The dialog must count like this at first, with all of
+   * them, and after the order.
+   */
+  async evictAll(row: Locator, [first, all, after]: [RegExp, RegExp, RegExp]): Promise<void> {
     await row.locator("button", { hasText: "Evict a source" }).click();
-    await expect(this.page.locator("dialog form .what")).toContainText(before);
+    await expect(this.page.locator("dialog form .what")).toContainText(first);
+    await this.page.locator('dialog [name="all"]').check();
+    await expect(this.page.locator("dialog form .what")).toContainText(all);
     await this.#confirm();
     await giveOrder(this.page, "Evicted");
     await expect(this.part("outcome")).toContainText(after);
