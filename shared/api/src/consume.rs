@@ -1,12 +1,8 @@
 //! Repeats of a validation that consumed a visit. The request that names the same use gets the same
-//! answer, as long as the line or the backup knows how the visit ended.
+//! answer, as long as the line or the backup knows how the visit ended, also after the visitor has entered again.
 
 use vestibule_domain::{
-    change::{Change, Event},
-    consumption::Consumption,
-    entry_status::EntryStatus,
-    id::EntryId,
-    score::Visit,
+    consumption::EarlierUse, entry_status::EntryStatus, id::EntryId, record::EntryRecord,
 };
 use vestibule_engine::missing_entry::MissingEntryOutcome;
 use vestibule_line::{NotFound, ValidateOutcome, Validation};
@@ -53,49 +49,53 @@ impl ApiState {
         validation: Validation,
         missing: NotFound,
     ) -> Result<Result<ValidationAnswer, MissingEntryOutcome>, Problem> {
-        let active = |visit, session_end_ms| EntryStatus::Active {
-            visit,
-            session_end_ms,
-            now_ms: snapshot.now_ms(),
-        };
         // The request that consumed the visit may have been killed before it wrote the end, so the
         // repeat writes it.
         if let NotFound::Ended(end) = missing
-            && let Some(session_end_ms) = match_use(validation, end.event.visit(), find_consumption(&end))
+            && let Some(known) = end.consumed_visit()
+            && is_same_use(validation, known)
         {
-            let status = active(end.event.visit(), session_end_ms);
             let change = Some(end);
             return Ok(Ok(ValidationAnswer::Line(ValidateOutcome::Active {
-                status,
+                status: active(snapshot, known),
                 change,
             })));
         }
         let outcome = self.resolve_missing_entry(snapshot, id, missing).await?;
         if let MissingEntryOutcome::Ended(record) = &outcome
-            && let Some(session_end_ms) = match_use(validation, record.visit(), record.consumption())
+            && let Some(repeated) = find_use(snapshot, validation, record)
         {
-            let status = active(record.visit(), session_end_ms);
-            return Ok(Ok(ValidationAnswer::Confirmed {
-                status,
-                durable: true,
-            }));
+            return Ok(Ok(repeated));
         }
         Ok(Err(outcome))
     }
 }
 
-fn find_consumption(end: &Change) -> Option<Consumption> {
-    match end.event {
-        Event::Ended { how, .. } => how.consumption(),
-        _ => None,
-    }
+/// The answer to a validation whose use has consumed a visit that the record knows; `None` if it has not.
+pub(super) fn find_use(
+    snapshot: &QueueSnapshot,
+    validation: Validation,
+    record: &EntryRecord,
+) -> Option<ValidationAnswer> {
+    let known = record.uses().find(|known| is_same_use(validation, *known))?;
+    Some(ValidationAnswer::Confirmed {
+        status: active(snapshot, known),
+        durable: true,
+    })
 }
 
-/// The end of the session, in Unix milliseconds, if the visit is the one that the validation names
-/// and was consumed by the same use.
-fn match_use(validation: Validation, visit: Visit, consumption: Option<Consumption>) -> Option<u64> {
-    let consumption = consumption?;
-    let is_same =
-        validation.use_id == Some(consumption.use_id) && validation.visit.is_none_or(|named| named == visit);
-    is_same.then_some(consumption.session_end_ms)
+/// Whether the validation is a repeat of the one that consumed this visit.
+fn is_same_use(validation: Validation, known: EarlierUse) -> bool {
+    validation.consumes
+        && validation.use_id == Some(known.consumption.use_id)
+        && validation.visit.is_none_or(|named| named == known.visit)
+}
+
+/// The status of the entry when the use consumed its visit.
+fn active(snapshot: &QueueSnapshot, known: EarlierUse) -> EntryStatus {
+    EntryStatus::Active {
+        visit: known.visit,
+        session_end_ms: known.consumption.session_end_ms,
+        now_ms: snapshot.now_ms(),
+    }
 }

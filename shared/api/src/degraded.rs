@@ -21,7 +21,7 @@ use super::{
     entry::EntryBody,
     problem::Problem,
     queue_cache::{DegradedQueue, QueueLookupError, QueueSnapshot, READ_TIMEOUT},
-    validate_request::{ValidateRequest, earlier_epoch_problem, other_visit_problem},
+    validate_request::{ValidateRequest, earlier_epoch_problem},
 };
 use crate::pass::{Pass, PassClaims, PassError, PassGrant};
 
@@ -215,7 +215,7 @@ impl ApiState {
             return Err(earlier_epoch_problem());
         }
         match self.read_stored_entry(context, id).await {
-            Ok(Some(record)) if record.visit() != visit => Err(other_visit_problem()),
+            Ok(Some(record)) if record.visit() != visit => Err(Problem::other_visit()),
             Ok(Some(record)) if !record.state.is_live() => Err(Problem::ended(&record, None)),
             // The pass may be from an epoch before a restore, because a restore keeps active entries
             // active.

@@ -41,6 +41,8 @@ impl ApiState {
             None => Err(Problem::recovering(
                 "the line lost a change of the entry a moment ago",
             )),
+            // The visitor has entered again since the visit was consumed, and the record keeps the use.
+            Some(record) if record.uses().any(|known| Some(known) == change.consumed_visit()) => Ok(()),
             Some(record) if !record.fact.is_live() => Err(Problem::ended(record, None)),
             Some(record) if record.visit() == change.event.visit() && change.visit_end().is_none() => Ok(()),
             Some(_) => Err(Problem::other_visit()),

@@ -10,6 +10,7 @@ use vestibule_line::{ValidateOutcome, Validation};
 
 use super::{
     ApiState,
+    consume::find_use,
     degraded::{AcceptedPass, DegradedContext, QueueSource},
     entry::json,
     gateway::Gateway,
@@ -18,7 +19,7 @@ use super::{
     queue_cache::QueueSnapshot,
     request::{Body, EntryPath},
     validate_pass::{ValidationAnswer, VerifiedPass},
-    validate_request::{ValidateRequest, other_visit_problem},
+    validate_request::ValidateRequest,
 };
 use crate::pass::Pass;
 
@@ -73,11 +74,7 @@ pub(super) async fn handle(
         QueueSource::Backup(context) => return accept_without_line(context).await,
     };
     let (status, durable) = match state.validate_in_line(&snapshot, id, &request).await {
-        Ok(validated) => {
-            state
-                .confirm_validation(&snapshot, id, &request, validated)
-                .await?
-        }
+        Ok(validated) => state.confirm_validation(&snapshot, id, validated).await?,
         Err(QueryError::LineUnavailable(cause)) => {
             return accept_without_line(DegradedContext::from_snapshot(&snapshot, cause)).await;
         }
@@ -131,6 +128,11 @@ impl ApiState {
         request: &ValidateRequest,
         verified: Option<VerifiedPass>,
     ) -> Result<ValidationAnswer, QueryError> {
+        let repeatable_use = request.use_id.filter(|_| request.consume);
+        let stored = match verified.is_some() || repeatable_use.is_some() {
+            true => Some(self.read_entry_record(snapshot, id).await),
+            false => None,
+        };
         let validation = Validation {
             visit: verified.map(|pass| pass.visit).or(request.named.visit),
             claims: request.claims,
@@ -138,9 +140,17 @@ impl ApiState {
             use_id: request.use_id,
             reactivate_until_ms: None,
         };
-        match verified {
-            None => self.query_validation(snapshot, id, validation).await,
-            Some(pass) => self.validate_with_pass(snapshot, id, validation, pass).await,
+        if let Some(Ok(Some(record))) = &stored
+            && let Some(repeated) = find_use(snapshot, validation, record)
+        {
+            return Ok(repeated);
+        }
+        match (verified, stored) {
+            (Some(pass), Some(stored)) => {
+                self.validate_with_pass(snapshot, id, validation, pass, stored)
+                    .await
+            }
+            _ => self.query_validation(snapshot, id, validation).await,
         }
     }
 
@@ -150,7 +160,6 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        request: &ValidateRequest,
         validation: ValidationAnswer,
     ) -> Result<(EntryStatus, Option<bool>), Problem> {
         let outcome = match validation {
@@ -168,7 +177,6 @@ impl ApiState {
                 Ok((status, Some(write.durable)))
             }
             ValidateOutcome::NotActive(status) => Err(Problem::not_your_turn(&status)),
-            ValidateOutcome::OtherVisit if request.named.pass.is_some() => Err(other_visit_problem()),
             ValidateOutcome::OtherVisit => Err(Problem::other_visit()),
             ValidateOutcome::NotFound(missing) => {
                 Err(self.missing_entry_problem(snapshot, id, missing).await)

@@ -72,15 +72,15 @@ impl ApiState {
         }))
     }
 
-    /// Validates an entry by a verified pass of its visit.
+    /// Validates an entry by a verified pass of its visit, whose record was read.
     pub(super) async fn validate_with_pass(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
         validation: Validation,
         pass: VerifiedPass,
+        stored: Result<Option<EntryRecord>, BackupError>,
     ) -> Result<ValidationAnswer, QueryError> {
-        let stored = self.read_record_of_pass(snapshot, id).await;
         let answer = self
             .convert_line_error(
                 snapshot,
@@ -134,7 +134,8 @@ impl ApiState {
         self.query_validation(snapshot, id, validation).await
     }
 
-    async fn read_record_of_pass(
+    /// Reads the record of an entry for a validation.
+    pub(super) async fn read_entry_record(
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,

@@ -47,7 +47,10 @@ impl NamedVisitor {
     pub(super) fn require_visit(&self, claims: &PassClaims) -> Result<Visit, Problem> {
         let visit = Visit::new(claims.visit).ok_or(PassError::Malformed)?;
         match self.visit {
-            Some(named) if named != visit => Err(other_visit_problem()),
+            Some(named) if named != visit => Err(Problem::new(
+                Code::InvalidPass,
+                "the pass belongs to another visit than `visit` names",
+            )),
             _ => Ok(visit),
         }
     }
@@ -121,9 +124,4 @@ impl TryFrom<Fields> for ValidateRequest {
 /// The problem of a pass from before the last reset.
 pub(super) fn earlier_epoch_problem() -> Problem {
     Problem::new(Code::InvalidPass, "the pass belongs to an epoch that has ended")
-}
-
-/// The problem of a pass for another visit.
-pub(super) fn other_visit_problem() -> Problem {
-    Problem::new(Code::InvalidPass, "the pass belongs to another visit")
 }

@@ -4,6 +4,7 @@
 
 pub use super::end_reason::EndReason;
 use super::{
+    consumption::EarlierUse,
     fact::{Fact, Turn},
     score::{Visit, WaitScore},
     state::EntryState,
@@ -58,6 +59,17 @@ impl Change {
         ends.then(|| VisitEnd {
             id: self.id,
             fact: self.fact(),
+        })
+    }
+
+    /// The visit that the protected service consumed under an id; `None` if the change is not the end of one.
+    pub fn consumed_visit(&self) -> Option<EarlierUse> {
+        let Event::Ended { how, .. } = self.event else {
+            return None;
+        };
+        Some(EarlierUse {
+            visit: self.event.visit(),
+            consumption: how.consumption()?,
         })
     }
 }

@@ -5,6 +5,8 @@ use std::{fmt, str::FromStr};
 
 use uuid::Uuid;
 
+use super::score::Visit;
+
 /// The id that the protected service gives one use of a visit. The same request with the same id is
 /// a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,6 +59,42 @@ impl Consumption {
             use_id: use_id.parse().ok()?,
             session_end_ms: session_end_ms.parse().ok()?,
         })
+    }
+}
+
+/// A use that consumed a visit before the one that a record shows. A repeat of its request must not consume another visit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlierUse {
+    /// The visit that was consumed.
+    pub visit: Visit,
+    /// How it was consumed.
+    pub consumption: Consumption,
+}
+
+/// The text is not that of an earlier use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be the number of a visit and how it was consumed")]
+pub struct EarlierUseError;
+
+/// `visit consumed:use_id:session_end_ms`.
+impl fmt::Display for EarlierUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.visit.number(), self.consumption)
+    }
+}
+
+impl FromStr for EarlierUse {
+    type Err = EarlierUseError;
+
+    fn from_str(text: &str) -> Result<Self, EarlierUseError> {
+        let parse = || {
+            let (visit, word) = text.split_once(' ')?;
+            Some(Self {
+                visit: Visit::new(visit.parse().ok()?)?,
+                consumption: Consumption::from_word(word)?,
+            })
+        };
+        parse().ok_or(EarlierUseError)
     }
 }
 

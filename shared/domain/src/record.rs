@@ -2,7 +2,7 @@
 
 use super::{
     change::{Change, EndReason, Event, Version},
-    consumption::{Consumption, UseId},
+    consumption::{Consumption, EarlierUse, UseId},
     fact::{Fact, Step, Turn},
     id::{EntryId, Source},
     reconcile::{Provisional, resolve_provisional},
@@ -38,6 +38,8 @@ pub struct EntryRecord {
     /// The id of the use, if the protected service consumed the visit under one. `expires_at_ms` is
     /// then the end of the session.
     pub use_id: Option<UseId>,
+    /// The last use that consumed an earlier visit; `None` if there was none.
+    pub earlier_use: Option<EarlierUse>,
     /// Whether the visit ended because the wait lasted longer than the queue allows. The fact alone does not tell this
     /// from an absence.
     pub is_overlong_wait: bool,
@@ -121,6 +123,15 @@ impl EntryRecord {
         })
     }
 
+    /// The visits of which the record knows that the protected service consumed them under an id, the latest one first.
+    pub fn uses(&self) -> impl Iterator<Item = EarlierUse> {
+        let own = self.consumption().map(|consumption| EarlierUse {
+            visit: self.visit(),
+            consumption,
+        });
+        own.into_iter().chain(self.earlier_use)
+    }
+
     /// Whether the deadline has passed. A waiting entry has no deadline.
     pub fn is_due(&self, now_ms: u64) -> bool {
         self.fact.deadline_ms().is_some_and(|at_ms| at_ms <= now_ms)
@@ -154,7 +165,10 @@ impl EntryRecord {
         let base = if record.visit() == change.event.visit() {
             record.clone()
         } else {
-            Self::new(change)
+            Self {
+                earlier_use: record.uses().next(),
+                ..Self::new(change)
+            }
         };
         PutDecision::Store(base.advance(change, rules))
     }
@@ -247,8 +261,12 @@ impl EntryRecord {
     }
 
     /// A change that arrives late does not affect the fact. But if it belongs to the same visit, it may
-    /// contain what the later change lacks: the place, and the times of the promotion and the claim.
+    /// contain what the later change lacks: the place, and the times of the promotion and the claim. The end of an earlier
+    /// visit may contain its use.
     fn fill_gaps(&self, change: &Change) -> Option<Self> {
+        if change.event.visit() < self.visit() {
+            return self.with_earlier_use(change);
+        }
         let is_of_this_turn = |turn: Turn| self.fact.turn().is_none_or(|own| own == turn);
         let promoted_at_ms = match change.event {
             Event::FastTracked { place, .. } => Some(place.joined_at_ms()),
@@ -271,6 +289,17 @@ impl EntryRecord {
         (self.visit() == change.event.visit() && filled != *self).then_some(filled)
     }
 
+    fn with_earlier_use(&self, change: &Change) -> Option<Self> {
+        let late = change.consumed_visit()?;
+        let is_last = self.earlier_use.is_none_or(|known| known.visit < late.visit);
+        // A line that lost the later visit may have given the use to one that had ended otherwise.
+        let came_before = change.version < self.version;
+        (is_last && came_before).then(|| Self {
+            earlier_use: Some(late),
+            ..self.clone()
+        })
+    }
+
     fn new(change: &Change) -> Self {
         Self {
             id: change.id,
@@ -283,6 +312,7 @@ impl EntryRecord {
             expires_at_ms: None,
             ended_at_ms: None,
             use_id: None,
+            earlier_use: None,
             is_overlong_wait: false,
             source: None,
             delete_at_ms: 0,

@@ -47,7 +47,7 @@ async fn a_visitor_who_comes_back_takes_the_slot_back(backend: &Backend) {
     // The pass of the earlier visit is not one of this visit.
     let earlier = json!({ "pass": before.text("pass") });
     let refused = queue.call_as_service("validate", &active, &earlier).await;
-    refused.expect_problem(403, "invalid-pass");
+    refused.expect_problem(410, "other-visit");
     let current = json!({ "pass": back.text("pass") });
     let valid = queue.call_as_service("validate", &active, &current).await;
     valid.expect_status(200);

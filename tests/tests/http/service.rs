@@ -7,6 +7,7 @@ crate::cases![
     an_active_visitor_is_valid_by_id_or_by_pass,
     a_consumed_visit_is_valid_once,
     the_same_use_repeats_its_answer,
+    a_use_is_repeated_after_the_visitor_has_entered_again,
     a_ready_visitor_becomes_active_by_validation,
     completing_a_visit_frees_its_place,
     a_session_is_extended_up_to_its_longest,
@@ -90,6 +91,40 @@ async fn the_same_use_repeats_its_answer(backend: &Backend) {
     let only_look = json!({ "pass": entered.text("pass") });
     let looked = queue.call_as_service("validate", &guest, &only_look).await;
     looked.expect_problem(410, "completed");
+}
+
+async fn a_use_is_repeated_after_the_visitor_has_entered_again(backend: &Backend) {
+    let queue = backend
+        .create_queue(json!({ "capacity": 1000, "batch": 1000 }))
+        .await;
+    let (guest, entered) = queue.enter_and_expect_created().await;
+    let one = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
+    let by_id = json!({ "visitor": guest.id, "consume": true, "use": one });
+    let by_pass = json!({ "pass": entered.text("pass"), "consume": true, "use": one });
+    let by_visit = json!({ "visitor": guest.id, "visit": guest.visit, "consume": true, "use": one });
+    let first = queue.call_as_service("validate", &guest, &by_id).await;
+    let first = first.expect_status(200).body.clone();
+    assert_eq!(first["visit"], json!(guest.visit));
+
+    // The next visit, and one after it. The backup keeps the use over both.
+    for _ in 0..2 {
+        let again = queue.enter_again(&guest).await;
+        let again = again.expect_status(201);
+        assert_ne!(again.body["visit"], first["visit"]);
+        for body in [&by_id, &by_pass, &by_visit] {
+            let repeat = queue.call_as_service("validate", &guest, body).await;
+            assert_eq!(repeat.expect_status(200).body, first, "{body}");
+        }
+        let status = queue.get_status(&guest).await;
+        assert_eq!(status.expect_status(200).text("state"), "active", "{status:?}");
+        queue.complete(&guest).await.expect_status(204);
+        let repeat = queue.call_as_service("validate", &guest, &by_id).await;
+        assert_eq!(repeat.expect_status(200).body, first);
+    }
+    let other =
+        json!({ "visitor": guest.id, "consume": true, "use": "0d3a5a3c-9a0e-4c3b-8d6e-1f1f6ed2b7aa" });
+    let refused = queue.call_as_service("validate", &guest, &other).await;
+    refused.expect_problem(410, "completed");
 }
 
 async fn a_ready_visitor_becomes_active_by_validation(backend: &Backend) {

@@ -40,10 +40,7 @@ async fn a_request_that_names_an_earlier_visit_changes_nothing(backend: &Backend
     refused.expect_problem(410, "other-visit");
     let earlier_pass = json!({ "pass": first.text("pass"), "consume": true });
     let refused = queue.call_as_service("validate", &last, &earlier_pass).await;
-    assert_eq!(
-        refused.expect_problem(403, "invalid-pass").text("detail"),
-        "the pass belongs to another visit"
-    );
+    refused.expect_problem(410, "other-visit");
 
     let after = queue.get_status(&current).await;
     for field in ["state", "visit", "expires_at_ms"] {

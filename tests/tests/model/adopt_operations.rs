@@ -218,6 +218,7 @@ impl RandomRecord {
                 .deadline_ms()
                 .or(consumption.map(|consumption| consumption.session_end_ms)),
             use_id: consumption.map(|consumption| consumption.use_id),
+            earlier_use: None,
             is_overlong_wait: self.how == EndReason::OverlongWait
                 && state == EntryState::Expired
                 && fact.is_over,

@@ -151,7 +151,7 @@ impl Authorizer {
         let answer = state
             .validate_verified(snapshot, entry, request, verified)
             .await?;
-        let (status, _) = state.confirm_validation(snapshot, entry, request, answer).await?;
+        let (status, _) = state.confirm_validation(snapshot, entry, answer).await?;
         Ok(Admission {
             queue: presented.queue.clone(),
             entry,

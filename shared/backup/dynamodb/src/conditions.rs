@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use vestibule_domain::{
     change::{Change, Event, Version},
+    consumption::EarlierUse,
     fact::{Fact, Step},
     score::{Visit, WaitScore},
 };
@@ -89,11 +91,35 @@ fn over_for_good(place: WaitScore, after: Option<Visit>, grace_seconds: u32) -> 
     Expression { text, values }
 }
 
-/// The item shows the visit of the change, however old the change is.
-pub(super) fn same_visit(change: &Change) -> Expression {
+/// The item knows no use but the one that a record of a later visit keeps of it, so that replacing the item loses none.
+pub(super) fn no_use_but(kept: Option<EarlierUse>) -> Expression {
+    let Some(kept) = kept else {
+        return Expression {
+            text: "attribute_not_exists(#use_id) AND attribute_not_exists(#earlier_use)".to_owned(),
+            values: Item::new(),
+        };
+    };
+    let values = HashMap::from([
+        (":used_visit".to_owned(), number(kept.visit.number())),
+        (
+            ":used".to_owned(),
+            AttributeValue::S(kept.consumption.use_id.to_string()),
+        ),
+        (":kept".to_owned(), AttributeValue::S(kept.to_string())),
+    ]);
+    Expression {
+        text: "(#visit = :used_visit AND #use_id = :used) OR \
+               (attribute_not_exists(#use_id) AND #earlier_use = :kept)"
+            .to_owned(),
+        values,
+    }
+}
+
+/// The item shows this visit, at whatever step.
+pub(super) fn same_visit(visit: Visit) -> Expression {
     Expression {
         text: "#visit = :visit".to_owned(),
-        values: visit_value(change.event.visit()),
+        values: visit_value(visit),
     }
 }
 

@@ -12,6 +12,7 @@
 //! overlong_wait     N   1 if the wait lasted longer than the queue allows, and otherwise missing
 //! source            S   where the visitor entered from: a keyed hash, never an address
 //! use_id            S   the id of the use, if the protected service consumed the visit under one
+//! earlier_use       S   the last earlier visit that was consumed under an id: its number, and how
 //! delete_at_seconds N   the table's time to live
 //! ```
 //!
@@ -47,7 +48,8 @@ pub(super) const PROMOTED_AT_MS: &str = "promoted_at_ms";
 pub(super) const CLAIMED_AT_MS: &str = "claimed_at_ms";
 const EXPIRES_AT_MS: &str = "expires_at_ms";
 const ENDED_AT_MS: &str = "ended_at_ms";
-const USE_ID: &str = "use_id";
+pub(super) const USE_ID: &str = "use_id";
+pub(super) const EARLIER_USE: &str = "earlier_use";
 const OVERLONG_WAIT: &str = "overlong_wait";
 pub(super) const SOURCE: &str = "source";
 
@@ -114,14 +116,25 @@ pub(super) fn assignments(change: &Change, rules: PutRules, sets_version: bool) 
     }
 }
 
-/// Adds the attributes that a late change determines and the item still lacks.
+/// Adds the attributes that a late change determines and the item still lacks. A later use takes the place of an earlier one.
 pub(super) fn additions(filled: &EntryRecord) -> Expression {
     let mut additions = attributes(filled);
-    let added = [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS, CLAIMED_AT_MS, SOURCE];
+    let added = [
+        SCORE,
+        LANE,
+        JOINED_AT_MS,
+        PROMOTED_AT_MS,
+        CLAIMED_AT_MS,
+        SOURCE,
+        EARLIER_USE,
+    ];
     additions.retain(|name, _| added.contains(&name.as_str()));
     let texts: Vec<_> = additions
         .keys()
-        .map(|name| format!("#{name} = if_not_exists(#{name}, :{name})"))
+        .map(|name| match name.as_str() {
+            EARLIER_USE => format!("#{name} = :{name}"),
+            _ => format!("#{name} = if_not_exists(#{name}, :{name})"),
+        })
         .collect();
     Expression {
         text: format!("SET {}", texts.join(", ")),
@@ -184,8 +197,11 @@ pub(super) fn to_item(partition: &EntryPartition, record: &EntryRecord) -> Item 
 /// The attributes of a record, without its key.
 pub(super) fn attributes(record: &EntryRecord) -> Item {
     let status = AttributeValue::S(record.state.table_name().to_owned());
-    let use_id = record.use_id.map(|use_id| AttributeValue::S(use_id.to_string()));
-    let source = record.source.map(|source| AttributeValue::S(source.to_string()));
+    let texts = [
+        (USE_ID, record.use_id.map(|use_id| use_id.to_string())),
+        (EARLIER_USE, record.earlier_use.map(|earlier| earlier.to_string())),
+        (SOURCE, record.source.map(|source| source.to_string())),
+    ];
     let numbers = [
         (VISIT, Some(record.fact.visit.number())),
         (STEP, Some(record.fact.step.number())),
@@ -207,8 +223,11 @@ pub(super) fn attributes(record: &EntryRecord) -> Item {
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), number(value?))))
         .chain([(STATUS.to_owned(), status)])
-        .chain(use_id.map(|use_id| (USE_ID.to_owned(), use_id)))
-        .chain(source.map(|source| (SOURCE.to_owned(), source)))
+        .chain(
+            texts
+                .into_iter()
+                .filter_map(|(name, text)| Some((name.to_owned(), AttributeValue::S(text?)))),
+        )
         .collect()
 }
 
@@ -241,6 +260,7 @@ pub(super) fn to_record(item: &Item) -> Result<EntryRecord, BackupError> {
         expires_at_ms: optional_number(item, EXPIRES_AT_MS)?,
         ended_at_ms: optional_number(item, ENDED_AT_MS)?,
         use_id: optional_parsed(item, USE_ID)?,
+        earlier_use: optional_parsed(item, EARLIER_USE)?,
         is_overlong_wait: optional_number(item, OVERLONG_WAIT)? == Some(1),
         source: optional_parsed(item, SOURCE)?,
         delete_at_ms: required_number::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),

@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::{
 use vestibule_backup::{BackupError, EntryPartition, PutOutcome};
 use vestibule_domain::{
     change::Change,
+    consumption::EarlierUse,
     record::{EntryRecord, PutDecision, PutRules},
 };
 
@@ -37,8 +38,8 @@ pub(super) enum Attempt {
 /// The conditional writes by which a change reaches the table.
 enum Write {
     /// Puts the item of the change, which begins a visit or is the first that the table gets of its
-    /// visit.
-    Begin,
+    /// visit. It keeps the use of an earlier visit.
+    Begin(Option<EarlierUse>),
     /// Updates the item, which shows the same visit and no later version.
     Continue,
     /// Updates the item, which shows the same visit and a later version, and leaves that version.
@@ -55,7 +56,7 @@ impl DynamoDbBackup {
         change: &Change,
     ) -> Result<PutOutcome, BackupError> {
         let mut write = if change.event.is_provisional() {
-            Write::Begin
+            Write::Begin(None)
         } else {
             Write::Continue
         };
@@ -88,9 +89,15 @@ impl DynamoDbBackup {
     ) -> Result<Attempt, BackupError> {
         let rules = partition.put_rules();
         let (assignments, condition) = match write {
-            Write::Begin => {
-                let record = EntryRecord::of_change(change, rules);
-                let condition = conditions::absent_or_earlier_visit(change, rules.grace_seconds);
+            Write::Begin(earlier_use) => {
+                let record = EntryRecord {
+                    earlier_use: *earlier_use,
+                    ..EntryRecord::of_change(change, rules)
+                };
+                let condition = conditions::both(
+                    conditions::absent_or_earlier_visit(change, rules.grace_seconds),
+                    conditions::no_use_but(*earlier_use),
+                );
                 return self.put_item_if(partition, record, condition).await;
             }
             Write::Continue => (
@@ -104,7 +111,10 @@ impl DynamoDbBackup {
                 entry_items::assignments(change, rules, false),
                 conditions::same_visit_before(change),
             ),
-            Write::FillGaps(filled) => (entry_items::additions(filled), conditions::same_visit(change)),
+            Write::FillGaps(filled) => (
+                entry_items::additions(filled),
+                conditions::same_visit(filled.visit()),
+            ),
         };
         self.update_item_if(partition, change, assignments, condition)
             .await
@@ -203,11 +213,11 @@ fn next_write(
     rules: PutRules,
 ) -> ControlFlow<PutOutcome, Write> {
     let Some(stored) = stored else {
-        return ControlFlow::Continue(Write::Begin);
+        return ControlFlow::Continue(Write::Begin(None));
     };
     match EntryRecord::decide_put(Some(&stored), change, rules) {
-        PutDecision::Store(_) if stored.visit() != change.event.visit() => {
-            ControlFlow::Continue(Write::Begin)
+        PutDecision::Store(record) if stored.visit() != change.event.visit() => {
+            ControlFlow::Continue(Write::Begin(record.earlier_use))
         }
         PutDecision::Store(_) if stored.version > change.version => {
             ControlFlow::Continue(Write::ContinueAtLaterVersion)

@@ -12,8 +12,8 @@ use vestibule_domain::{
 use super::{
     DynamoDbBackup, conditions,
     entry_items::{
-        CLAIMED_AT_MS, EPOCH, Expression, OVER, PROMOTED_AT_MS, SCORE, SOURCE, STEP, STEP_MS, V, VISIT,
-        attributes, to_placeholders,
+        CLAIMED_AT_MS, EARLIER_USE, EPOCH, Expression, OVER, PROMOTED_AT_MS, SCORE, SOURCE, STEP, STEP_MS,
+        USE_ID, V, VISIT, attributes, to_placeholders,
     },
     entry_writes::Attempt,
 };
@@ -114,6 +114,8 @@ fn unchanged(stored: &EntryRecord) -> Expression {
         PROMOTED_AT_MS,
         CLAIMED_AT_MS,
         SOURCE,
+        USE_ID,
+        EARLIER_USE,
     ];
     let texts = names.map(|name| {
         if stored.contains_key(name) {

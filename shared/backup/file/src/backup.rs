@@ -159,11 +159,11 @@ impl Backup for FileBackup {
         queue: &QueueId,
         expected_revision: u64,
         outbox: &EventOutbox,
-        _now_ms: u64,
+        now_ms: u64,
     ) -> Result<bool, BackupError> {
         let (queue, outbox) = (queue.clone(), outbox.clone());
         self.writer
-            .commit(move |tables| tables.replace_outbox(&queue, expected_revision, outbox))
+            .commit(move |tables| tables.replace_outbox(&queue, expected_revision, outbox, now_ms))
             .await
     }
 

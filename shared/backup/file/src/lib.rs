@@ -10,6 +10,7 @@ mod outboxes;
 mod queues;
 mod report;
 mod store;
+mod sweep;
 mod tables;
 mod tombstones;
 mod writer;

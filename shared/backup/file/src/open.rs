@@ -9,7 +9,7 @@ use std::{
 
 use redb::Database;
 
-use super::tables::Tables;
+use super::{sweep::sweep_all, tables::Tables};
 
 /// The memory that redb uses as a cache of the file, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
@@ -26,7 +26,7 @@ pub(super) fn open_database(path: &Path) -> Result<Database, redb::Error> {
 fn open_and_sweep(path: &Path) -> Result<Database, redb::Error> {
     let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
     let transaction = database.begin_write()?;
-    Tables::open(&transaction)?.sweep_all(vestibule_clock::now_ms())?;
+    sweep_all(&mut Tables::open(&transaction)?, vestibule_clock::now_ms())?;
     transaction.commit()?;
     Ok(database)
 }

@@ -11,6 +11,9 @@ use super::tables::{OUTBOXES, Tables, to_backup_error};
 struct FileOutbox {
     revision: u64,
     outbox: EventOutbox,
+    /// When it was replaced, in Unix milliseconds. The files of former versions do not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_ms: Option<u64>,
 }
 
 impl Tables<'_> {
@@ -20,6 +23,7 @@ impl Tables<'_> {
         queue: &QueueId,
         expected_revision: u64,
         outbox: EventOutbox,
+        now_ms: u64,
     ) -> Result<bool, BackupError> {
         let stored = self
             .outboxes
@@ -33,6 +37,7 @@ impl Tables<'_> {
         let value = FileOutbox {
             revision: revision + 1,
             outbox,
+            at_ms: Some(now_ms),
         };
         let value = serde_json::to_vec(&value).map_err(|e| to_backup_error(&e))?;
         let put = self.outboxes.insert(queue.as_str(), value.as_slice());

@@ -31,12 +31,9 @@ pub(super) const ORDERS: TableDefinition<(&str, u64), &[u8]> = TableDefinition::
 /// The outbox of each queue's events.
 pub(super) const OUTBOXES: TableDefinition<&str, &[u8]> = TableDefinition::new("outboxes");
 
-/// How many records one partial sweep for expired records reads.
-const SWEEP_RECORDS: usize = 64;
-
 /// An entry as the file stores it, in JSON.
 #[derive(Serialize, Deserialize)]
-struct StoredRecord {
+pub(super) struct StoredRecord {
     state: EntryState,
     visit: u64,
     step: u64,
@@ -56,16 +53,18 @@ struct StoredRecord {
     ended_at_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     use_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    earlier_use: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     overlong_wait: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<String>,
-    delete_at_ms: u64,
+    pub(super) delete_at_ms: u64,
 }
 
 /// All tables, open for writing.
 pub(super) struct Tables<'txn> {
-    entries: Table<'txn, EntryKey, &'static [u8]>,
+    pub(super) entries: Table<'txn, EntryKey, &'static [u8]>,
     pub(super) queues: Table<'txn, &'static str, &'static [u8]>,
     stops: Table<'txn, &'static str, ()>,
     pub(super) defaults: Table<'txn, &'static str, &'static [u8]>,
@@ -74,10 +73,6 @@ pub(super) struct Tables<'txn> {
     pub(super) orders: Table<'txn, (&'static str, u64), &'static [u8]>,
     pub(super) outboxes: Table<'txn, &'static str, &'static [u8]>,
 }
-
-/// Where the next partial sweep begins.
-#[derive(Default)]
-pub(super) struct SweepCursor(Option<(String, u32, u8, [u8; 16])>);
 
 impl<'txn> Tables<'txn> {
     /// Opens all tables, and creates the ones that do not exist.
@@ -149,41 +144,6 @@ impl<'txn> Tables<'txn> {
         let value = self.entries.get(key).map_err(|e| to_backup_error(&e))?;
         value.map(|value| decode_record(id, value.value())).transpose()
     }
-
-    /// Removes every expired record and tombstone.
-    pub(super) fn sweep_all(&mut self, now_ms: u64) -> Result<(), redb::StorageError> {
-        self.sweep_tombstones(now_ms)?;
-        self.entries.retain(|_, value| !is_expired(value, now_ms))
-    }
-
-    /// Reads the next few records and removes the expired ones.
-    pub(super) fn sweep_some(
-        &mut self,
-        cursor: &mut SweepCursor,
-        now_ms: u64,
-    ) -> Result<(), redb::StorageError> {
-        let (queue, generation, shard, id) = cursor.0.take().unwrap_or_default();
-        let mut expired = Vec::new();
-        let from_there = self.entries.range((queue.as_str(), generation, shard, &id)..)?;
-        for (seen, found) in from_there.enumerate() {
-            let (key, value) = found?;
-            let (queue, generation, shard, id) = key.value();
-            let key = (queue.to_owned(), generation, shard, *id);
-            if seen == SWEEP_RECORDS {
-                // More records follow: the next sweep begins with this one. After the last record
-                // it begins again at the first.
-                cursor.0 = Some(key);
-                break;
-            }
-            if is_expired(value.value(), now_ms) {
-                expired.push(key);
-            }
-        }
-        for (queue, generation, shard, id) in expired {
-            self.entries.remove((queue.as_str(), generation, shard, &id))?;
-        }
-        Ok(())
-    }
 }
 
 fn entry_key<'a>(partition: &'a EntryPartition, id: &'a EntryId) -> (&'a str, u32, u8, &'a [u8; 16]) {
@@ -210,6 +170,7 @@ fn encode_record(record: &EntryRecord) -> Vec<u8> {
         expires_at_ms: record.expires_at_ms,
         ended_at_ms: record.ended_at_ms,
         use_id: record.use_id.map(|use_id| use_id.to_string()),
+        earlier_use: record.earlier_use.map(|earlier| earlier.to_string()),
         overlong_wait: record.is_overlong_wait,
         source: record.source.map(|source| source.to_string()),
         delete_at_ms: record.delete_at_ms,
@@ -231,6 +192,9 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
     let use_id = stored
         .use_id
         .map(|text| text.parse().map_err(|_| nonsense("use_id")));
+    let earlier_use = stored
+        .earlier_use
+        .map(|text| text.parse().map_err(|_| nonsense("earlier_use")));
     let source = stored
         .source
         .map(|text| text.parse().map_err(|_| nonsense("source")));
@@ -253,6 +217,7 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
         expires_at_ms: stored.expires_at_ms,
         ended_at_ms: stored.ended_at_ms,
         use_id: use_id.transpose()?,
+        earlier_use: earlier_use.transpose()?,
         is_overlong_wait: stored.overlong_wait,
         source: source.transpose()?,
         delete_at_ms: stored.delete_at_ms,
@@ -266,12 +231,6 @@ pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, Ba
 pub(super) fn decode_entry_id(bytes: &[u8; 16]) -> Result<EntryId, BackupError> {
     let member = URL_SAFE_NO_PAD.encode(bytes);
     EntryId::from_member(&member).map_err(|e| BackupError::Unreadable(format!("the entry key {member}: {e}")))
-}
-
-/// Whether the record's retention is over. A record that does not parse is kept, so that the next
-/// read reports it.
-fn is_expired(value: &[u8], now_ms: u64) -> bool {
-    serde_json::from_slice::<StoredRecord>(value).is_ok_and(|record| record.delete_at_ms <= now_ms)
 }
 
 /// Converts an error of the store file.

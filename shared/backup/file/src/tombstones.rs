@@ -9,7 +9,7 @@ use super::tables::{TOMBSTONES, Tables, to_backup_error};
 
 /// A tombstone as the file stores it.
 #[derive(Serialize, Deserialize)]
-struct FileTombstone {
+pub(super) struct FileTombstone {
     epoch: u32,
     generation: u32,
     deleted_at_ms: u64,
@@ -50,14 +50,6 @@ impl Tables<'_> {
         }
         self.put_tombstone(queue, tombstone)?;
         Ok(true)
-    }
-
-    /// Removes the tombstones whose time is over.
-    pub(super) fn sweep_tombstones(&mut self, now_ms: u64) -> Result<(), redb::StorageError> {
-        self.tombstones.retain(|_, value| {
-            let tombstone = serde_json::from_slice::<FileTombstone>(value).map(Tombstone::from);
-            !tombstone.is_ok_and(|tombstone| tombstone.delete_at_ms() <= now_ms)
-        })
     }
 
     pub(super) fn read_tombstone(&self, queue: &QueueId) -> Result<Option<Tombstone>, BackupError> {

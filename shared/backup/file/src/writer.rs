@@ -17,7 +17,8 @@ use vestibule_clock::now_ms;
 
 use super::{
     store::{Store, is_disk_error},
-    tables::{SweepCursor, Tables, to_backup_error},
+    sweep::Sweeper,
+    tables::{Tables, to_backup_error},
 };
 
 /// The most requests in one transaction.
@@ -102,7 +103,7 @@ impl Drop for Writer {
 }
 
 fn run_writer(store: &Store, mut inbox: mpsc::Receiver<Request>) {
-    let mut cursor = SweepCursor::default();
+    let mut sweeper = Sweeper::default();
     let mut has_failed = false;
     while let Some(first) = inbox.blocking_recv() {
         let mut group = vec![first];
@@ -113,7 +114,7 @@ fn run_writer(store: &Store, mut inbox: mpsc::Receiver<Request>) {
         }
         let mut answers = Vec::with_capacity(group.len());
         // A request whose group never began is dropped with its reply channel, so its caller gets an error.
-        let committed = commit_group(store, group, &mut answers, &mut cursor);
+        let committed = commit_group(store, group, &mut answers, &mut sweeper);
         if committed.is_ok() && has_failed {
             tracing::warn!(event = "store.recovered", "the store file accepts writes again");
         } else if let Err(error) = &committed
@@ -137,10 +138,10 @@ fn commit_group(
     store: &Store,
     group: Vec<Request>,
     answers: &mut Vec<Answer>,
-    cursor: &mut SweepCursor,
+    sweeper: &mut Sweeper,
 ) -> Result<(), BackupError> {
     let database = store.database_or_reopen()?;
-    let committed = commit(&database, group, answers, cursor);
+    let committed = commit(&database, group, answers, sweeper);
     drop(database);
     committed.map_err(|error| {
         if is_disk_error(&error) {
@@ -154,13 +155,13 @@ fn commit(
     database: &Database,
     group: Vec<Request>,
     answers: &mut Vec<Answer>,
-    cursor: &mut SweepCursor,
+    sweeper: &mut Sweeper,
 ) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     {
         let mut tables = Tables::open(&transaction)?;
         answers.extend(group.into_iter().map(|request| request(&mut tables)));
-        tables.sweep_some(cursor, now_ms())?;
+        sweeper.sweep(&mut tables, now_ms())?;
     }
     Ok(transaction.commit()?)
 }

@@ -45,6 +45,13 @@ if not queue then
 end
 local keys = { waiting = waiting, ready = ready, active = active, visits = visits, ended = ended, settled = settled,
   present = present, seen = seen, state = state }
+-- A use that consumed a visit has consumed that one, also after the visitor has entered again.
+local end_text = completes == '1' and use_id ~= '' and redis.call('HGET', ended, id)
+local known_end = end_text and parse_end(end_text)
+local word = 'consumed:' .. use_id .. ':'
+if known_end and string.sub(known_end.how, 1, #word) == word and not is_other_visit(expected_visit, known_end) then
+  return build_gone(queue, known_end)
+end
 local entry = find_entry(queue, keys, id)
 if not entry.is_live then
   return build_gone(queue, entry)

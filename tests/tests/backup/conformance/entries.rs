@@ -6,7 +6,7 @@ use vestibule_backup::{Backup, EntryPartition, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
-    consumption::Consumption,
+    consumption::{Consumption, EarlierUse},
     fact::Turn,
     id::{SHARD_COUNT, Source},
     record::EntryRecord,
@@ -24,6 +24,7 @@ on_both_backups! {
     repeated_changes_change_nothing
     late_changes_add_missing_times_and_nothing_else
     consumed_visit_keeps_the_id_of_its_use
+    later_visits_keep_the_last_use
     source_of_a_visit_is_kept_until_the_next_visit
     any_change_may_be_the_first_of_a_later_visit
     version_of_a_record_never_falls
@@ -91,6 +92,52 @@ async fn consumed_visit_keeps_the_id_of_its_use(backup: &dyn Backup) {
         let repeat = entry.put(3, ended(place, EndReason::Completed)).await;
         assert_eq!(repeat, PutOutcome::Superseded(record));
     }
+}
+
+async fn later_visits_keep_the_last_use(backup: &dyn Backup) {
+    let consumption = |use_id: &str| Consumption {
+        use_id: use_id.parse().expect("a UUID"),
+        session_end_ms: now_ms() + 300_000,
+    };
+    let one = consumption("6f9619ff-8b86-4d01-b42d-00cf4fc964ff");
+    let other = consumption("0d3a5a3c-9a0e-4c3b-8d6e-1f1f6ed2b7aa");
+    let places = [place(0), place(7), place(20), place(31)];
+    let begin = |at: usize| Event::Entered {
+        place: places[at],
+        after: places[..at].last().map(|place| place.visit()),
+    };
+    let consumed = |at: usize, how| ended(places[at], EndReason::Consumed(how));
+    let kept = |at: usize, consumption| EarlierUse {
+        visit: places[at].visit(),
+        consumption,
+    };
+    let entry = BackedUpEntry::new(backup);
+    let used_after = async |v, event| {
+        let outcome = entry.put(v, event).await;
+        outcome.record().uses().collect::<Vec<_>>()
+    };
+    assert_eq!(used_after(1, begin(0)).await, []);
+    assert_eq!(used_after(2, consumed(0, one)).await, [kept(0, one)]);
+    assert_eq!(used_after(3, begin(1)).await, [kept(0, one)]);
+    assert_eq!(
+        used_after(4, ended(places[1], EndReason::Left)).await,
+        [kept(0, one)]
+    );
+    // The third visit begins in the backup before the second one's late end, which was no use, and the fourth before the
+    // third one's, which was.
+    assert_eq!(used_after(6, begin(2)).await, [kept(0, one)]);
+    assert_eq!(
+        used_after(5, ended(places[1], EndReason::Completed)).await,
+        [kept(0, one)]
+    );
+    assert_eq!(used_after(8, begin(3)).await, [kept(0, one)]);
+    assert_eq!(used_after(7, consumed(2, other)).await, [kept(2, other)]);
+    // An earlier use takes no later one's place, and a line that had lost the last visit gives no use to an earlier one.
+    assert_eq!(used_after(2, consumed(0, one)).await, [kept(2, other)]);
+    let entry = BackedUpEntry::new(backup);
+    entry.put(1, begin(1)).await;
+    let late = entry.put(2, consumed(0, one)).await;
+    assert_eq!(late.record().uses().count(), 0);
 }
 
 async fn source_of_a_visit_is_kept_until_the_next_visit(backup: &dyn Backup) {

@@ -38,7 +38,7 @@ async fn a_finished_visit_is_denied() {
     let again = again.expect_status(201);
     ask(&authorizer, event_with_pass(entered.text("pass")))
         .await
-        .expect_denied("invalid-pass");
+        .expect_denied("other-visit");
     ask(&authorizer, event_with_pass(again.text("pass")))
         .await
         .expect_allowed();
