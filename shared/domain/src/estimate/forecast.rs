@@ -194,7 +194,8 @@ impl Forecast {
             } else {
                 2.0 * silent.max(SILENT_SECONDS_MIN)
             };
-            seconds = seconds.min(self.shortest_seconds(position).max(held));
+            let sooner = self.shortest_seconds(position).max(held);
+            seconds = seconds.min(sooner.max(self.last_free_seconds()));
         } else if self.has_filled_lately() && !self.has_room_for(position) {
             seconds = seconds.min(self.sooner_curve().seconds_until_served(position));
         }
@@ -221,8 +222,16 @@ impl Forecast {
         if self.has_room_for(position) {
             assumed
         } else {
-            assumed.min(longest()).max(self.shortest_seconds(position))
+            assumed
+                .min(longest())
+                .max(self.shortest_seconds(position))
+                .max(self.last_free_seconds())
         }
+    }
+
+    /// The time until the last one is served for whom a slot is free, in seconds. Nobody behind comes sooner.
+    fn last_free_seconds(&self) -> f64 {
+        self.assumed.seconds_until_served(self.free)
     }
 
     /// The range in which the turn of one position comes in four of five cases. If too few slots were

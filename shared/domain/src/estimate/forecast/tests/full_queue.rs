@@ -215,6 +215,24 @@ fn a_wait_of_more_than_a_day_has_no_range() {
     );
 }
 
+#[test]
+fn the_first_one_without_a_free_slot_comes_after_the_last_one_with_a_slot() {
+    let line = ObservedLine {
+        pace: Pace {
+            batch: 147,
+            interval_ms: 1_000,
+        },
+        taken: 1_691,
+        active: 1_691,
+        no_shows: 79,
+        session_ends_in_ms: vec![0; 21],
+        ..just_filled(1_781, 5_000, 10)
+    };
+    let forecast = Forecast::from_observed(line);
+    assert!(forecast.eta_ms(90) > 0);
+    assert!(forecast.eta_ms(90) <= forecast.eta_ms(91));
+}
+
 proptest! {
     #[test]
     fn full_queue_polls_are_at_most_those_of_fixed_clients(
