@@ -3,7 +3,7 @@
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{future::pending, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -20,6 +20,9 @@ pub enum NetworkState {
     Open,
     /// Connections are reset, and new ones are reset as soon as they are accepted.
     Cut,
+    /// All connections are reset when the server next answers on one of them, and the answer is lost. Then the network is
+    /// open.
+    CutAtAnswer,
     /// Connections are accepted, and no data passes.
     Stalled,
     /// All data is late by this time in each direction.
@@ -39,7 +42,7 @@ struct Settings {
 pub struct Network {
     /// The address for clients.
     pub address: SocketAddr,
-    settings: watch::Sender<Settings>,
+    settings: Arc<watch::Sender<Settings>>,
     accept_task: AbortHandle,
 }
 
@@ -48,15 +51,16 @@ impl Network {
     pub async fn open_before(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = listener.local_addr().expect("the listener has an address");
-        let (settings, receiver) = watch::channel(Settings {
+        let settings = Arc::new(watch::Sender::new(Settings {
             condition: NetworkState::Open,
             server,
             generation: 0,
-        });
+        }));
+        let shared = Arc::clone(&settings);
         let accept_task = tokio::spawn(async move {
             loop {
                 if let Ok((client, _)) = listener.accept().await {
-                    tokio::spawn(serve_connection(client, receiver.clone()));
+                    tokio::spawn(serve_connection(client, Arc::clone(&shared)));
                 }
             }
         });
@@ -94,7 +98,8 @@ impl Drop for Network {
     }
 }
 
-async fn serve_connection(client: TcpStream, settings: watch::Receiver<Settings>) {
+async fn serve_connection(client: TcpStream, shared: Arc<watch::Sender<Settings>>) {
+    let settings = shared.subscribe();
     let Settings {
         condition,
         server,
@@ -114,8 +119,10 @@ async fn serve_connection(client: TcpStream, settings: watch::Receiver<Settings>
     {
         let (mut from_client, mut to_client) = client.into_split();
         let (mut from_server, mut to_server) = server.into_split();
-        let there = copy_direction(&mut from_client, &mut to_server, settings.clone());
-        let back = copy_direction(&mut from_server, &mut to_client, settings);
+        let there = copy_direction(&mut from_client, &mut to_server, settings.clone(), || false);
+        let back = copy_direction(&mut from_server, &mut to_client, settings, || {
+            cut_at_answer(&shared)
+        });
         tokio::select! {
             _ = async { tokio::join!(there, back) } => {}
             _ = cut.wait_for(is_reset) => {
@@ -132,11 +139,24 @@ fn reset(stream: &TcpStream) {
     let _ = stream.set_zero_linger();
 }
 
-/// Copies one direction until it ends.
+/// Whether the network is to be cut at this answer. Resets all connections then, and opens the network for others.
+fn cut_at_answer(shared: &watch::Sender<Settings>) -> bool {
+    shared.send_if_modified(|settings| {
+        let cuts = settings.condition == NetworkState::CutAtAnswer;
+        if cuts {
+            settings.condition = NetworkState::Open;
+            settings.generation += 1;
+        }
+        cuts
+    })
+}
+
+/// Copies one direction until it ends, or until data is read while `cuts`.
 async fn copy_direction(
     from: &mut (impl AsyncReadExt + Unpin),
     to: &mut (impl AsyncWriteExt + Unpin),
     mut settings: watch::Receiver<Settings>,
+    cuts: impl Fn() -> bool,
 ) -> io::Result<()> {
     let mut bytes = vec![0; 16 * 1024];
     loop {
@@ -147,6 +167,9 @@ async fn copy_direction(
         let condition = moving.map_or(NetworkState::Cut, |settings| settings.condition);
         if let NetworkState::Slow(delay) = condition {
             sleep(delay).await;
+        }
+        if cuts() {
+            return pending().await;
         }
         if count == 0 {
             return to.shutdown().await;

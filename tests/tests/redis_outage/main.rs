@@ -1,6 +1,7 @@
 //! A Redis that freezes, dies and returns while a process keeps running: what visitors and the protected
 //! service notice. The backup is the `DynamoDB` emulator.
 
+mod cut_connection;
 mod demoted_primary;
 mod held_polls;
 mod left_server;

@@ -19,7 +19,10 @@ pub(super) async fn append_to_line(
     queue: &QueueId,
     id: EntryId,
 ) -> Result<Option<EnterOutcome>, LineError> {
-    let call = line.begin_call(&APPEND_TO_LINE, queue).arg(id.to_member());
+    let call = line
+        .begin_call(&APPEND_TO_LINE, queue)
+        .arg(id.to_member())
+        .may_run_twice();
     let mut reply = call.send(line).await?;
     let kind = match reply.outcome() {
         "other" => return Ok(None),

@@ -31,7 +31,12 @@ impl Line {
         asks: &str,
     ) -> Result<CheckIn, LineError> {
         let call = self.begin_call(&CHECK_IN, queue);
-        let mut reply = call.arg(id.to_member()).arg(asks).send(self).await?;
+        let mut reply = call
+            .arg(id.to_member())
+            .arg(asks)
+            .may_run_twice()
+            .send(self)
+            .await?;
         let lookup = match reply.outcome() {
             "waiting" => {
                 let (score, position) = (reply.read_score()?, reply.read_number()?);

@@ -17,6 +17,7 @@ impl Line {
         let mut reply = self
             .begin_call(&CLAIM, queue)
             .arg(id.to_member())
+            .may_run_twice()
             .send(self)
             .await?;
         match reply.outcome() {

@@ -76,7 +76,8 @@ impl Line {
             .arg(id.to_member())
             .arg(arrival)
             .arg(drawn_order)
-            .arg(lane.number());
+            .arg(lane.number())
+            .may_run_twice();
         let mut reply = call.send(self).await?;
         if reply.outcome() == "refused" {
             let refusal = serde_json::from_value(Value::String(reply.read_text()?))

@@ -30,7 +30,8 @@ impl Line {
             .begin_call(&LEAVE, queue)
             .arg(id.to_member())
             .arg(visit_arg(visit))
-            .arg(departure);
+            .arg(departure)
+            .may_run_twice_if(visit.is_some());
         let mut reply = call.send(self).await?;
         match reply.outcome() {
             "other-visit" => return Ok(LeaveOutcome::OtherVisit),

@@ -8,6 +8,7 @@ use vestibule_domain::{
     configuration::{Configuration, LAYOUT},
     estimate::{CountWindow, LineCounts, MovingAverages},
     id::{QueueId, Salt},
+    kept_times::KeptTimes,
     pace::{LimitedBy, Pace, PaceBucket},
     settings::Settings,
 };
@@ -36,7 +37,10 @@ impl Line {
 /// Reads the state of a queue. Its counts and configuration may be as old as `age_max`, if another
 /// process has read them in the meantime; its version, clocks and heartbeat are current.
 async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<QueueView, LineError> {
-    let call = line.begin_call(&QUEUE_VIEW, queue).arg(age_max.as_millis());
+    let call = line
+        .begin_call(&QUEUE_VIEW, queue)
+        .arg(age_max.as_millis())
+        .may_run_twice();
     let mut reply = call.send(line).await?;
     let now_ms = reply.read_number()?;
     let (is_apart, ahead_ms) = (reply.read_number()? == 1, reply.read_signed()?);
@@ -136,6 +140,8 @@ fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
         .ok_or_else(|| nonsense("field `salt` is not a salt".to_owned()))?;
     let root = config.has("root_key").then(|| config.text("root_key"));
     let root = root.transpose()?.map(str::parse).transpose();
+    let kept = config.has("kept_times").then(|| config.text("kept_times"));
+    let kept = kept.transpose()?.map(str::parse::<KeptTimes>).transpose();
     Ok(Configuration {
         settings: Settings::from_map(&settings).map_err(|error| nonsense(error.to_string()))?,
         revision: config.text("revision")?.to_owned(),
@@ -145,6 +151,9 @@ fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
         min_epoch: config.number("min_epoch")?,
         salt: salt.with_root(root.map_err(|_| nonsense("field `root_key` is no fingerprint".to_owned()))?),
         opened_at_ms: Some(config.number_or_zero("opened_at_ms")?).filter(|at_ms| *at_ms > 0),
+        kept_times: kept
+            .map_err(|error| nonsense(format!("field `kept_times` {error}")))?
+            .unwrap_or_default(),
     })
 }
 

@@ -180,6 +180,7 @@ impl LuaScript {
             queue: None,
             command,
             arg_count: 0,
+            may_run_twice: false,
         }
     }
 }
@@ -228,6 +229,7 @@ pub(super) struct ScriptCall<'a> {
     /// `EVALSHA` with the keys and the arguments so far. They are written straight into its buffer.
     command: Cmd,
     arg_count: usize,
+    may_run_twice: bool,
 }
 
 impl ScriptCall<'_> {
@@ -241,6 +243,18 @@ impl ScriptCall<'_> {
     /// Adds one argument for each value.
     pub(super) fn args(self, values: impl IntoIterator<Item = impl Display>) -> Self {
         values.into_iter().fold(self, Self::arg)
+    }
+
+    /// Says that a second run after the first has the effect of one, and an answer that its caller takes for that of the
+    /// first. If the connection is cut while the answer is awaited, the call is sent once more.
+    pub(super) fn may_run_twice(self) -> Self {
+        self.may_run_twice_if(true)
+    }
+
+    /// As [`may_run_twice`](Self::may_run_twice), under a condition.
+    pub(super) fn may_run_twice_if(mut self, condition: bool) -> Self {
+        self.may_run_twice = condition;
+        self
     }
 
     /// Sends the call, and loads the script first if the server does not have it.
@@ -288,6 +302,7 @@ impl ScriptCall<'_> {
             name: self.script.name,
             command: timed.as_ref().unwrap_or(&self.command),
             script: &self.script.script,
+            may_run_twice: self.may_run_twice,
         };
         let reply: Value = line.connection.send(request).await?;
         ScriptReply::read(self.script.name, reply)

@@ -27,7 +27,12 @@ impl Line {
         if let Some(waiting) = place? {
             return Ok(EntryLookup::Found(waiting));
         }
-        let mut reply = self.begin_call(&STATUS, queue).arg(member).send(self).await?;
+        let mut reply = self
+            .begin_call(&STATUS, queue)
+            .arg(member)
+            .may_run_twice()
+            .send(self)
+            .await?;
         match reply.outcome() {
             "here" => Ok(EntryLookup::Found(reply.read_status()?)),
             "gone" => Ok(EntryLookup::NotFound(reply.read_not_found(id)?)),

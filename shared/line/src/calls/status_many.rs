@@ -16,6 +16,7 @@ impl Line {
             let call = self.begin_call(&STATUS_MANY, queue);
             let mut reply = call
                 .args(chunk.iter().map(|id| id.to_member()))
+                .may_run_twice()
                 .send(self)
                 .await?;
             for id in chunk {

@@ -39,7 +39,9 @@ impl Line {
                     .map_or_else(String::new, |end_ms| end_ms.to_string()),
             )
             .arg("")
-            .arg("");
+            .arg("")
+            // A use is repeated by its id.
+            .may_run_twice_if(!validation.consumes || validation.use_id.is_some());
         read_validation(id, validation.use_id, call.send(self).await?)
     }
 }
@@ -62,7 +64,8 @@ impl Line {
             .arg("");
         let call = call
             .arg(u64::from(extension.seconds) * 1_000)
-            .arg(extension.latest_end_ms);
+            .arg(extension.latest_end_ms)
+            .may_run_twice();
         match read_validation(id, None, call.send(self).await?)? {
             ValidateOutcome::Active {
                 status,

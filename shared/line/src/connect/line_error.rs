@@ -29,6 +29,11 @@ pub(super) fn is_demotion(error: &RedisError) -> bool {
     )
 }
 
+/// Whether the connection ended before the answer came. The server may have carried out the command or not.
+pub(super) fn is_cut(error: &RedisError) -> bool {
+    error.is_connection_dropped() && !error.is_connection_refusal()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

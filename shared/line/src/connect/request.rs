@@ -19,6 +19,8 @@ pub(crate) enum Request<'a> {
         name: &'static str,
         command: &'a Cmd,
         script: &'a Script,
+        /// Whether it may be sent once more when it is not known whether it ran.
+        may_run_twice: bool,
     },
 }
 
@@ -34,6 +36,15 @@ impl Request<'_> {
                 }
                 answer => answer,
             },
+        }
+    }
+
+    /// Whether the request may be sent once more when it is not known whether it ran. Plain commands only read, or say what
+    /// is to be true afterwards.
+    pub(super) fn may_run_twice(&self) -> bool {
+        match self {
+            Self::Command(_) | Self::Pipeline(_) => true,
+            Self::Script { may_run_twice, .. } => *may_run_twice,
         }
     }
 

@@ -38,7 +38,7 @@ use super::{
     address::{Address, with_resp3},
     call_link::CallLink,
     iam::IamLogin,
-    line_error::{is_demotion, to_line_error},
+    line_error::{is_cut, is_demotion, to_line_error},
     link_test::{LinkHealth, LinkTest},
     request::Request,
     server_link::{ServerLink, build_manager_config},
@@ -111,14 +111,19 @@ impl Server {
         *self.departures.borrow()
     }
 
-    /// Sends a request. If the server is demoted, sends the request once more on a new link.
+    /// Sends a request. If the server is demoted, or the connection was cut and the request may run twice, sends it once
+    /// more on a new link.
     pub(super) async fn send<T: FromRedisValue>(
         self: &Arc<Self>,
         request: Request<'_>,
         is_suspect: bool,
     ) -> Result<T, LineError> {
         let link = self.acquire_link(is_suspect).await?;
-        let answer = self.send_with_write_test(request, &link).await;
+        let mut answer = self.send_with_write_test(request, &link).await;
+        if request.may_run_twice() && answer.as_ref().err().is_some_and(is_cut) {
+            // The manager of the link has begun to connect again.
+            answer = request.send(CallLink::Server(link.manager.clone())).await;
+        }
         let Some(demotion) = answer.as_ref().err().filter(|error| is_demotion(error)) else {
             return answer.map_err(to_line_error);
         };
