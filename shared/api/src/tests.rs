@@ -14,6 +14,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     configuration::Configuration,
     id::{QueueId, RootKey, Salt},
+    kept_times::KeptTimes,
     score::WaitScore,
     settings::Settings,
 };
@@ -152,6 +153,7 @@ async fn queue_is_watched_until_its_last_held_poll_ends() {
         min_epoch: 1,
         salt: Salt::new([1; 32]),
         opened_at_ms: None,
+        kept_times: KeptTimes::default(),
     };
     let created = state.line.configure(&queue, &configuration, true).await;
     assert!(created.is_ok(), "{created:?}");

@@ -129,9 +129,11 @@ impl ApiState {
         verified: Option<VerifiedPass>,
     ) -> Result<ValidationAnswer, QueryError> {
         let repeatable_use = request.use_id.filter(|_| request.consume);
-        let stored = match verified.is_some() || repeatable_use.is_some() {
-            true => Some(self.read_entry_record(snapshot, id).await),
-            false => None,
+        let needs_record = verified.is_some() || repeatable_use.is_some();
+        let stored = if needs_record {
+            Some(self.read_entry_record(snapshot, id).await)
+        } else {
+            None
         };
         let validation = Validation {
             visit: verified.map(|pass| pass.visit).or(request.named.visit),

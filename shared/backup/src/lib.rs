@@ -29,6 +29,7 @@ use vestibule_domain::{
     change::Change,
     event_outbox::EventOutbox,
     id::{EntryId, QueueId, RootFingerprint, Salt},
+    kept_times::KeptTimes,
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tally::TallySnapshot,
@@ -244,6 +245,16 @@ pub trait Backup: Send + Sync + 'static {
     /// Records when a queue of this epoch opened, in Unix milliseconds, unless that is recorded already.
     async fn record_opening(&self, queue: &QueueId, epoch: u32, opened_at_ms: u64)
     -> Result<(), BackupError>;
+
+    /// Replaces the kept times of a queue of this epoch if they are as expected. Returns whether they were, or are replaced
+    /// already.
+    async fn replace_kept_times(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        expected: KeptTimes,
+        kept: KeptTimes,
+    ) -> Result<bool, BackupError>;
 
     /// Records the root key with which the salt of a queue of this epoch is used, unless that is recorded already.
     async fn record_root_key(

@@ -3,6 +3,7 @@
 use vestibule_domain::{
     configuration::{Configuration, LAYOUT},
     id::Salt,
+    kept_times::KeptTimes,
     settings::Settings,
     tombstone::Tombstone,
 };
@@ -31,6 +32,8 @@ pub struct QueueMetadata {
     pub watermark: u64,
     /// When this generation opened, in Unix milliseconds; `None` as long as that is not recorded.
     pub opened_at_ms: Option<u64>,
+    /// What earlier settings of this generation have given out.
+    pub kept_times: KeptTimes,
     /// The lease of the process that restores the queue at the moment; `None` if no restore is
     /// under way.
     pub lease: Option<Lease>,
@@ -47,6 +50,7 @@ impl QueueMetadata {
             salt,
             watermark: 0,
             opened_at_ms: None,
+            kept_times: KeptTimes::default(),
             lease: None,
         }
     }
@@ -73,6 +77,7 @@ impl QueueMetadata {
             min_epoch: self.epoch + 1,
             salt,
             opened_at_ms: None,
+            kept_times: KeptTimes::default(),
             lease: None,
             ..self
         }
@@ -135,6 +140,7 @@ impl StoredQueue {
             min_epoch: part.min_epoch,
             salt: part.salt,
             opened_at_ms: part.opened_at_ms,
+            kept_times: part.kept_times,
         }
     }
 }

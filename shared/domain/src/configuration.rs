@@ -1,6 +1,6 @@
 //! What the line needs to know of a stored queue.
 
-use super::{id::Salt, settings::Settings};
+use super::{id::Salt, kept_times::KeptTimes, settings::Settings};
 
 /// The layout of what a queue stores in the line and in the backup. It rises with each change that
 /// an earlier build cannot read. A build serves queues of its own layout only: see
@@ -28,4 +28,6 @@ pub struct Configuration {
     /// When the queue opened, in Unix milliseconds of line time; `None` as long as that is not recorded. Once it is, a
     /// later `opens_at_ms` has no effect in this generation.
     pub opened_at_ms: Option<u64>,
+    /// What earlier settings have given out. Only a line that begins anew reads it.
+    pub kept_times: KeptTimes,
 }

@@ -17,6 +17,7 @@ pub mod event_outbox;
 pub mod fact;
 pub mod fallback_tick;
 pub mod id;
+pub mod kept_times;
 pub mod key_ring;
 pub mod lane;
 pub mod lane_rank;

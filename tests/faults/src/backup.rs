@@ -15,6 +15,7 @@ use vestibule_domain::{
     change::Change,
     event_outbox::EventOutbox,
     id::{EntryId, QueueId, RootFingerprint, Salt},
+    kept_times::KeptTimes,
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tally::TallySnapshot,
@@ -109,6 +110,7 @@ decorate! {
     fn release_lease(queue: &QueueId, epoch: u32, holder: Uuid) -> ();
     fn raise_watermark(queue: &QueueId, epoch: u32, fence: u64) -> ();
     fn record_opening(queue: &QueueId, epoch: u32, opened_at_ms: u64) -> ();
+    fn replace_kept_times(queue: &QueueId, epoch: u32, expected: KeptTimes, kept: KeptTimes) -> bool;
     fn record_root_key(queue: &QueueId, epoch: u32, root: RootFingerprint) -> ();
     fn begin_generation(queue: &QueueId, epoch: u32, salt: Salt) -> Option<QueueMetadata>;
     ;

@@ -17,6 +17,7 @@ use vestibule_domain::{
     configuration::Configuration,
     entry_status::EntryStatus,
     id::{EntryId, QueueId, Salt},
+    kept_times::KeptTimes,
     settings::Settings,
 };
 use vestibule_line::EmbeddedServer;
@@ -146,6 +147,7 @@ pub fn configuration(settings: &Settings) -> Configuration {
         min_epoch: 1,
         salt: Salt::new([7; 32]),
         opened_at_ms: None,
+        kept_times: KeptTimes::default(),
     }
 }
 

@@ -57,6 +57,47 @@ pub(crate) async fn a_repeated_use_writes_what_a_killed_request_did_not(backend:
     assert_eq!(record.use_id.map(|id| id.to_string()).as_deref(), Some(USE_ID));
 }
 
+pub(crate) async fn a_repeated_use_is_known_before_the_backup_has_it(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guest = scene.enter_many(1).await.remove(0);
+    let validation = Validation {
+        visit: None,
+        claims: true,
+        consumes: true,
+        use_id: Some(USE_ID.parse().expect("a UUID")),
+        reactivate_until_ms: None,
+    };
+    // The request is killed before it writes, and the visitor enters again.
+    let consumed = scene.line.validate(&scene.queue, guest.entry(), validation).await;
+    assert!(
+        matches!(consumed, Ok(ValidateOutcome::Active { .. })),
+        "{consumed:?}"
+    );
+    let first_visit = scene.record(&guest).await.visit();
+    let again = scene.enter_as(&guest.id).await.1;
+    let next_visit = again.expect_status(201).number("visit");
+    for proof in [
+        json!({ "visitor": guest.id }),
+        json!({ "visitor": guest.id, "visit": first_visit.number() }),
+    ] {
+        let repeat = scene.consume_as(&guest, &proof, USE_ID).await;
+        assert_eq!(
+            repeat.expect_status(200).number("visit"),
+            first_visit.number(),
+            "{proof}"
+        );
+        assert_eq!(repeat.body["durable"], true);
+    }
+    assert_eq!(scene.status(&guest).await.number("visit"), next_visit);
+    let record = scene.record(&guest).await;
+    assert_eq!(record.visit().number(), next_visit);
+    assert!(record.state.is_live(), "{record:?}");
+    assert_eq!(
+        record.uses().map(|known| known.visit).collect::<Vec<_>>(),
+        [first_visit]
+    );
+}
+
 pub(crate) async fn a_repeated_use_succeeds_while_the_table_is_down(backend: Backend) {
     let scene = Scene::open(backend, default_settings()).await;
     let guest = scene.enter_many(1).await.remove(0);

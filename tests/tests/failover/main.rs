@@ -108,6 +108,7 @@ on_each! {
     consume {
         a_repeated_use_is_answered_from_the_record
         a_repeated_use_writes_what_a_killed_request_did_not
+        a_repeated_use_is_known_before_the_backup_has_it
         a_repeated_use_succeeds_while_the_table_is_down
         a_use_is_repeated_after_the_pass_has_ended
     }

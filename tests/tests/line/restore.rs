@@ -7,7 +7,9 @@ use vestibule_domain::{
     configuration::Configuration,
     entry_status::EntryStatus,
     id::EntryId,
+    kept_times::KeptTimes,
     record::{EntryRecord, PutDecision, PutRules},
+    settings::Settings,
     state::EntryState,
 };
 use vestibule_line::{
@@ -255,4 +257,47 @@ pub(crate) async fn a_pass_from_before_a_restore_reactivates_until_its_end(mut s
     subject.advance_seconds(40);
     subject.tick().await;
     assert_eq!(expect_end_reason(&subject, 5).await, EndReason::Expired);
+}
+
+pub(crate) async fn a_restore_honours_what_longer_settings_have_given_out(mut subject: Subject) {
+    let settings = Settings {
+        pass_seconds: 2,
+        claim_seconds: 10,
+        ..three_a_second()
+    };
+    let changes = open_with_every_state(&mut subject).await;
+    let mut rebuilt = subject.open_sibling(in_turn(settings)).await;
+    rebuilt.queue = fresh_queue();
+    let now_ms = rebuilt.clock.now_ms();
+    let kept_times = KeptTimes {
+        passes_until_ms: now_ms + 44_000,
+        claim_floor_ms: 60_000,
+        claim_floor_until_ms: now_ms + 30_000,
+    };
+    let configuration = Configuration {
+        epoch: 2,
+        kept_times,
+        ..configuration(&rebuilt.settings)
+    };
+    let restored = rebuilt
+        .line
+        .restore(&rebuilt.queue, &configuration, 0, restored_entries(&changes))
+        .await;
+    assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
+    assert_eq!(rebuilt.view().await.configuration, configuration);
+
+    let left = rebuilt.leave(visitor(1), LeaveReason::Leave).await;
+    assert_eq!(left.fact().step_ms, kept_times.passes_until_ms);
+    let claim_ms = async |rebuilt: &Subject, number| match rebuilt.status(visitor(number)).await {
+        EntryStatus::Ready {
+            claim_by_ms, now_ms, ..
+        } => claim_by_ms - now_ms,
+        other => panic!("{other:?}"),
+    };
+    rebuilt.advance_seconds(1);
+    rebuilt.tick().await;
+    assert_eq!(claim_ms(&rebuilt, 8).await, 60_000);
+    rebuilt.advance_seconds(30);
+    rebuilt.tick().await;
+    assert_eq!(claim_ms(&rebuilt, 11).await, 10_000);
 }

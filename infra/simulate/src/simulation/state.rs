@@ -17,6 +17,7 @@ use vestibule_domain::{
     configuration::Configuration,
     estimate::Forecast,
     id::{EntryId, QueueId, Salt},
+    kept_times::KeptTimes,
     settings::Settings,
 };
 use vestibule_line::{ConfigureOutcome, Line, QueueView};
@@ -203,6 +204,7 @@ pub(crate) fn configuration(settings: &Settings, settings_order: u64) -> Configu
         min_epoch: 0,
         salt: Salt::new([7; 32]),
         opened_at_ms: None,
+        kept_times: KeptTimes::default(),
     }
 }
 

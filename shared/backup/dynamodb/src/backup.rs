@@ -14,6 +14,7 @@ use vestibule_domain::{
     change::Change,
     event_outbox::EventOutbox,
     id::{EntryId, QueueId, RootFingerprint, Salt},
+    kept_times::KeptTimes,
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tally::TallySnapshot,
@@ -231,6 +232,16 @@ impl Backup for DynamoDbBackup {
         opened_at_ms: u64,
     ) -> Result<(), BackupError> {
         self.put_opening(queue, epoch, opened_at_ms).await
+    }
+
+    async fn replace_kept_times(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        expected: KeptTimes,
+        kept: KeptTimes,
+    ) -> Result<bool, BackupError> {
+        self.put_kept_times(queue, epoch, expected, kept).await
     }
 
     async fn record_root_key(

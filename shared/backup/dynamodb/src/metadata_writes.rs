@@ -12,6 +12,7 @@ use vestibule_backup::{BackupError, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome,
 use vestibule_domain::{
     configuration::LAYOUT,
     id::{QueueId, RootFingerprint, Salt},
+    kept_times::KeptTimes,
 };
 
 use super::{
@@ -134,6 +135,29 @@ impl DynamoDbBackup {
             .map(drop)
     }
 
+    pub(super) async fn put_kept_times(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        expected: KeptTimes,
+        kept: KeptTimes,
+    ) -> Result<bool, BackupError> {
+        let update = "SET #kept_times = :kept";
+        let is_expected = if expected == KeptTimes::default() {
+            "attribute_not_exists(#kept_times) OR #kept_times IN (:expected, :kept)"
+        } else {
+            "#kept_times IN (:expected, :kept)"
+        };
+        let values = [
+            (":epoch", number(epoch)),
+            (":expected", AttributeValue::S(expected.to_string())),
+            (":kept", AttributeValue::S(kept.to_string())),
+        ];
+        let condition = format!("{IS_OF_EPOCH} AND ({is_expected})");
+        let replaced = self.update_metadata(queue, update, &condition, values).await?;
+        Ok(matches!(replaced, Attempt::Changed(_)))
+    }
+
     pub(super) async fn put_root_key(
         &self,
         queue: &QueueId,
@@ -159,7 +183,7 @@ impl DynamoDbBackup {
     ) -> Result<Option<QueueMetadata>, BackupError> {
         let update = "SET #layout = :layout, #epoch = :next, #min_epoch = :next, #salt = :salt, \
                       #opened_at_ms = :not_opened";
-        let end = "ADD #generation :one REMOVE #lease_holder, #lease_until_ms";
+        let end = "ADD #generation :one REMOVE #kept_times, #lease_holder, #lease_until_ms";
         let (update, root) = match salt.root() {
             Some(root) => (format!("{update}, #root_key = :root {end}"), Some(root)),
             None => (format!("{update} {end}, #root_key"), None),

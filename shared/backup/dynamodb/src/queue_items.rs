@@ -6,7 +6,7 @@
 //! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
 //!                               any other type is read as well, and rejected with the name of the setting
 //! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
-//! layout, epoch, generation, min_epoch, salt, root_key, fence, opened_at_ms, lease_holder, lease_until_ms
+//! layout, epoch, generation, min_epoch, salt, root_key, fence, opened_at_ms, kept_times, lease_holder, lease_until_ms
 //!                               in part "line": Vestibule's own metadata
 //! epoch, generation, deleted_at_ms, delete_at_seconds
 //!                               in part "line" of a deleted queue: its tombstone; the last one is the time to live
@@ -20,6 +20,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use vestibule_backup::{BackupError, Lease, QueueLookup, QueueMetadata, StoredQueue};
 use vestibule_domain::{
     id::{QueueId, RootFingerprint, Salt},
+    kept_times::KeptTimes,
     tombstone::Tombstone,
 };
 
@@ -41,6 +42,7 @@ const SALT: &str = "salt";
 const ROOT_KEY: &str = "root_key";
 const FENCE: &str = "fence";
 const OPENED_AT_MS: &str = "opened_at_ms";
+const KEPT_TIMES: &str = "kept_times";
 const LEASE_HOLDER: &str = "lease_holder";
 const LEASE_UNTIL_MS: &str = "lease_until_ms";
 const DELETED_AT_MS: &str = "deleted_at_ms";
@@ -75,6 +77,12 @@ pub(super) fn to_items(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
     }
     if let Some(at_ms) = part.opened_at_ms {
         line.insert(OPENED_AT_MS.to_owned(), number(at_ms));
+    }
+    if part.kept_times != KeptTimes::default() {
+        line.insert(
+            KEPT_TIMES.to_owned(),
+            AttributeValue::S(part.kept_times.to_string()),
+        );
     }
     if let Some(lease) = part.lease {
         line.extend([
@@ -167,11 +175,21 @@ pub(super) fn to_metadata(item: &Item) -> Result<QueueMetadata, BackupError> {
         watermark: number_or_zero(item, FENCE)?,
         // A reset leaves 0.
         opened_at_ms: Some(number_or_zero(item, OPENED_AT_MS)?).filter(|at_ms| *at_ms > 0),
+        kept_times: to_kept_times(item)?,
         lease: item
             .contains_key(LEASE_HOLDER)
             .then(|| to_lease(item))
             .transpose()?,
     })
+}
+
+/// Items from before kept times existed lack the attribute, and so does a queue whose settings never became shorter.
+fn to_kept_times(item: &Item) -> Result<KeptTimes, BackupError> {
+    if !item.contains_key(KEPT_TIMES) {
+        return Ok(KeptTimes::default());
+    }
+    let kept = required_text(item, KEPT_TIMES)?.parse();
+    kept.map_err(|_| invalid_attribute_error(KEPT_TIMES))
 }
 
 fn to_salt(item: &Item) -> Result<Salt, BackupError> {

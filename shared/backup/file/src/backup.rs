@@ -12,6 +12,7 @@ use vestibule_domain::{
     change::Change,
     event_outbox::EventOutbox,
     id::{EntryId, QueueId, RootFingerprint, Salt},
+    kept_times::KeptTimes,
     queue_pattern::QueuePattern,
     record::EntryRecord,
     tally::TallySnapshot,
@@ -296,6 +297,23 @@ impl Backup for FileBackup {
             is_new
         });
         recorded.await.map(drop)
+    }
+
+    async fn replace_kept_times(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        expected: KeptTimes,
+        kept: KeptTimes,
+    ) -> Result<bool, BackupError> {
+        let replaced = self.update_metadata(queue, epoch, move |part| {
+            let is_as_expected = part.kept_times == expected || part.kept_times == kept;
+            if is_as_expected {
+                part.kept_times = kept;
+            }
+            is_as_expected
+        });
+        Ok(replaced.await?.is_some())
     }
 
     async fn record_root_key(

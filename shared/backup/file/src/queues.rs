@@ -9,6 +9,7 @@ use vestibule_backup::{
 };
 use vestibule_domain::{
     id::{QueueId, Salt},
+    kept_times::KeptTimes,
     tombstone::Tombstone,
 };
 
@@ -32,6 +33,8 @@ struct FileQueue {
     fence: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     opened_at_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept_times: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lease: Option<FileLease>,
 }
@@ -144,6 +147,7 @@ impl Tables<'_> {
 }
 
 fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
+    let kept = stored.metadata.kept_times;
     let on_file = FileQueue {
         settings: stored.settings.to_value(),
         settings_order: stored.settings_order,
@@ -155,6 +159,7 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
         root_key: stored.metadata.salt.root().map(|root| root.to_string()),
         fence: stored.metadata.watermark,
         opened_at_ms: stored.metadata.opened_at_ms,
+        kept_times: (kept != KeptTimes::default()).then(|| kept.to_string()),
         lease: stored.metadata.lease.map(|lease| FileLease {
             holder: lease.holder,
             until_ms: lease.until_ms,
@@ -188,6 +193,7 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
     let on_file: FileQueue = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
     let salt = Salt::from_text(&on_file.salt).ok_or_else(|| nonsense("salt"))?;
     let root = on_file.root_key.map(|root| root.parse()).transpose();
+    let kept = on_file.kept_times.map(|kept| kept.parse()).transpose();
     Ok(StoredQueue {
         settings: match on_file.settings {
             Value::Object(map) => StoredSettings::Map(map),
@@ -203,6 +209,7 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
             salt: salt.with_root(root.map_err(|_| nonsense("root_key"))?),
             watermark: on_file.fence,
             opened_at_ms: on_file.opened_at_ms,
+            kept_times: kept.map_err(|_| nonsense("kept_times"))?.unwrap_or_default(),
             lease: on_file.lease.map(|lease| Lease {
                 holder: lease.holder,
                 until_ms: lease.until_ms,

@@ -19,10 +19,13 @@ local function write_new_state(state, v, now_ms, credit, last_order, newcomers_c
   local line = { v = v, last_order = last_order, entered = 0, offset_ms = 0, heartbeat_ms = 0, journal_full = 0, absent = 0,
     newcomers_called = has_presence and newcomers_called or -1 }
   write_entrance_fields(state, line, configuration)
+  -- What earlier settings have given out, as the backup keeps it: see domain/kept_times.rs.
+  local passes_until_ms, claim_floor_ms, claim_floor_until_ms =
+    string.match(configuration.kept_times or '', '^(%d+) (%d+) (%d+)$')
   redis.call('HSET', state,
     'paused_at_ms', configuration.paused == '1' and now_ms or 0, 'paused_ms', 0,
-    'credit', credit, 'credit_at_ms', now_ms, 'credit_batch', configuration.batch, 'passes_until_ms', 0,
-    'claim_floor_ms', 0, 'claim_floor_until_ms', 0,
+    'credit', credit, 'credit_at_ms', now_ms, 'credit_batch', configuration.batch, 'passes_until_ms', passes_until_ms or 0,
+    'claim_floor_ms', claim_floor_ms or 0, 'claim_floor_until_ms', claim_floor_until_ms or 0,
     'promoted_through', 0, 'fast_tracked', 0, 'bypassed', 0, 'promoted', 0, 'claimed', 0, 'completed', 0, 'left', 0,
     'evicted', 0, 'dismissed', 0, 'overlong_waits', 0, 'moving_since_ms', now_ms, 'expired', 0,
     'no_shows', 0, 'absences', 0, 'returned', 0, 'gone_ahead_offset', 0, 'tick_gap_ms', 0, 'waited_ms', 0,

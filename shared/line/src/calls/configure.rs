@@ -4,6 +4,7 @@ use serde_json::Value;
 use vestibule_domain::{
     configuration::{Configuration, LAYOUT},
     id::QueueId,
+    kept_times::KeptTimes,
     settings::FIELDS,
 };
 
@@ -101,9 +102,12 @@ pub(super) fn config_fields(line: &Line, configuration: &Configuration) -> Vec<S
         .salt
         .root()
         .map(|root| ("root_key", root.to_string()));
+    let kept = configuration.kept_times;
+    let kept = (kept != KeptTimes::default()).then(|| ("kept_times", kept.to_string()));
     fields
         .into_iter()
         .chain(root)
+        .chain(kept)
         .map(|(field, value)| (field.to_owned(), value))
         .chain(for_scripts)
         .flat_map(|(field, value)| [field, value])

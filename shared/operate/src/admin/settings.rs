@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use tracing::warn;
-use vestibule_backup::StoredQueue;
+use vestibule_backup::{QueueMetadata, StoredQueue};
 use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
+    kept_times::KeptTimes,
     settings::{BeforeOpening, Entrance, Field, Settings, SettingsError},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
@@ -137,6 +138,10 @@ impl Admin {
                 Some(map) => change(map)?,
                 None => change(&self.settings_in_force(queue, &stored).await?)?,
             };
+            // First: a process that is killed after this keeps times that no visitor was given, which does no harm.
+            let Some(kept_times) = self.keep_times(queue, &stored, &settings).await? else {
+                continue;
+            };
             let replaced = self
                 .backup
                 .replace_settings(queue, &stored.settings, &settings)
@@ -154,11 +159,32 @@ impl Admin {
                 return Ok(StoredQueue {
                     settings: settings.into(),
                     settings_order,
-                    ..stored
+                    metadata: QueueMetadata {
+                        kept_times,
+                        ..stored.metadata
+                    },
                 });
             }
         }
         Err(Problem::settings_changed())
+    }
+
+    /// Records what the settings before a change have given out. Returns what the queue keeps of it; `None` if another
+    /// process changed the queue meanwhile.
+    async fn keep_times(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        settings: &Map<String, Value>,
+    ) -> Result<Option<KeptTimes>, Problem> {
+        let before = stored.metadata.kept_times;
+        let (Ok(old), Ok(new)) = (stored.settings.parse(), Settings::from_map(settings)) else {
+            return Ok(Some(before));
+        };
+        let kept = before.after_change(&old, &new, vestibule_clock::now_ms());
+        let epoch = stored.metadata.epoch;
+        let is_kept = kept == before || self.backup.replace_kept_times(queue, epoch, before, kept).await?;
+        Ok(is_kept.then_some(kept))
     }
 
     /// Returns the settings to change if the stored value is not a map. Only the settings in force

@@ -8,6 +8,7 @@ use std::{
 use vestibule_domain::{
     configuration::Configuration,
     id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
+    kept_times::KeptTimes,
     settings::Settings,
 };
 
@@ -85,5 +86,6 @@ pub(crate) fn configuration(capacity: u32, batch: u32) -> Configuration {
         min_epoch: 1,
         salt: Salt::new([2; 32]),
         opened_at_ms: None,
+        kept_times: KeptTimes::default(),
     }
 }

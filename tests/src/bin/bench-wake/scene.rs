@@ -22,6 +22,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     configuration::Configuration,
     id::{IdKey, QueueId, RootKey, Salt, Visitor},
+    kept_times::KeptTimes,
     settings::Settings,
 };
 use vestibule_line::{Arrival, EnterOutcome, Line, LineError, LineHistory, PromoteOrder};
@@ -235,5 +236,6 @@ fn configuration(is_closed: bool) -> Configuration {
         min_epoch: 1,
         salt: Salt::new([2; 32]),
         opened_at_ms: None,
+        kept_times: KeptTimes::default(),
     }
 }

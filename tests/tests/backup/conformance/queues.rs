@@ -4,13 +4,14 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 use vestibule_backup::{Backup, Lease, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
-use vestibule_domain::{configuration::LAYOUT, id::Salt, settings::Settings};
+use vestibule_domain::{configuration::LAYOUT, id::Salt, kept_times::KeptTimes, settings::Settings};
 use vestibule_tests::{lines::fresh_queue, servers};
 
 on_both_backups! {
     queue_is_created_once
     settings_are_replaced_only_if_as_expected
     settings_read_back_unchanged
+    kept_times_are_replaced_only_if_as_expected
 }
 
 fn to_map(value: &Value) -> Map<String, Value> {
@@ -29,6 +30,11 @@ pub(crate) fn stored_queue(settings: &Value) -> StoredQueue {
             salt: Salt::new([9; 32]),
             watermark: 17,
             opened_at_ms: Some(1_690_000_000_000),
+            kept_times: KeptTimes {
+                passes_until_ms: 1_690_000_062_000,
+                claim_floor_ms: 60_000,
+                claim_floor_until_ms: 1_690_000_062_000,
+            },
             lease: Some(Lease {
                 holder: Uuid::from_u128(5),
                 until_ms: 1_700_000_000_000,
@@ -109,4 +115,40 @@ async fn settings_read_back_unchanged(backup: &dyn Backup) {
         backup.create_queue(&queue, &created).await.expect("an answer");
         assert_eq!(backup.read_queue(&queue).await.expect("an answer"), Some(created));
     }
+}
+
+async fn kept_times_are_replaced_only_if_as_expected(backup: &dyn Backup) {
+    let queue = fresh_queue();
+    let none = KeptTimes::default();
+    let [one, other] = [1, 2].map(|passes_until_ms| KeptTimes {
+        passes_until_ms,
+        ..none
+    });
+    let replace = async |epoch, expected, kept| {
+        let replaced = backup.replace_kept_times(&queue, epoch, expected, kept).await;
+        replaced.expect("an answer")
+    };
+    assert!(!replace(3, none, one).await, "the queue does not exist");
+    let mut stored = stored_queue(&json!({}));
+    stored.metadata.kept_times = none;
+    assert!(backup.create_queue(&queue, &stored).await.expect("an answer"));
+    let read = async || {
+        let read = backup.read_queue(&queue).await.expect("an answer");
+        read.expect("the queue").metadata
+    };
+    assert!(!replace(2, none, one).await, "the epoch is another one");
+    assert!(replace(3, none, one).await);
+    assert!(
+        replace(3, none, one).await,
+        "the answer of the first attempt was lost"
+    );
+    assert!(!replace(3, none, other).await, "another process replaced them");
+    assert_eq!(read().await.kept_times, one);
+    assert!(replace(3, one, other).await);
+    assert_eq!(read().await.kept_times, other);
+
+    let reset = backup.begin_generation(&queue, 3, Salt::new([8; 32])).await;
+    assert_eq!(reset.expect("an answer").expect("the queue").kept_times, none);
+    assert!(replace(4, none, one).await);
+    assert_eq!(read().await.kept_times, one);
 }

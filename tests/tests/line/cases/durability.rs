@@ -84,6 +84,7 @@ macro_rules! durability_cases {
             }
             restore {
                 a_restore_brings_back_every_live_entry
+                a_restore_honours_what_longer_settings_have_given_out
                 the_watermark_reveals_a_stale_line
                 a_pass_from_before_a_restore_reactivates_until_its_end
             }

@@ -11,6 +11,7 @@ mod endings;
 mod entries;
 mod events;
 mod evict;
+mod kept_times;
 mod lanes;
 mod load;
 mod opening;
