@@ -103,7 +103,10 @@ async fn each_command_is_carried_out_by_the_function() {
     };
     operator.expect_defaults_kept().await;
     operator
-        .run("update", json!({ "settings": { "batch": 2, "claim_seconds": 10 } }))
+        .run(
+            "update",
+            json!({ "settings": { "batch": 2, "claim_seconds": 10 } }),
+        )
         .await;
     for op in ["pause", "resume", "drain", "open"] {
         operator.run(op, json!({})).await;

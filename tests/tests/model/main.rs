@@ -9,6 +9,7 @@ mod check_operations;
 mod checked_line;
 mod clock_readings;
 mod commands;
+mod crowded_lanes;
 mod journal_operations;
 mod operations;
 mod queue_keys;

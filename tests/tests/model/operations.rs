@@ -8,7 +8,7 @@ use crate::{
     adopt_operations::{Adoption, adoption},
     checked_line::CHANGE_KINDS,
     clock_readings::{passed_micros, server_offset_ms},
-    recovered_queues,
+    crowded_lanes, recovered_queues,
     recovery_operations::{Recovery, recovery},
     settings_operations::{Setting, setting, switch},
     silent_visitors,
@@ -173,7 +173,8 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
     prop_oneof![
         6 => vec(operation(), 1..=210),
         2 => silent_visitors::sequence(),
-        1 => recovered_queues::sequence()
+        1 => recovered_queues::sequence(),
+        1 => crowded_lanes::sequence()
     ]
 }
 

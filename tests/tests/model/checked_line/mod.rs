@@ -4,6 +4,7 @@ mod dump;
 mod invariants;
 mod journal_slots;
 mod known_visits;
+mod promises;
 mod recovery_rules;
 mod report_rules;
 mod rules;
@@ -24,6 +25,7 @@ use vestibule_line::{AdoptOrder, JournalLimits, Line, Report, ReportOrder, Repor
 use vestibule_tests::lines::{ManualClock, RawLink, configuration};
 
 use self::invariants::{require_conservation, require_consistent_visits, require_counted_absent};
+use self::promises::PassPromises;
 use self::report_rules::require_report;
 use self::rules::{Moment, PaceCheck, Step};
 pub(crate) use self::{
@@ -63,6 +65,7 @@ pub(crate) struct CheckedLine {
     /// The queue after the last operation.
     last_moment: Option<Moment>,
     pace: PaceCheck,
+    passes: PassPromises,
     /// The report that the last operation took.
     report: Option<Report>,
     /// Whether another test runs the same operations and checks the invariants.
@@ -112,6 +115,7 @@ impl CheckedLine {
             visits: BTreeMap::new(),
             last_moment: None,
             pace: PaceCheck::default(),
+            passes: PassPromises::default(),
             report: None,
             is_checked_elsewhere,
             provisional_places: BTreeMap::new(),
@@ -154,6 +158,7 @@ impl CheckedLine {
         if let Some(uncounted) = recovered.uncounted() {
             (self.uncounted, self.first_tally) = (uncounted, self.stored.tally.clone());
             self.pace.begin(&after);
+            self.passes.begin(&after);
         }
         require_consistent_visits(&after.dump)?;
         require_conservation(&after.dump, self.uncounted)?;
@@ -175,6 +180,7 @@ impl CheckedLine {
                 };
                 step.check()?;
                 self.pace.check(&step)?;
+                self.passes.check(&step)?;
             }
         }
         self.last_moment = Some(after);

@@ -37,7 +37,7 @@ pub(super) struct Step<'a> {
 type Progress = (u64, u64);
 
 impl Moment {
-    fn set(&self, state: EntryState) -> &[(EntryId, u64)] {
+    pub(super) fn set(&self, state: EntryState) -> &[(EntryId, u64)] {
         match state {
             EntryState::Waiting => &self.dump.waiting,
             EntryState::Ready => &self.dump.ready,
@@ -94,7 +94,7 @@ impl Moment {
 
 impl Step<'_> {
     /// Whether the operation is a comparison with a record, which may move an entry anywhere that the record says.
-    fn adopts(&self) -> bool {
+    pub(super) fn adopts(&self) -> bool {
         matches!(self.op, Operation::Adopt(_))
     }
 
@@ -114,6 +114,7 @@ impl Step<'_> {
         self.require_switches()?;
         self.require_counted_ends()?;
         self.require_times()?;
+        self.require_promises()?;
         self.require_queue_limit()?;
         self.require_kept_places()?;
         self.require_counted_time()?;
