@@ -96,6 +96,7 @@ if first_deferred then
   oldest_at_ms = at_ms and math.min(at_ms, oldest_at_ms or at_ms) or oldest_at_ms
 end
 local lanes = read_lanes(state)
+add_new_lanes(waiting, lanes, line.has_lanes, waiting_count)
 -- The visit of a drawn place is with its entry.
 local function describe_report_place(place)
   if not place or not is_drawn(place) then

@@ -192,7 +192,8 @@ impl PassPromises {
         for (id, session_end_ms) in active {
             let pass_ms = moment.settings().pass_ms(session_end_ms.saturating_sub(now_ms));
             let pass_ends_ms = self.0.entry(id).or_default();
-            *pass_ends_ms = (*pass_ends_ms).max(now_ms + pass_ms);
+            // The session may be over, and its end not noticed yet.
+            *pass_ends_ms = (*pass_ends_ms).max((now_ms + pass_ms).min(session_end_ms));
         }
     }
 }

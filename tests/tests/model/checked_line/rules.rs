@@ -348,7 +348,8 @@ impl Step<'_> {
         let waiting = i64::try_from(self.before.dump.waiting.len()).map_err(|error| error.to_string())?;
         let in_line = waiting - self.before.total("absent");
         let is_new = self.after.dump.waiting.len() > self.before.dump.waiting.len();
-        let has_room = u64::try_from(in_line).is_ok_and(|in_line| in_line < limit);
+        // Less than none, if absent ones ended since then.
+        let has_room = u64::try_from(in_line.max(0)).is_ok_and(|in_line| in_line < limit);
         require(!is_new || has_room || *arrival == Arrival::Returning, || {
             format!("a new place, although {in_line} are in line and the limit is {limit}")
         })
@@ -478,13 +479,15 @@ impl PaceCheck {
         let (bucket, pace) = (moment.view.bucket, moment.view.bucket_pace);
         *self = Self {
             credit: bucket.credit,
-            at_ms: moment.view.now_ms,
+            at_ms: moment.view.version.v / 1_000,
             pace: (pace.batch, pace.interval_ms),
         };
     }
 
     pub(super) fn check(&mut self, step: &Step<'_>) -> Check {
         let view = &step.after.view;
+        // What only reads shows a later time than the line has reached, if a clock goes back afterwards.
+        let now_ms = view.version.v / 1_000;
         let pace = (view.bucket_pace.batch, view.bucket_pace.interval_ms);
         let is_free = view.configuration.settings.is_passthrough()
             || step.before.view.configuration.settings.is_passthrough()
@@ -493,14 +496,14 @@ impl PaceCheck {
             // The line keeps whole tokens up to the new batch. A full bucket is the most that it can have.
             *self = Self {
                 credit: pace.0 * pace.1,
-                at_ms: view.now_ms,
+                at_ms: now_ms,
                 pace,
             };
             return Ok(());
         }
-        let passed_ms = view.now_ms.saturating_sub(self.at_ms);
+        let passed_ms = now_ms.saturating_sub(self.at_ms);
         self.credit = (self.credit + passed_ms * pace.0).min(pace.0 * pace.1);
-        self.at_ms = self.at_ms.max(view.now_ms);
+        self.at_ms = self.at_ms.max(now_ms);
         let count = |moment: &Moment| moment.total("promoted") + moment.total("fast_tracked");
         let spent = u64::try_from(count(step.after) - count(step.before)).unwrap_or_default();
         require(spent * pace.1 <= self.credit, || {

@@ -54,7 +54,9 @@ impl StoredCopy {
             }
             // The caller would ask the line to compare the entry with its record.
             PutDecision::VisitContinues => self.is_exact = false,
-            PutDecision::Superseded => {}
+            // A visit that began in the millisecond in which a queue was restored may have the number of an earlier one. The
+            // caller would let the visitor enter again.
+            PutDecision::Superseded => self.is_exact &= !change.event.is_provisional(),
         }
     }
 
