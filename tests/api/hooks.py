@@ -1,4 +1,4 @@
-"""Hooks of Schemathesis: what a valid request keeps to and OpenAPI 3.0 cannot say."""
+"""Hooks of Schemathesis: what a valid request keeps to, and OpenAPI 3.0 or the generators of clients cannot say."""
 
 import uuid
 
@@ -7,6 +7,7 @@ from schemathesis import GenerationMode
 
 ENTER = "POST /queues/{queue}/entries"
 VALIDATE = "POST /queues/{queue}/entries/{token}/validate"
+LOAD = "POST /queues/{queue}/load"
 VISITOR_ID_MAX_BYTES = 256
 
 
@@ -27,6 +28,8 @@ def complete_fields(operation, body):
     """Applies the rules between the fields of a body, and the limit in bytes."""
     if len(body.get("visitor", "").encode()) > VISITOR_ID_MAX_BYTES:
         body["visitor"] = str(uuid.uuid4())
+    if operation == LOAD and body.get("healthy") is not False:
+        body.setdefault("tps", 0)
     if operation != VALIDATE:
         return
     if "pass" not in body:
