@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::settings::Settings;
+use super::{fact::Fact, settings::Settings};
 
 /// How long a process may go on with earlier settings, in milliseconds.
 const SETTINGS_SPREAD_MS: u64 = 2_000;
@@ -18,6 +18,10 @@ pub struct KeptTimes {
     pub claim_floor_ms: u64,
     /// Until when they may.
     pub claim_floor_until_ms: u64,
+    /// The longest grace that was promised before it became shorter, in seconds.
+    pub grace_seconds: u32,
+    /// Until when a visitor may come back within that grace.
+    pub grace_until_ms: u64,
 }
 
 impl KeptTimes {
@@ -39,24 +43,51 @@ impl KeptTimes {
             kept.claim_floor_ms = old_claim_ms;
             kept.claim_floor_until_ms = now_ms + old_claim_ms + SETTINGS_SPREAD_MS;
         }
+        let old_grace_seconds = self.grace_seconds_at(old, now_ms);
+        if new.grace_seconds < old_grace_seconds {
+            kept.grace_seconds = old_grace_seconds;
+            kept.grace_until_ms = now_ms + u64::from(old_grace_seconds) * 1_000 + SETTINGS_SPREAD_MS;
+        }
         kept
+    }
+
+    /// The grace that counts for a visitor who enters at this time, in seconds.
+    pub fn grace_seconds_at(&self, settings: &Settings, now_ms: u64) -> u32 {
+        if now_ms <= self.grace_until_ms {
+            settings.grace_seconds.max(self.grace_seconds)
+        } else {
+            settings.grace_seconds
+        }
+    }
+
+    /// Until when a visitor of this fact may enter again at the old place, in Unix milliseconds; `None` if there is no grace.
+    /// The answer does not depend on the time at which it is asked for, so it is the same before and after it was promised.
+    pub fn grace_until_ms(&self, settings: &Settings, fact: Fact) -> Option<u64> {
+        let kept = fact.grace_until_ms(self.grace_seconds);
+        let kept = kept.map(|until_ms| until_ms.min(self.grace_until_ms));
+        fact.grace_until_ms(settings.grace_seconds).max(kept)
     }
 }
 
 /// The text is not that of kept times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be three numbers of milliseconds")]
+#[error("must be five numbers")]
 pub struct KeptTimesError;
 
-/// `passes_until_ms claim_floor_ms claim_floor_until_ms`. `new_state.lua` reads it, too.
+/// The five numbers in their order. `new_state.lua` reads the first three, too.
 impl fmt::Display for KeptTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             passes_until_ms,
             claim_floor_ms,
             claim_floor_until_ms,
+            grace_seconds,
+            grace_until_ms,
         } = self;
-        write!(f, "{passes_until_ms} {claim_floor_ms} {claim_floor_until_ms}")
+        write!(
+            f,
+            "{passes_until_ms} {claim_floor_ms} {claim_floor_until_ms} {grace_seconds} {grace_until_ms}"
+        )
     }
 }
 
@@ -66,10 +97,20 @@ impl FromStr for KeptTimes {
     fn from_str(text: &str) -> Result<Self, KeptTimesError> {
         let numbers: Result<Vec<u64>, _> = text.split(' ').map(str::parse).collect();
         match numbers.as_deref() {
-            Ok(&[passes_until_ms, claim_floor_ms, claim_floor_until_ms]) => Ok(Self {
+            Ok(
+                &[
+                    passes_until_ms,
+                    claim_floor_ms,
+                    claim_floor_until_ms,
+                    grace_seconds,
+                    grace_until_ms,
+                ],
+            ) => Ok(Self {
                 passes_until_ms,
                 claim_floor_ms,
                 claim_floor_until_ms,
+                grace_seconds: grace_seconds.try_into().map_err(|_| KeptTimesError)?,
+                grace_until_ms,
             }),
             _ => Err(KeptTimesError),
         }
@@ -79,6 +120,7 @@ impl FromStr for KeptTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{fact::Turn, score::Visit};
 
     const NOW_MS: u64 = 1_795_000_000_000;
 
@@ -101,6 +143,7 @@ mod tests {
             passes_until_ms: NOW_MS + 62_000,
             claim_floor_ms: 60_000,
             claim_floor_until_ms: NOW_MS + 62_000,
+            ..none
         };
         assert_eq!(kept, expected);
         assert_eq!(kept.to_string().parse(), Ok(kept));
@@ -126,8 +169,43 @@ mod tests {
     }
 
     #[test]
+    fn a_promised_grace_outlasts_a_shorter_one() {
+        let grace = |grace_seconds| Settings {
+            grace_seconds,
+            ..Settings::default()
+        };
+        let none = KeptTimes::default();
+        let visit = Visit::new(7).expect("a visit");
+        let missed_at = |claim_by_ms| Fact::ready(visit, Turn::First, claim_by_ms).timed_out();
+        let promised = none.grace_until_ms(&grace(600), missed_at(NOW_MS - 100_000));
+        assert_eq!(promised, Some(NOW_MS + 500_000));
+        let kept = none.after_change(&grace(600), &grace(0), NOW_MS);
+        assert_eq!(
+            kept.grace_until_ms(&grace(0), missed_at(NOW_MS - 100_000)),
+            promised
+        );
+        assert_eq!(kept.grace_seconds_at(&grace(0), NOW_MS + 500_000), 600);
+        assert_eq!(kept.to_string().parse(), Ok(kept));
+
+        // Who misses the turn later is promised no more than the time until which the longer grace counts.
+        let later = kept.grace_until_ms(&grace(60), missed_at(NOW_MS + 300_000));
+        assert_eq!(later, Some(kept.grace_until_ms));
+        let last = kept.grace_until_ms(&grace(60), missed_at(kept.grace_until_ms));
+        assert_eq!(last, Some(kept.grace_until_ms + 60_000));
+        assert_eq!(kept.grace_seconds_at(&grace(60), kept.grace_until_ms + 1), 60);
+        assert_eq!(none.after_change(&grace(0), &grace(600), NOW_MS), none);
+    }
+
+    #[test]
     fn other_texts_are_no_kept_times() {
-        for text in ["", "1 2", "1 2 3 4", "1 2 x", "-1 2 3"] {
+        for text in [
+            "",
+            "1 2 3 4",
+            "1 2 3 4 5 6",
+            "1 2 3 4 x",
+            "-1 2 3 4 5",
+            "1 2 3 4294967296 5",
+        ] {
             assert_eq!(text.parse::<KeptTimes>(), Err(KeptTimesError), "{text}");
         }
     }

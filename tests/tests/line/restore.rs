@@ -273,6 +273,7 @@ pub(crate) async fn a_restore_honours_what_longer_settings_have_given_out(mut su
         passes_until_ms: now_ms + 44_000,
         claim_floor_ms: 60_000,
         claim_floor_until_ms: now_ms + 30_000,
+        ..KeptTimes::default()
     };
     let configuration = Configuration {
         epoch: 2,

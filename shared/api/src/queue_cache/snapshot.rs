@@ -3,6 +3,7 @@
 use tokio::time::Instant;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::{
+    configuration::Configuration,
     estimate::{Estimate, Forecast},
     id::{IdKey, OtherRootKey, QueueId},
     lane::LaneProgress,
@@ -125,14 +126,21 @@ impl QueueSnapshot {
     /// according to the record. `None` if entering now would not give the place back.
     pub(crate) fn grace_until_ms(&self, record: &EntryRecord) -> Option<u64> {
         let settings = self.settings();
-        let until_ms = record.fact.grace_until_ms(settings.grace_seconds)?;
+        let kept_times = self.view.configuration.kept_times;
+        let until_ms = kept_times.grace_until_ms(settings, record.fact)?;
         let now_ms = self.now_ms();
         (settings.entrance_at(now_ms) == Entrance::Open && now_ms <= until_ms).then_some(until_ms)
     }
 
     /// Returns the partition that holds the records of this queue's entries.
     pub(crate) fn partition(&self) -> EntryPartition {
-        EntryPartition::from_configuration(&self.queue, &self.view.configuration)
+        let Configuration {
+            settings, kept_times, ..
+        } = &self.view.configuration;
+        EntryPartition {
+            grace_seconds: kept_times.grace_seconds_at(settings, self.now_ms()),
+            ..EntryPartition::from_configuration(&self.queue, &self.view.configuration)
+        }
     }
 }
 

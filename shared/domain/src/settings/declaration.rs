@@ -136,7 +136,7 @@ declare_settings! {
     claim_seconds: u32 = 60, "seconds", number(CLAIM_SECONDS_MIN, HOUR_SECONDS), read by scripts;
 
     /// How long a visitor who missed the turn may enter again at the old place, once; 0 switches
-    /// this off.
+    /// this off. A lower value takes effect after the old one has passed.
     grace_seconds: u32 = 600, "seconds", number(0, GRACE_SECONDS_MAX);
 
     /// How long the session of an admitted visitor lasts.

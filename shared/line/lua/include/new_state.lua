@@ -21,7 +21,7 @@ local function write_new_state(state, v, now_ms, credit, last_order, newcomers_c
   write_entrance_fields(state, line, configuration)
   -- What earlier settings have given out, as the backup keeps it: see domain/kept_times.rs.
   local passes_until_ms, claim_floor_ms, claim_floor_until_ms =
-    string.match(configuration.kept_times or '', '^(%d+) (%d+) (%d+)$')
+    string.match(configuration.kept_times or '', '^(%d+) (%d+) (%d+) ')
   redis.call('HSET', state,
     'paused_at_ms', configuration.paused == '1' and now_ms or 0, 'paused_ms', 0,
     'credit', credit, 'credit_at_ms', now_ms, 'credit_batch', configuration.batch, 'passes_until_ms', passes_until_ms or 0,

@@ -34,6 +34,8 @@ pub(crate) fn stored_queue(settings: &Value) -> StoredQueue {
                 passes_until_ms: 1_690_000_062_000,
                 claim_floor_ms: 60_000,
                 claim_floor_until_ms: 1_690_000_062_000,
+                grace_seconds: 600,
+                grace_until_ms: 1_690_000_602_000,
             },
             lease: Some(Lease {
                 holder: Uuid::from_u128(5),

@@ -2,13 +2,14 @@
 
 mod missed_turn;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::join;
 use vestibule_api::config::ApiConfig;
 use vestibule_backup::{Backup, PutOutcome};
-use vestibule_line::{Arrival, EnterOutcome};
+use vestibule_domain::configuration::Configuration;
+use vestibule_line::{Arrival, ConfigureOutcome, EnterOutcome};
 use vestibule_tests::in_process::{
-    ApiResponse, InProcessApi, QUEUE, event, queue_id, with_claims, with_header,
+    ApiResponse, InProcessApi, QUEUE, configuration, event, queue_id, with_claims, with_header,
 };
 
 use self::missed_turn::{
@@ -22,7 +23,8 @@ super::cases![
     a_visitor_who_comes_back_claims_the_next_turn,
     a_turn_is_missed_before_a_tick_ends_it,
     a_visitor_who_returns_after_the_grace_enters_at_the_end,
-    the_grace_follows_the_settings_of_the_moment,
+    a_shorter_grace_breaks_no_promise,
+    a_draining_queue_has_no_grace,
     two_concurrent_returns_give_one_place,
     a_process_killed_during_a_return_loses_no_place,
     without_the_backup_the_old_place_is_lost,
@@ -151,21 +153,62 @@ async fn a_visitor_who_returns_after_the_grace_enters_at_the_end() {
     assert_ne!(new_visit.body["visit"], waited.body["visit"]);
 }
 
-async fn the_grace_follows_the_settings_of_the_moment() {
+async fn a_shorter_grace_breaks_no_promise() {
+    let api = start_full_queue(full_queue_settings()).await;
+    let [(first, waited), _, (third, _)] = let_first_of_three_miss_the_turn(&api).await;
+    let ended = get_status(&api, &first).await;
+    let promised_ms = ended.expect_problem(410, "expired").number("grace_until_ms");
+
+    let with = |name: &str, value: Value| {
+        let mut settings = full_queue_settings();
+        (settings["grace_seconds"], settings[name]) = (json!(0), value);
+        configuration(settings.as_object().expect("an object"), name)
+    };
+    let old = api
+        .line
+        .queue_view(&queue_id())
+        .await
+        .expect("a view")
+        .configuration;
+    let new = with("message", json!("shorter"));
+    let new = Configuration {
+        kept_times: old
+            .kept_times
+            .after_change(&old.settings, &new.settings, api.now_ms()),
+        ..new
+    };
+    let changed = api.line.configure(&queue_id(), &new, false).await;
+    assert_eq!(changed.expect("an answer"), ConfigureOutcome::Changed);
+    get_status_until(&api, &third, |waiting| waiting.body["message"] == "shorter").await;
+    let ended = get_status(&api, &first).await;
+    assert_eq!(
+        ended.expect_problem(410, "expired").number("grace_until_ms"),
+        promised_ms
+    );
+    expect_old_place(&enter_again(&api, &first).await, &waited);
+}
+
+fn full_queue_settings() -> Value {
     let mut settings = settings();
     settings["capacity"] = 1.into();
     settings["batch"] = 1.into();
+    settings
+}
+
+async fn a_draining_queue_has_no_grace() {
+    let settings = full_queue_settings();
     let api = start_full_queue(settings.clone()).await;
     let [(first, waited), ..] = let_first_of_three_miss_the_turn(&api).await;
     let has_grace = |ended: &ApiResponse| ended.body.get("grace_until_ms").is_some();
     get_status_until(&api, &first, has_grace).await;
+    // Neither has a queue whose grace was switched off by hand, of which nobody knows what it was.
     for (name, value) in [("grace_seconds", json!(0)), ("entrance", json!("draining"))] {
         let mut other = settings.clone();
         other[name] = value;
         api.configure_line(other, name).await;
         get_status_until(&api, &first, |ended| !has_grace(ended)).await;
     }
-    // A draining queue has no grace: the visitor is not in line, so cannot enter.
+    // The visitor is not in line, so cannot enter.
     enter_again(&api, &first)
         .await
         .expect_problem(409, "queue-draining");

@@ -27,13 +27,21 @@ async fn a_restore_keeps_what_longer_settings_have_given_out() {
     written.expect("written");
 
     let changed_at_ms = vestibule_clock::now_ms();
-    let shorter = json!({ "pass_seconds": 2, "claim_seconds": 10 });
+    let shorter = json!({ "pass_seconds": 2, "claim_seconds": 10, "grace_seconds": 5 });
     desk.run(json!({ "op": "update", "queue": "q", "settings": shorter }))
         .await;
     let restored = desk
         .run(json!({ "op": "restore", "queue": "q", "confirm": "q", "epoch": 1 }))
         .await;
     assert_eq!(restored["epoch"], json!(2), "{restored}");
+
+    let kept = desk.stored_queue().await.metadata.kept_times;
+    assert!(
+        kept.grace_seconds == 600 && kept.grace_until_ms >= changed_at_ms + 600_000,
+        "{kept:?}"
+    );
+    let in_force = desk.line().queue_view(&queue()).await.expect("a view");
+    assert_eq!(in_force.configuration.kept_times, kept);
 
     promote(bob.to_string()).await;
     let status = desk.line().status(&queue(), bob).await;
@@ -57,5 +65,5 @@ async fn a_restore_keeps_what_longer_settings_have_given_out() {
     let reset = json!({ "op": "reset", "queue": "q", "confirm": "q", "epoch": 2 });
     desk.run(reset).await;
     let kept: Value = json!(desk.stored_queue().await.metadata.kept_times.to_string());
-    assert_eq!(kept, json!("0 0 0"));
+    assert_eq!(kept, json!("0 0 0 0 0"));
 }
