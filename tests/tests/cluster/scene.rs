@@ -105,8 +105,10 @@ impl Scene {
             policy: SettingsPolicy::default(),
             signing_keys: vestibule_tests::functions::fixed_signing_keys(),
         };
+        // Each visitor in line has the turn by the place alone, however late the first poll comes in an outage.
         let settings = json!({
             "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 20, "session_seconds": 20,
+            "presence_seconds": 0,
         });
         let order = json!({ "op": "create", "queue": queue.to_string(), "settings": settings });
         let answer = admin.handle(order).await;
