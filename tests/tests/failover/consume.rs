@@ -20,6 +20,20 @@ impl Scene {
         (body["consume"], body["use"]) = (json!(true), json!(use_id));
         self.send(self.service(guest, "validate", &body)).await
     }
+
+    /// Consumes the visit as a request does that is killed before it writes the end to the backup.
+    async fn consume_in_line(&self, guest: &Guest) {
+        let validation = Validation {
+            visit: None,
+            claims: true,
+            consumes: true,
+            use_id: Some(USE_ID.parse().expect("a UUID")),
+            reactivate_until_ms: None,
+        };
+        let consumed = self.line.validate(&self.queue, guest.entry(), validation).await;
+        let has_change = matches!(consumed, Ok(ValidateOutcome::Active { change: Some(_), .. }));
+        assert!(has_change, "{consumed:?}");
+    }
 }
 
 pub(crate) async fn a_repeated_use_is_answered_from_the_record(backend: Backend) {
@@ -38,16 +52,7 @@ pub(crate) async fn a_repeated_use_is_answered_from_the_record(backend: Backend)
 pub(crate) async fn a_repeated_use_writes_what_a_killed_request_did_not(backend: Backend) {
     let scene = Scene::open(backend, default_settings()).await;
     let guest = scene.enter_many(1).await.remove(0);
-    let validation = Validation {
-        visit: None,
-        claims: true,
-        consumes: true,
-        use_id: Some(USE_ID.parse().expect("a UUID")),
-        reactivate_until_ms: None,
-    };
-    let consumed = scene.line.validate(&scene.queue, guest.entry(), validation).await;
-    let has_change = matches!(consumed, Ok(ValidateOutcome::Active { change: Some(_), .. }));
-    assert!(has_change, "{consumed:?}");
+    scene.consume_in_line(&guest).await;
     assert_eq!(scene.record(&guest).await.state, EntryState::Active);
     let proof = json!({ "visitor": guest.id });
     let repeat = scene.consume_as(&guest, &proof, USE_ID).await;
@@ -60,19 +65,7 @@ pub(crate) async fn a_repeated_use_writes_what_a_killed_request_did_not(backend:
 pub(crate) async fn a_repeated_use_is_known_before_the_backup_has_it(backend: Backend) {
     let scene = Scene::open(backend, default_settings()).await;
     let guest = scene.enter_many(1).await.remove(0);
-    let validation = Validation {
-        visit: None,
-        claims: true,
-        consumes: true,
-        use_id: Some(USE_ID.parse().expect("a UUID")),
-        reactivate_until_ms: None,
-    };
-    // The request is killed before it writes, and the visitor enters again.
-    let consumed = scene.line.validate(&scene.queue, guest.entry(), validation).await;
-    assert!(
-        matches!(consumed, Ok(ValidateOutcome::Active { .. })),
-        "{consumed:?}"
-    );
+    scene.consume_in_line(&guest).await;
     let first_visit = scene.record(&guest).await.visit();
     let again = scene.enter_as(&guest.id).await.1;
     let next_visit = again.expect_status(201).number("visit");
