@@ -28,6 +28,6 @@ pub struct Configuration {
     /// When the queue opened, in Unix milliseconds of line time; `None` as long as that is not recorded. Once it is, a
     /// later `opens_at_ms` has no effect in this generation.
     pub opened_at_ms: Option<u64>,
-    /// What earlier settings have given out. Only a line that begins anew reads it.
+    /// What earlier settings have given out. A line that begins anew reads it, and whoever answers about a missed turn.
     pub kept_times: KeptTimes,
 }

@@ -7,8 +7,9 @@ use super::{fact::Fact, settings::Settings};
 /// How long a process may go on with earlier settings, in milliseconds.
 const SETTINGS_SPREAD_MS: u64 = 2_000;
 
-/// Times of earlier settings that still hold. The line remembers them while it runs, see `configure.lua`; the backup keeps
-/// them for a line that lost its data. Times are Unix milliseconds, and 0 stands for none.
+/// Times of earlier settings that still hold. The backup keeps them. The line remembers those of passes and claims by itself
+/// while it runs (`configure.lua`), and reads them here when it begins anew. Moments are Unix milliseconds, and 0 stands for
+/// none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeptTimes {
     /// Until when a pass may be valid that was issued before passes became shorter.

@@ -1,11 +1,14 @@
 //! The periodic report of a queue contains each event once, however many callers ask.
 
 use futures_util::future::join_all;
-use vestibule_domain::{entry_status::EntryStatus, settings::Settings};
-use vestibule_line::{LeaveReason, QueueEvents, Report, ReportOrder, ReportOutcome};
+use vestibule_domain::{entry_status::EntryStatus, lane::Lane, settings::Settings};
+use vestibule_line::{Arrival, LeaveReason, QueueEvents, Report, ReportOrder, ReportOutcome};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::{bounded, in_turn};
+use crate::{
+    presence::{CALL_SECONDS, make_room, wait_in_full_queue},
+    settings::{bounded, in_turn},
+};
 
 pub(crate) const EACH_10_SECONDS: ReportOrder = ReportOrder {
     every_ms: 10_000,
@@ -211,4 +214,21 @@ pub(crate) async fn a_report_shows_the_lag_of_the_backup(mut subject: Subject) {
     subject.advance_seconds(10);
     let report_now = expect_report(&subject).await;
     assert_eq!((report_now.journal_len, report_now.backup_lag_ms), (0, 0));
+}
+
+pub(crate) async fn a_report_knows_a_lane_that_is_new_since_the_last_tick(mut subject: Subject) {
+    wait_in_full_queue(&mut subject, 3, &[], 2 * CALL_SECONDS).await;
+    make_room(&mut subject).await;
+    subject.change_settings(|settings| settings.paused = true).await;
+    let lane = Lane::new(0).expect("a lane");
+    let entered = subject
+        .line
+        .enter_lane(&subject.queue, visitor(77), Arrival::Ordinary, lane)
+        .await;
+    entered.expect("entered");
+    let EntryStatus::Waiting { score, .. } = subject.status(visitor(77)).await else {
+        panic!("the visitor waits");
+    };
+    let report = expect_report(&subject).await;
+    assert_eq!((report.absent, report.head), (3, Some(score)));
 }

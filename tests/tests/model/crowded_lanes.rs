@@ -6,7 +6,7 @@ use vestibule_domain::{lane::Lane, settings::Entrance};
 use vestibule_line::{Arrival, LeaveReason};
 
 use crate::{
-    operations::{Operation, VisitSelector},
+    operations::{Operation, VisitSelector, begin_with, tick},
     settings_operations::{Setting, setting},
 };
 
@@ -20,30 +20,21 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
         Setting::FastTrack(false),
         Setting::LaneShare(20),
     ];
-    vec(operation(), 150..=300).prop_map(move |operations| {
-        let settings = opening.iter().cloned().map(Operation::ChangeSetting);
-        settings.chain(operations).collect()
-    })
+    begin_with(opening, vec(operation(), 150..=300))
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    let tick = Operation::Promote {
-        max_entries: u64::MAX,
-        is_promoter: true,
-        seen_tick: None,
-        has_changed_server: false,
-    };
     prop_oneof![
         20 => (visitor(), lane()).prop_map(|(id, lane)| Operation::Enter(id, Arrival::Ordinary, lane)),
         20 => visitor().prop_map(Operation::CheckIn),
-        12 => Just(tick),
+        12 => Just(tick()),
         8 => (1_u64..4).prop_map(|seconds| Operation::AdvanceClockMicros(seconds * 1_000_000)),
         4 => (visitor(), lane()).prop_map(|(id, lane)| Operation::MoveToLane(id, lane)),
         4 => visitor().prop_map(Operation::Claim),
         2 => visitor().prop_map(|id| Operation::Leave(id, VisitSelector::None, LeaveReason::Leave)),
         2 => visitor().prop_map(|id| Operation::Leave(id, VisitSelector::None, LeaveReason::Complete)),
         2 => setting().prop_map(Operation::ChangeSetting),
-        // Most settings that let nobody in end soon.
+        // Settings that keep visitors out end soon.
         2 => Just(Operation::ChangeSetting(Setting::Entrance(Entrance::Open))),
         1 => Just(Operation::ChangeSetting(Setting::Paused(false))),
         4 => Just(Operation::Acknowledge { records: 12, ended: Vec::new() }),

@@ -237,6 +237,27 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
+/// The tick of a promoter that knows of nothing unusual.
+pub(crate) fn tick() -> Operation {
+    Operation::Promote {
+        max_entries: u64::MAX,
+        is_promoter: true,
+        seen_tick: None,
+        has_changed_server: false,
+    }
+}
+
+/// Sequences that begin with these settings.
+pub(crate) fn begin_with<const COUNT: usize>(
+    opening: [Setting; COUNT],
+    operations: impl Strategy<Value = Vec<Operation>>,
+) -> impl Strategy<Value = Vec<Operation>> {
+    operations.prop_map(move |operations| {
+        let settings = opening.iter().cloned().map(Operation::ChangeSetting);
+        settings.chain(operations).collect()
+    })
+}
+
 pub(crate) fn take_tally() -> impl Strategy<Value = Operation> {
     (0_u64..20_000, any::<bool>())
         .prop_map(|(every_ms, is_stored)| Operation::TakeTally { every_ms, is_stored })

@@ -4,7 +4,7 @@ use proptest::{collection::vec, prelude::*};
 use vestibule_line::{Arrival, LeaveReason};
 
 use crate::{
-    operations::{Operation, VisitSelector, lane, raise_watermark, take_tally, visitor},
+    operations::{Operation, VisitSelector, lane, raise_watermark, take_tally, tick, visitor},
     recovery_operations::recovery,
     settings_operations::setting,
 };
@@ -15,12 +15,6 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    let tick = Operation::Promote {
-        max_entries: u64::MAX,
-        is_promoter: true,
-        seen_tick: None,
-        has_changed_server: false,
-    };
     let arrival = prop_oneof![6 => Just(Arrival::Ordinary), 1 => Just(Arrival::Bypass)];
     let reason = prop_oneof![
         2 => Just(LeaveReason::Leave),
@@ -31,7 +25,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         9 => (visitor(), arrival, lane()).prop_map(|(id, arrival, lane)| Operation::Enter(id, arrival, lane)),
         4 => visitor().prop_map(Operation::CheckIn),
-        6 => Just(tick),
+        6 => Just(tick()),
         4 => visitor().prop_map(Operation::Claim),
         2 => (visitor(), lane()).prop_map(|(id, lane)| Operation::MoveToLane(id, lane)),
         1 => (visitor(), any::<bool>()).prop_map(|(id, over_pace)| Operation::PromoteEntry(id, over_pace)),

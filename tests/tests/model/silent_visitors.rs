@@ -6,7 +6,7 @@ use vestibule_domain::lane::Lane;
 use vestibule_line::{Arrival, LeaveReason};
 
 use crate::{
-    operations::{Operation, VisitSelector, visitor},
+    operations::{Operation, VisitSelector, begin_with, tick, visitor},
     settings_operations::Setting,
 };
 
@@ -18,23 +18,14 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
         Setting::CallSeconds(2),
         Setting::LeaveOnClose(true),
     ];
-    vec(operation(), 100..=210).prop_map(move |operations| {
-        let settings = opening.iter().cloned().map(Operation::ChangeSetting);
-        settings.chain(operations).collect()
-    })
+    begin_with(opening, vec(operation(), 100..=210))
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    let tick = Operation::Promote {
-        max_entries: u64::MAX,
-        is_promoter: true,
-        seen_tick: None,
-        has_changed_server: false,
-    };
     prop_oneof![
         5 => visitor().prop_map(|id| Operation::Enter(id, Arrival::Ordinary, Lane::DEFAULT)),
         2 => visitor().prop_map(Operation::CheckIn),
-        9 => Just(tick),
+        9 => Just(tick()),
         9 => (1_u64..6).prop_map(|seconds| Operation::AdvanceClockMicros(seconds * 1_000_000)),
         1 => visitor().prop_map(|id| Operation::Leave(id, VisitSelector::None, LeaveReason::Leave)),
         2 => visitor().prop_map(|id| Operation::MarkClosing(id, VisitSelector::None)),

@@ -1,5 +1,5 @@
-//! A connection that is cut after Redis carried out a command costs nobody an answer, unless a second run would be another
-//! command.
+//! The connection is cut after Redis carried out a command, and before its answer came. The caller gets an answer all the same,
+//! unless a second run would be another command.
 
 use std::fmt::Debug;
 

@@ -125,13 +125,13 @@ mod tests {
         let mut sweeper = Sweeper::default();
         let mut left_at = |ms: u64| {
             sweeper.sweep(&mut tables, ms).expect("a sweep");
-            let small = tables.tombstones.len().expect("a length");
+            let tombstones = tables.tombstones.len().expect("a length");
             let report = [
                 tables.tallies.len().expect("a length"),
                 tables.orders.len().expect("a length"),
                 tables.outboxes.len().expect("a length"),
             ];
-            (small, report)
+            (tombstones, report)
         };
         assert_eq!(left_at(NOW_MS), (1, [1; 3]));
         assert_eq!(

@@ -229,7 +229,7 @@ impl Forecast {
         }
     }
 
-    /// The time until the last one is served for whom a slot is free, in seconds. Nobody behind comes sooner.
+    /// The time until the last one is served for whom a slot is free, in seconds. Those behind come no sooner.
     fn last_free_seconds(&self) -> f64 {
         self.assumed.seconds_until_served(self.free)
     }

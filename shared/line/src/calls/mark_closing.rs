@@ -23,7 +23,8 @@ impl Line {
         let call = self
             .begin_call(&MARK_CLOSING, queue)
             .arg(id.to_member())
-            .arg(visit_arg(visit));
+            .arg(visit_arg(visit))
+            .may_run_twice();
         let reply = call.send(self).await?;
         match reply.outcome() {
             "marked" => Ok(MarkClosingOutcome::Marked),

@@ -201,7 +201,7 @@ async fn a_draining_queue_has_no_grace() {
     let [(first, waited), ..] = let_first_of_three_miss_the_turn(&api).await;
     let has_grace = |ended: &ApiResponse| ended.body.get("grace_until_ms").is_some();
     get_status_until(&api, &first, has_grace).await;
-    // Neither has a queue whose grace was switched off by hand, of which nobody knows what it was.
+    // A grace that was switched off by hand ends at once, too: only the command `update` records what it was.
     for (name, value) in [("grace_seconds", json!(0)), ("entrance", json!("draining"))] {
         let mut other = settings.clone();
         other[name] = value;

@@ -145,6 +145,7 @@ macro_rules! queue_cases {
                 each_event_is_in_exactly_one_report
                 an_idle_queue_is_reported_less_often
                 a_report_shows_how_long_entries_waited
+                a_report_knows_a_lane_that_is_new_since_the_last_tick
                 a_report_shows_the_longest_gap_between_ticks
                 a_report_shows_the_lag_of_the_backup
             }

@@ -16,7 +16,7 @@ use crate::operations::Operation;
 
 /// The step of an entry that waits for its second turn.
 const WAITING_AGAIN: u64 = 2;
-/// The ways in which a visit ends because somebody ends it.
+/// The ways in which a visitor, the protected service or an operator ends a visit.
 const CHOSEN: [&str; 4] = ["left", "completed", "consumed", "evicted"];
 
 impl Moment {
