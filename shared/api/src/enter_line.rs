@@ -32,12 +32,12 @@ impl ApiState {
     ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
         let id = visitor.id;
         let draw = snapshot.view.configuration.draw_before_opening();
-        let arrival = match draw.filter(|_| visitor.arrival == Arrival::Ordinary) {
-            Some(seed) => Arrival::Drawn(seed.draw(id)),
-            None => visitor.arrival,
+        let drawn_order = draw.map(|seed| seed.draw(id));
+        let enter = |arrival| {
+            self.line
+                .enter_lane(&snapshot.queue, id, arrival, drawn_order, visitor.lane)
         };
-        let enter = |arrival| self.line.enter_lane(&snapshot.queue, id, arrival, visitor.lane);
-        let mut entered = enter(arrival).await;
+        let mut entered = enter(visitor.arrival).await;
         if let Ok(EnterOutcome::Refused(Refusal::QueueFull)) = entered
             && visitor.generated.is_none()
             && self.has_stored_place(snapshot, id).await

@@ -153,7 +153,7 @@ impl Subject {
         let lane = Lane::new(lane.into()).expect("a lane");
         let entered = self
             .line
-            .enter_lane(&self.queue, id, Arrival::Ordinary, lane)
+            .enter_lane(&self.queue, id, Arrival::Ordinary, None, lane)
             .await;
         let joined = match entered.expect("enter") {
             EnterOutcome::Joined { kind, status, change } => JoinedEntry { kind, status, change },

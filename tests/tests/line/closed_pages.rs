@@ -10,7 +10,7 @@ use vestibule_line::{Arrival, JoinKind, LeaveReason, MarkClosingOutcome, PROMOTE
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
-    draw::seed,
+    draw::enter_before_draw,
     missing::{expect_end, expect_end_reason},
     presence::{PRESENCE_SECONDS, check_in, counts, run_seconds},
     restore::{configuration_of_epoch, restored_entries},
@@ -219,9 +219,7 @@ pub(crate) async fn a_visitor_may_leave_before_a_draw(mut subject: Subject) {
         })
         .await;
     for number in [1, 2] {
-        let arrival = Arrival::Drawn(seed(&subject.settings).draw(visitor(number)));
-        let entered = subject.line.enter(&subject.queue, visitor(number), arrival).await;
-        entered.expect("enter");
+        enter_before_draw(&subject, number, Arrival::Ordinary).await;
     }
     let visit = subject.status(visitor(2)).await.visit();
     run_seconds(&subject, 1, &[]).await;

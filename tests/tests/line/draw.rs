@@ -29,10 +29,17 @@ pub(crate) fn seed(settings: &Settings) -> DrawSeed {
 }
 
 /// Enters as the API does before a draw.
+pub(crate) async fn enter_before_draw(subject: &Subject, number: u64, arrival: Arrival) -> EnterOutcome {
+    let id = visitor(number);
+    let drawn_order = seed(&subject.settings).draw(id);
+    let entered = subject
+        .line
+        .enter_lane(&subject.queue, id, arrival, Some(drawn_order), Lane::DEFAULT);
+    entered.await.expect("enter")
+}
+
 async fn enter_drawn(subject: &Subject, number: u64) -> (JoinKind, WaitScore, Change) {
-    let arrival = Arrival::Drawn(seed(&subject.settings).draw(visitor(number)));
-    let entered = subject.line.enter(&subject.queue, visitor(number), arrival).await;
-    match entered.expect("enter") {
+    match enter_before_draw(subject, number, Arrival::Ordinary).await {
         EnterOutcome::Joined {
             kind,
             change: Some(change),
@@ -174,28 +181,58 @@ pub(crate) async fn a_restored_draw_keeps_its_order(mut subject: Subject) {
     expect_order_of_draw(&subject, &visits).await;
 }
 
-/// A bypass that finds no free slot, and a visitor whose entry the backup may have, come without a drawn order.
-pub(crate) async fn a_visitor_without_a_drawn_order_is_behind_the_draw(mut subject: Subject) {
+/// The arrival says who passes the line and who is never refused. The order is the same for all.
+pub(crate) async fn a_draw_orders_each_arrival(mut subject: Subject) {
     let one_slot = Settings {
         capacity: 1,
         ..three_a_second()
     };
-    open_with_drawn_line(&mut subject, one_slot).await;
-    let last = drawn_order(&subject.settings).pop().expect("a visitor");
-    let mut before = subject.place(visitor(last)).await.raw();
-    for (number, arrival, state) in [
-        (21, Arrival::Bypass, EntryState::Active),
-        (22, Arrival::Bypass, EntryState::Waiting),
-        (23, Arrival::Returning, EntryState::Waiting),
-    ] {
-        let id = visitor(number);
-        let entered = subject.line.enter(&subject.queue, id, arrival).await;
-        entered.expect("enter");
-        assert_eq!(subject.status(id).await.state(), state, "{arrival:?}");
-        if state == EntryState::Waiting {
-            let place = subject.place(id).await;
-            assert!(place.is_after_opening() && place.raw() > before, "{place:?}");
-            before = place.raw();
+    open_with_drawn_line(&mut subject, one_slot.clone()).await;
+    enter_before_draw(&subject, 20, Arrival::Bypass).await;
+    assert_eq!(subject.state(visitor(20)).await, EntryState::Active, "the slot");
+    for (number, arrival) in (21..).zip(Arrival::ALL) {
+        for kind in [JoinKind::NewVisit, JoinKind::Kept] {
+            let entered = enter_before_draw(&subject, number, arrival).await;
+            assert!(
+                matches!(&entered, EnterOutcome::Joined { kind: joined, .. } if *joined == kind),
+                "{arrival:?}: {entered:?}"
+            );
+            assert_eq!(
+                subject.place(visitor(number)).await.order(),
+                seed(&subject.settings).draw(visitor(number)).number(),
+                "{arrival:?}"
+            );
         }
+    }
+    subject.advance_seconds(60);
+    let mut last = 0;
+    for (number, arrival) in (31..).zip(Arrival::ALL) {
+        enter_before_draw(&subject, number, arrival).await;
+        let place = subject.place(visitor(number)).await;
+        assert!(
+            place.is_after_opening() && place.raw() > last,
+            "{arrival:?}: {place:?}"
+        );
+        last = place.raw();
+    }
+}
+
+pub(crate) async fn without_a_draw_each_arrival_is_in_the_order_of_coming(mut subject: Subject) {
+    let one_slot = Settings {
+        opens_at_ms: Some(subject.clock.now_ms() + 60_000),
+        capacity: 1,
+        ..three_a_second()
+    };
+    subject.open(one_slot).await;
+    enter_before_draw(&subject, 20, Arrival::Bypass).await;
+    let mut last = 0;
+    for (number, arrival) in (21..).zip(Arrival::ALL) {
+        enter_before_draw(&subject, number, arrival).await;
+        let place = subject.place(visitor(number)).await;
+        assert!(
+            place.is_after_opening() && place.raw() > last,
+            "{arrival:?}: {place:?}"
+        );
+        last = place.raw();
     }
 }

@@ -223,7 +223,7 @@ pub(crate) async fn a_report_knows_a_lane_that_is_new_since_the_last_tick(mut su
     let lane = Lane::new(0).expect("a lane");
     let entered = subject
         .line
-        .enter_lane(&subject.queue, visitor(77), Arrival::Ordinary, lane)
+        .enter_lane(&subject.queue, visitor(77), Arrival::Ordinary, None, lane)
         .await;
     entered.expect("entered");
     let EntryStatus::Waiting { score, .. } = subject.status(visitor(77)).await else {

@@ -25,7 +25,7 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
 
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        20 => (visitor(), lane()).prop_map(|(id, lane)| Operation::Enter(id, Arrival::Ordinary, lane)),
+        20 => (visitor(), lane()).prop_map(|(id, lane)| Operation::Enter(id, Arrival::Ordinary, None, lane)),
         20 => visitor().prop_map(Operation::CheckIn),
         12 => Just(tick()),
         8 => (1_u64..4).prop_map(|seconds| Operation::AdvanceClockMicros(seconds * 1_000_000)),

@@ -1,7 +1,13 @@
 //! The operations on a queue.
 
 use proptest::{collection::vec, option, prelude::*, strategy::Union};
-use vestibule_domain::{consumption::UseId, draw::DrawSeed, id::Salt, lane::Lane, load::LoadReport};
+use vestibule_domain::{
+    consumption::UseId,
+    draw::{DrawSeed, DrawnOrder},
+    id::Salt,
+    lane::Lane,
+    load::LoadReport,
+};
 use vestibule_line::{Arrival, CheckOrder, FallbackTickOrder, LeaveReason};
 
 use crate::{
@@ -20,7 +26,8 @@ pub(crate) const VISITORS: u64 = 6;
 /// An operation. It names a visitor by number.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
-    Enter(u64, Arrival, Lane),
+    /// With an order that a draw gives, or without one.
+    Enter(u64, Arrival, Option<DrawnOrder>, Lane),
     Status(u64),
     /// Many entries are asked for at once.
     StatusMany(Vec<u64>),
@@ -180,8 +187,9 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
 
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        6 => (visitor(), arrival(), lane()).prop_map(|(id, arrival, lane)| Operation::Enter(id, arrival, lane)),
-        2 => (visitor(), lane()).prop_map(|(id, lane)| Operation::Enter(id, draw(id), lane)),
+        8 => (visitor(), arrival(), prop_oneof![3 => Just(false), 1 => Just(true)], lane()).prop_map(
+            |(id, arrival, is_drawn, lane)| Operation::Enter(id, arrival, is_drawn.then(|| draw(id)), lane)
+        ),
         2 => visitor().prop_map(Operation::Status),
         1 => vec(visitor(), 0..4).prop_map(Operation::StatusMany),
         6 => visitor().prop_map(Operation::CheckIn),
@@ -272,10 +280,10 @@ pub(crate) fn visitor() -> impl Strategy<Value = u64> {
     1..=VISITORS
 }
 
-/// The arrival of a visitor before a draw.
-fn draw(number: u64) -> Arrival {
+/// The order of a visitor in the draw.
+fn draw(number: u64) -> DrawnOrder {
     let seed = DrawSeed::of_salt(&Salt::new([7; 32]));
-    Arrival::Drawn(seed.draw(vestibule_tests::lines::visitor(number)))
+    seed.draw(vestibule_tests::lines::visitor(number))
 }
 
 /// Mostly the default lane, so that many sequences have no other one.

@@ -23,7 +23,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ];
     let with_visit = || visitor().prop_map(|id| (id, VisitSelector::Current));
     prop_oneof![
-        9 => (visitor(), arrival, lane()).prop_map(|(id, arrival, lane)| Operation::Enter(id, arrival, lane)),
+        9 => (visitor(), arrival, lane()).prop_map(|(id, arrival, lane)| Operation::Enter(id, arrival, None, lane)),
         4 => visitor().prop_map(Operation::CheckIn),
         6 => Just(tick()),
         4 => visitor().prop_map(Operation::Claim),

@@ -23,7 +23,7 @@ pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
 
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        5 => visitor().prop_map(|id| Operation::Enter(id, Arrival::Ordinary, Lane::DEFAULT)),
+        5 => visitor().prop_map(|id| Operation::Enter(id, Arrival::Ordinary, None, Lane::DEFAULT)),
         2 => visitor().prop_map(Operation::CheckIn),
         9 => Just(tick()),
         9 => (1_u64..6).prop_map(|seconds| Operation::AdvanceClockMicros(seconds * 1_000_000)),

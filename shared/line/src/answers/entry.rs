@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use vestibule_domain::{
-    change::Change, consumption::UseId, draw::DrawnOrder, entry_status::EntryStatus, lane::LaneProgress,
-    problem_code::Code, score::Visit,
+    change::Change, consumption::UseId, entry_status::EntryStatus, lane::LaneProgress, problem_code::Code,
+    score::Visit,
 };
 
 /// How a visitor comes to the queue.
@@ -27,9 +27,20 @@ pub enum Arrival {
     /// the grace, or an entry that the line lost. A full queue does not refuse such a visitor. The
     /// place at the back is provisional, and the backup gives the old one back.
     Returning,
-    /// A visitor of a queue that may not have opened yet and draws its order. If it has not, the place is the drawn one,
-    /// and entering again does not change it. Otherwise the visitor enters as an [`Ordinary`](Self::Ordinary) one.
-    Drawn(DrawnOrder),
+}
+
+impl Arrival {
+    /// Each arrival.
+    pub const ALL: [Self; 3] = [Self::Ordinary, Self::Bypass, Self::Returning];
+
+    /// Its name in the scripts.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ordinary => "ordinary",
+            Self::Bypass => "bypass",
+            Self::Returning => "returning",
+        }
+    }
 }
 
 /// The answer to [`Line::enter`](crate::Line::enter).

@@ -5,6 +5,7 @@
 use serde_json::Value;
 use vestibule_domain::{
     change::{Change, Event},
+    draw::DrawnOrder,
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
     lane::Lane,
@@ -28,7 +29,7 @@ impl Line {
         id: EntryId,
         arrival: Arrival,
     ) -> Result<EnterOutcome, LineError> {
-        self.enter_lane(queue, id, arrival, Lane::DEFAULT).await
+        self.enter_lane(queue, id, arrival, None, Lane::DEFAULT).await
     }
 
     /// Gives the visitor a place.
@@ -49,33 +50,30 @@ impl Line {
     ///
     /// A new place in line is at the back of the lane. A visitor who has a place keeps its lane, also with
     /// `re_entry: requeue`. The position is that in the lane.
+    ///
+    /// `drawn_order` is what a draw gives to the visitor, however the visitor arrives. It counts in a queue that draws and has
+    /// not opened yet: then it is the place, and entering again does not change it.
     pub async fn enter_lane(
         &self,
         queue: &QueueId,
         id: EntryId,
         arrival: Arrival,
+        drawn_order: Option<DrawnOrder>,
         lane: Lane,
     ) -> Result<EnterOutcome, LineError> {
         if arrival == Arrival::Ordinary
+            && drawn_order.is_none()
             && lane == Lane::DEFAULT
             && let Some(joined) = append_to_line(self, queue, id).await?
         {
             return Ok(joined);
         }
-        let drawn_order = match arrival {
-            Arrival::Drawn(order) => order.number().to_string(),
-            _ => String::new(),
-        };
-        let arrival = match arrival {
-            Arrival::Ordinary | Arrival::Drawn(_) => "ordinary",
-            Arrival::Bypass => "bypass",
-            Arrival::Returning => "returning",
-        };
+        let drawn_order = drawn_order.map(|order| order.number().to_string());
         let call = self
             .begin_call(&ENTER, queue)
             .arg(id.to_member())
-            .arg(arrival)
-            .arg(drawn_order)
+            .arg(arrival.as_str())
+            .arg(drawn_order.unwrap_or_default())
             .arg(lane.number())
             .may_run_twice();
         let mut reply = call.send(self).await?;

@@ -69,7 +69,7 @@ impl Flood<'_> {
         let arrivals = (0..visitors).map(|_| {
             let number = ORDINARY_VISITORS + self.entered.fetch_add(1, Ordering::Relaxed);
             self.line
-                .enter_lane(self.queue, visitor(number), Arrival::Ordinary, self.lane)
+                .enter_lane(self.queue, visitor(number), Arrival::Ordinary, None, self.lane)
         });
         let mut arrivals =
             stream::iter(arrivals).buffer_unordered(usize::try_from(ENTRANTS).unwrap_or(usize::MAX));

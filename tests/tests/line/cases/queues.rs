@@ -110,7 +110,8 @@ macro_rules! queue_cases {
             draw {
                 a_draw_orders_those_who_came_before_the_opening
                 a_restored_draw_keeps_its_order
-                a_visitor_without_a_drawn_order_is_behind_the_draw
+                a_draw_orders_each_arrival
+                without_a_draw_each_arrival_is_in_the_order_of_coming
             }
             load_reports {
                 a_load_report_expires_after_a_minute

@@ -254,7 +254,7 @@ impl Step<'_> {
                 format!("{promoted:?} are promoted although the queue does not move")
             })?;
         }
-        let Operation::Enter(_, arrival, _) = self.op else {
+        let Operation::Enter(_, arrival, ..) = self.op else {
             return Ok(());
         };
         let fast = self.after.total("fast_tracked") - self.before.total("fast_tracked");
@@ -340,7 +340,7 @@ impl Step<'_> {
 
     /// A newcomer gets no place in a full line.
     fn require_queue_limit(&self) -> Check {
-        let (Operation::Enter(_, arrival, _), Some(limit)) = (self.op, self.before.settings().queue_limit())
+        let (Operation::Enter(_, arrival, ..), Some(limit)) = (self.op, self.before.settings().queue_limit())
         else {
             return Ok(());
         };

@@ -57,8 +57,9 @@ impl CheckedLine {
     ) -> Result<Vec<Change>, LineError> {
         let (line, queue) = (&self.line, &self.queue);
         let change = match op {
-            Operation::Enter(number, arrival, lane) => {
-                match line.enter_lane(queue, visitor(*number), *arrival, *lane).await? {
+            Operation::Enter(number, arrival, drawn_order, lane) => {
+                let entered = line.enter_lane(queue, visitor(*number), *arrival, *drawn_order, *lane);
+                match entered.await? {
                     EnterOutcome::Joined { change, .. } => change,
                     EnterOutcome::Refused(_) => None,
                 }
