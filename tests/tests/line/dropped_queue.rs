@@ -1,6 +1,8 @@
 //! A queue between its drop and its restore. No call can use it, and the line keeps the changes that the backup
 //! lacks.
 
+use std::time::Duration;
+
 use vestibule_domain::configuration::Configuration;
 use vestibule_line::{Arrival, ConfigureOutcome, LeaveReason, LineError, RestoredEntries};
 use vestibule_tests::lines::{Subject, visitor};
@@ -8,7 +10,7 @@ use vestibule_tests::lines::{Subject, visitor};
 use crate::{
     missing::{expect_end, unknown},
     restore::{configuration_of_epoch, restore_empty},
-    settings::three_a_second,
+    settings::{in_turn, three_a_second},
 };
 
 pub(crate) async fn a_dropped_queue_is_unknown_until_it_is_restored(mut subject: Subject) {
@@ -132,4 +134,26 @@ pub(crate) async fn a_reset_keeps_nothing_of_the_old_generation(mut subject: Sub
     );
     assert_eq!(view.configuration, reset);
     assert_eq!(subject.expect_not_found(visitor(5)).await, unknown(&subject));
+}
+
+/// The line keeps the end of a visit that the backup does not have.
+pub(crate) async fn a_visit_after_a_restore_is_later_by_any_clock(mut subject: Subject) {
+    subject.open(in_turn(three_a_second())).await;
+    for (epoch, drops) in [(2, true), (3, false)] {
+        subject.enter(visitor(1)).await;
+        let left = subject.leave(visitor(1), LeaveReason::Leave).await;
+        subject.clock.set_back(Duration::from_hours(1));
+        if drops {
+            let dropped = subject.line.drop_queue(&subject.queue, epoch).await;
+            assert!(dropped.expect("drop_queue"));
+        }
+        let configuration = configuration_of_epoch(&subject, epoch);
+        let restored = subject
+            .line
+            .restore(&subject.queue, &configuration, 0, RestoredEntries::default());
+        assert_eq!(restored.await.expect("restore"), ConfigureOutcome::Created);
+        subject.enter(visitor(1)).await;
+        let place = subject.place(visitor(1)).await;
+        assert!(place.visit() > left.fact().visit, "{place:?} after {left:?}");
+    }
 }

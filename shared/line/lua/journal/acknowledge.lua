@@ -13,7 +13,7 @@
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   lost: hash, epoch and generation of a restore of the queue that has begun
+--   lost: hash, epoch of a restore of the queue that has begun, and generation and last visit before it
 -- ARGV: given_us witness_ms settled_kept_ms record_count ...
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds

@@ -8,7 +8,7 @@
 --   active: sorted set, entry -> session end, in Unix milliseconds
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   lost: hash, epoch and generation of a restore of the queue that has begun
+--   lost: hash, epoch of a restore of the queue that has begun, and generation and last visit before it
 --   view: string, a stored snapshot of the queue; a new configuration removes it
 --   tombstone: hash, epoch and generation of the queue before it was deleted; a queue of a later epoch removes it
 -- ARGV: given_us witness_ms create switched revision_before ...

@@ -20,7 +20,7 @@
 --   view: string, a stored snapshot of the queue
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   lost: hash, epoch and generation of a restore of the queue that has begun
+--   lost: hash, epoch of a restore of the queue that has begun, and generation and last visit before it
 --   tombstone: hash, epoch and generation of the deleted queue
 --   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: epoch generation deleted_at_ms kept_seconds

@@ -2,8 +2,9 @@
 -- Drops a queue that is about to be restored, so that every script answers that Redis does not have it. Stores the
 -- epoch of the restore in `lost`, so that a restore of an earlier epoch comes too late. `journal`, `journaled`,
 -- `deferred`, `dead_letters`, `ended` and `settled` stay, because the backup may lack what they hold, and `lost` keeps
--- their generation.
+-- their generation and the visit of their last place.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
+-- include: hashes line line_table
 -- KEYS: waiting ready active held visits present seen closing view config state lost tombstone tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -16,7 +17,7 @@
 --   view: string, a stored snapshot of the queue
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   lost: hash, epoch and generation of a restore of the queue that has begun
+--   lost: hash, epoch of a restore of the queue that has begun, and generation and last visit before it
 --   tombstone: hash, epoch and generation of the queue if it was deleted
 --   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: epoch
@@ -35,7 +36,8 @@ if tonumber(old_epoch or 0) >= epoch or tonumber(redis.call('HGET', lost, 'epoch
   return { 'later' }
 end
 if old_generation then
-  redis.call('HSET', lost, 'generation', old_generation)
+  local line = read_line_fields(state)
+  redis.call('HSET', lost, 'generation', old_generation, 'last_order', string.format('%.0f', line and line.last_order or 0))
 end
 redis.call('HSET', lost, 'epoch', ARGV[1])
 redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, closing, view, config, state, tally)

@@ -24,7 +24,7 @@
 --   view: string, a stored snapshot of the queue
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   lost: hash, epoch and generation of a restore of the queue that has begun
+--   lost: hash, epoch of a restore of the queue that has begun, and generation and last visit before it
 --   tombstone: hash, epoch and generation of the queue before it was deleted; a queue of a later epoch removes it
 --   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
 --   staged_waiting, staged_ready, staged_active, staged_held: the sorted sets that the caller prepared, as waiting,
@@ -32,7 +32,7 @@
 --   staged_visits: the hash that the caller prepared, as visits
 -- ARGV: now_us last_order fence staged_count tally_json ...
 --   now_us: line time, in Unix microseconds; the queue's version begins with it
---   last_order: the highest visit in the backup; the next place is behind it
+--   last_order: the highest visit in the backup; the next place is behind it, and behind all that the queue gave before
 --   fence: the watermark that the queue begins with
 --   staged_count: how many members and fields the caller staged in all
 --   tally_json: the fields and values of the hash `tally` with which the queue begins, as a list in JSON
@@ -53,7 +53,8 @@ local tally_json = ARGV[5]
 local new, new_fields = read_configuration(6)
 local new_epoch = tonumber(new.epoch)
 local queue_epoch, queue_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
-local restore_epoch, lost_generation = unpack(redis.call('HMGET', lost, 'epoch', 'generation'))
+local restore_epoch, lost_generation, lost_order =
+  unpack(redis.call('HMGET', lost, 'epoch', 'generation', 'last_order'))
 queue_epoch = tonumber(queue_epoch or 0)
 if queue_epoch >= new_epoch or tonumber(restore_epoch or 0) > new_epoch
   or tonumber(redis.call('HGET', tombstone, 'epoch') or 0) >= new_epoch then
@@ -73,7 +74,11 @@ if found_count ~= staged_count then
   return { 'incomplete' }
 end
 local old_generation = lost_generation or queue_generation
-if old_generation and old_generation ~= new.generation then
+if old_generation == new.generation then
+  -- Also beyond what the backup has, and by a clock that was set back: `ended` may have the end of such a visit.
+  local old_line = read_line_fields(state)
+  last_order = math.max(last_order, tonumber(lost_order) or old_line and old_line.last_order or 0)
+elseif old_generation then
   redis.call('UNLINK', journal, journaled, deferred, dead_letters, ended, settled)
 end
 redis.call('UNLINK', waiting, ready, active, held, visits, present, seen, closing, view, config, lost, tombstone, tally)

@@ -97,6 +97,7 @@ macro_rules! durability_cases {
                 a_dropped_queue_is_unknown_until_it_is_restored
                 unflushed_changes_outlive_the_dropped_queue
                 a_reset_keeps_nothing_of_the_old_generation
+                a_visit_after_a_restore_is_later_by_any_clock
             }
         }
     };
