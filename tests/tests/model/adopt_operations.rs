@@ -174,11 +174,22 @@ impl CheckedLine {
                 grace_seconds,
             },
         };
-        let record = adoption.record.as_ref();
+        let record = adoption.record.as_ref().map(|record| {
+            // No two visitors have the same place.
+            let mut visit = shift_visit(last_visit, record.later_visits);
+            while self
+                .visits
+                .iter()
+                .any(|(other, known)| *other != number && *known == visit)
+            {
+                visit = shift_visit(visit, -1);
+            }
+            record.build(number, in_line, visit, view.now_ms, view.version)
+        });
         Some(AdoptOrder {
             id: visitor(number),
             generation: self.generation + adoption.later_generations,
-            record: record.map(|record| record.build(number, in_line, last_visit, view.now_ms, view.version)),
+            record,
             basis,
         })
     }
@@ -189,11 +200,10 @@ impl RandomRecord {
         &self,
         number: u64,
         in_line: Option<Fact>,
-        last_visit: Visit,
+        visit: Visit,
         now_ms: u64,
         version: Version,
     ) -> EntryRecord {
-        let visit = shift_visit(last_visit, self.later_visits);
         let fact = self.fact.build(visit, in_line, now_ms);
         let state = fact.live_state().unwrap_or(match fact.step {
             Step::Ended => self.how.state(),
