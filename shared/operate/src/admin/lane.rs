@@ -59,7 +59,11 @@ impl Admin {
         let order = PromoteEntryOrder { id, over_pace };
         let change: Change = match self.line.promote_entry(queue, order).await? {
             EntryPromotionOutcome::Promoted { change, .. } => change,
-            EntryPromotionOutcome::Limited(limit) => return Err(Problem::not_promoted(limit)),
+            EntryPromotionOutcome::Limited(limit) => {
+                let view = self.line.queue_view(queue).await?;
+                let state = view.configuration.queue_state(view.now_ms);
+                return Err(Problem::not_promoted(limit, state));
+            }
             EntryPromotionOutcome::NotWaiting(status) => return Err(Problem::not_waiting(status.state())),
             EntryPromotionOutcome::NotFound(_) => return Err(Problem::unknown_entry()),
         };

@@ -1,13 +1,11 @@
 //! What an operator can do about a limit that kept one entry from being promoted.
 
-use vestibule_domain::pace::LimitedBy;
+use vestibule_domain::{pace::LimitedBy, queue_state::QueueState};
 
-/// The advice, as the end of a sentence.
-pub(super) fn explain_limit(limit: LimitedBy) -> &'static str {
+/// The advice for a queue in this state.
+pub(super) fn explain_limit(limit: LimitedBy, state: QueueState) -> &'static str {
     match limit {
-        LimitedBy::Switch => {
-            "the queue is paused, closed, finished or not open yet, so no entry is promoted; resume or open it first"
-        }
+        LimitedBy::Switch => explain_switch(state),
         LimitedBy::Capacity => {
             "every slot of the capacity is taken; wait until a session ends, or raise the capacity"
         }
@@ -22,6 +20,21 @@ pub(super) fn explain_limit(limit: LimitedBy) -> &'static str {
         }
         LimitedBy::Line | LimitedBy::Presence | LimitedBy::Requested | LimitedBy::Journal => {
             "the line promotes no entry now; the command stats shows why"
+        }
+    }
+}
+
+fn explain_switch(state: QueueState) -> &'static str {
+    match state {
+        QueueState::Scheduled => {
+            "the queue has not opened yet; open it now with the command update and \"opens_at_ms\": null"
+        }
+        QueueState::Paused => "the queue is paused; give the command resume first",
+        QueueState::Closed | QueueState::Finished => {
+            "the queue is closed or finished; give the command open first"
+        }
+        QueueState::Open | QueueState::Draining => {
+            "the queue was stopped, and moves again; give the same command again"
         }
     }
 }

@@ -9,6 +9,7 @@ use vestibule_domain::{
     pace::LimitedBy,
     problem_code::Code,
     queue_pattern::QueuePattern,
+    queue_state::QueueState,
     settings::SettingsError,
     state::EntryState,
     tombstone::Tombstone,
@@ -162,8 +163,8 @@ impl Problem {
     }
 
     /// The line did not promote the entry.
-    pub(super) fn not_promoted(limit: LimitedBy) -> Self {
-        Self::new(Code::NotPromoted, explain_limit(limit)).with_member("limited_by", limit.name())
+    pub(super) fn not_promoted(limit: LimitedBy, state: QueueState) -> Self {
+        Self::new(Code::NotPromoted, explain_limit(limit, state)).with_member("limited_by", limit.name())
     }
 
     pub(super) fn rotated_by_another_command() -> Self {

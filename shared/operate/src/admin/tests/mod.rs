@@ -1,5 +1,6 @@
 //! Every operation and every refusal, with the line inside the process and the backup in a file.
 
+mod advice;
 mod blocks;
 mod brake;
 mod clock;
