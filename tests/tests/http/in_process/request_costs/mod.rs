@@ -13,6 +13,7 @@ use std::{
 
 use axum::Router;
 use serde_json::json;
+use uuid::Uuid;
 use vestibule_domain::id::EntryId;
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, entry_path, local_config, send_to};
 
@@ -36,6 +37,9 @@ super::cases![
 const REQUESTS_AT_ONCE: u64 = 30;
 /// The first words of the table's header.
 const TABLE: &str = "| request |";
+
+/// A validation that consumes the entry once, however often it is sent.
+const CONSUME: &str = "POST …/validate with `consume` and `use`";
 
 /// Who sends a request about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +66,7 @@ impl Caller {
 }
 
 /// The requests about an entry: how they are shown, and who sends them.
-const REQUESTS: [(&str, &[Caller]); 7] = [
+const REQUESTS: [(&str, &[Caller]); 8] = [
     (
         "GET …/{token}",
         &[Caller::Visitor, Caller::TokenAlone, Caller::Invented],
@@ -81,6 +85,7 @@ const REQUESTS: [(&str, &[Caller]); 7] = [
         &[Caller::Visitor, Caller::TokenAlone, Caller::Invented],
     ),
     ("POST …/validate", &[Caller::Service]),
+    (CONSUME, &[Caller::Service]),
     ("POST …/complete", &[Caller::Service]),
 ];
 
@@ -90,6 +95,7 @@ fn build_request(shown: &str, caller: Caller, scene: &Scene) -> ApiRequest {
         "GET …/{token}" => ApiRequest::get(path),
         "POST …/entries" => ApiRequest::enter(),
         "DELETE …/{token}" => ApiRequest::delete(path),
+        CONSUME => ApiRequest::post(format!("{path}/validate")),
         other => {
             let route = other.rsplit('/').next().expect("a route");
             ApiRequest::post(format!("{path}/{route}"))
@@ -99,6 +105,9 @@ fn build_request(shown: &str, caller: Caller, scene: &Scene) -> ApiRequest {
         Caller::Visitor => request.visitor(&scene.guest.id),
         Caller::TokenAlone => request,
         Caller::Invented => request.visitor(&new_visitor_id()),
+        Caller::Service if shown == CONSUME => {
+            request.json(&json!({ "visitor": scene.guest.id, "consume": true, "use": Uuid::from_u128(7) }))
+        }
         Caller::Service => request.json(&json!({ "visitor": scene.guest.id })),
     }
 }
