@@ -10,7 +10,9 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use vestibule_faults::Fault;
 use vestibule_tests::{
-    in_process::{ApiRequest, ApiResponse, BOUND, QUEUE, entry_path, event, send_to, with_header},
+    in_process::{
+        ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, entry_path, event, send_to, with_header,
+    },
     waiting::wait_until,
 };
 
@@ -32,6 +34,7 @@ super::cases![
     slow_counting_does_not_delay_the_response,
     the_tail_of_one_line_leaves_room_for_another_head,
     lines_of_unknown_speed_share_a_quarter_of_the_budget,
+    two_hundred_new_queues_leave_the_share_of_a_busy_one,
 ];
 
 async fn all_processes_share_one_budget() {
@@ -232,16 +235,8 @@ async fn the_tail_of_one_line_leaves_room_for_another_head() {
     for _ in 0..20 {
         tail.push(enter_and_expect_created(&api).await.0);
     }
-    let enter_another = async || {
-        let visitor = new_visitor_id();
-        let response = api
-            .send(ApiRequest::post(format!("/queues/{another}/entries")).visitor(&visitor))
-            .await;
-        let token = response.expect_status(201).text("token").to_owned();
-        ApiRequest::get(format!("/queues/{another}/entries/{token}?wait=20")).visitor(&visitor)
-    };
-    enter_another().await;
-    let head = enter_another().await;
+    enter_queue(&api, another).await;
+    let head = enter_queue(&api, another).await;
     let polls: Vec<_> = tail
         .iter()
         .map(|guest| tokio::spawn(send_owned(api.router.clone(), poll_request(guest))))
@@ -266,6 +261,49 @@ async fn the_tail_of_one_line_leaves_room_for_another_head() {
         1
     );
     assert_eq!(count_held_polls(&api, &config).await, 0);
+}
+
+/// The new queues are full, and nothing shows how soon their visitors leave. All of their polls come first.
+async fn two_hundred_new_queues_leave_the_share_of_a_busy_one() {
+    let one_slot = |session_seconds: u32| json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": session_seconds });
+    let (api, config) = start_with_hold_budget(40, one_slot(1)).await;
+    let mut new = Vec::new();
+    for number in 0..200 {
+        let queue = format!("NEW:{number}");
+        api.create_queue(&queue, one_slot(3_600)).await;
+        enter_queue(&api, &queue).await;
+        let poll = enter_queue(&api, &queue).await;
+        new.push(tokio::spawn(send_owned(api.router.clone(), poll)));
+    }
+    wait_until(
+        BOUND,
+        "the other polls of new queues are answered at once",
+        async || new.iter().filter(|poll| poll.is_finished()).count() == 190,
+    )
+    .await;
+    wait_for_held_polls(&api, &config, 10).await;
+    enter_and_expect_created(&api).await;
+    let mut busy = Vec::new();
+    for _ in 0..20 {
+        let (guest, _) = enter_and_expect_created(&api).await;
+        busy.push(tokio::spawn(send_owned(api.router.clone(), poll_request(&guest))));
+    }
+    wait_for_held_polls(&api, &config, 30).await;
+    assert!(busy.iter().all(|poll| !poll.is_finished()));
+    api.shut_down();
+    for poll in new.into_iter().chain(busy) {
+        poll.await.expect("answered").expect_status(200);
+    }
+}
+
+/// A new visitor enters the queue. Returns the visitor's poll.
+async fn enter_queue(api: &InProcessApi, queue: &str) -> ApiRequest {
+    let visitor = new_visitor_id();
+    let response = api
+        .send(ApiRequest::post(format!("/queues/{queue}/entries")).visitor(&visitor))
+        .await;
+    let token = response.expect_status(201).text("token").to_owned();
+    ApiRequest::get(format!("/queues/{queue}/entries/{token}?wait=20")).visitor(&visitor)
 }
 
 async fn send_owned(routes: Router, request: ApiRequest) -> ApiResponse {
