@@ -143,9 +143,10 @@ impl Step<'_> {
     }
 }
 
-/// Until when each active visitor may show a pass that was issued since the queue began or was restored.
+/// The visit of each active visitor, and until when the visitor may show a pass that was issued for it since the queue began
+/// or was restored.
 #[derive(Default)]
-pub(super) struct PassPromises(BTreeMap<EntryId, u64>);
+pub(super) struct PassPromises(BTreeMap<EntryId, (u64, u64)>);
 
 impl PassPromises {
     /// Forgets all, because a queue without its data knows of no earlier settings but what the backup keeps.
@@ -158,7 +159,7 @@ impl PassPromises {
         let is_offline = |moment: &Moment| moment.settings().passes == Passes::Offline;
         if let Operation::Leave(number, _, LeaveReason::Leave | LeaveReason::Evict) = step.op
             && is_offline(step.before)
-            && let Some(pass_ends_ms) = self.0.get(&visitor(*number))
+            && let Some((_, pass_ends_ms)) = self.0.get(&visitor(*number))
             && step
                 .before
                 .times(EntryState::Active)
@@ -187,11 +188,16 @@ impl PassPromises {
     /// Each active visitor gets a pass.
     fn issue(&mut self, moment: &Moment) {
         let active = moment.times(EntryState::Active);
-        self.0.retain(|id, _| active.contains_key(id));
+        let progress = moment.progress();
+        // A record may name another visit than the line did.
+        self.0.retain(|id, (visit, _)| {
+            active.contains_key(id) && progress.get(id).is_some_and(|(now, _)| now == visit)
+        });
         let now_ms = moment.view.now_ms;
         for (id, session_end_ms) in active {
             let pass_ms = moment.settings().pass_ms(session_end_ms.saturating_sub(now_ms));
-            let pass_ends_ms = self.0.entry(id).or_default();
+            let visit = progress.get(&id).map_or(0, |(visit, _)| *visit);
+            let (_, pass_ends_ms) = self.0.entry(id).or_insert((visit, 0));
             // The session may be over, and its end not noticed yet.
             *pass_ends_ms = (*pass_ends_ms).max((now_ms + pass_ms).min(session_end_ms));
         }
