@@ -50,8 +50,9 @@ do
       if head[at] ~= id then
         break
       end
-      from, at = tonumber(head[at + 1]), at + 2
+      at = at + 2
     end
+    from = at > 1 and math.max(from, tonumber(head[at - 1])) or from
     if #head < 2 * limit or at < #head then
       at = pass_silent_newcomers(keys, lane, own, clock, from, head, at)
     end

@@ -12,12 +12,12 @@
 -- is the later one of the server's clock and the caller's.
 local function read_queue(config, state, given_us, witness_ms)
   local epoch, paused, session_ms = unpack(redis.call('HMGET', config, 'epoch', 'paused', 'session_ms'))
-  local stored = hashes.open(state, { 'line', 'paused_at_ms', 'paused_ms' })
-  local line = read_line_fields(stored)
+  local packed, paused_at_ms, paused_ms = unpack(redis.call('HMGET', state, 'line', 'paused_at_ms', 'paused_ms'))
+  -- As `hashes.open` would return it, without its tables: each request about an entry comes here.
+  local line = read_line_fields({ values = { line = packed } })
   if not epoch or not line then
     return nil
   end
-  local paused_at_ms, paused_ms = hashes.get_many(stored, 'paused_at_ms', 'paused_ms')
   local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
   local now_ms = math.floor(us / 1000)
   return {
