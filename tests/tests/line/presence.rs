@@ -169,6 +169,28 @@ pub(crate) async fn a_late_first_poll_keeps_the_place(mut subject: Subject) {
     assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
 }
 
+/// The first tick after a gap, as of a promoter that was killed, moves the presence clock on by seconds at once.
+pub(crate) async fn a_gap_of_ticks_passes_no_newcomer_by(mut subject: Subject) {
+    let settings = Settings {
+        fast_track: false,
+        ..bounded(3, 1, 1)
+    };
+    subject.open(settings).await;
+    subject.tick().await;
+    subject.advance_seconds(5);
+    subject.enter_silently(visitor(1)).await;
+    subject.enter(visitor(2)).await;
+    subject.advance_ms(500);
+    assert_eq!(
+        subject.tick().await.promoted,
+        0,
+        "the first one may be on the way"
+    );
+    assert_eq!(check_in(&subject, 1).await, Some(1));
+    assert_eq!(run_seconds(&subject, 1, &[]).await, 1);
+    assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
+}
+
 pub(crate) async fn a_lookup_by_a_stranger_is_no_check_in(mut subject: Subject) {
     wait_in_full_queue(&mut subject, 3, &[], CALL_SECONDS + 1).await;
     let told = subject.line.look_up(&subject.queue, visitor(2)).await;

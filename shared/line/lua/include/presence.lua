@@ -33,10 +33,11 @@ end
 
 -- Notes that a visitor has entered at a place that is called, and is told to poll at once.
 local function call_newcomer(keys, id, now_ms)
-  local TICK_MS = 1000 -- the clock is that of the last tick
+  -- The clock is that of the last tick, and the next one moves it on by so much at most: see presence_tick.lua.
+  local PRESENCE_STEP_MAX_MS = 5000
   local clock_ms, at_ms = string.match(redis.call('HGET', keys.state, 'presence') or '', '^(%d+) (%d+)')
   if clock_ms then
-    local since_ms = math.max(math.min(now_ms - tonumber(at_ms), TICK_MS), 0)
+    local since_ms = math.max(math.min(now_ms - tonumber(at_ms), PRESENCE_STEP_MAX_MS), 0)
     redis.call('ZADD', keys.seen, string.format('%.1f', 0.5 - tonumber(clock_ms) - since_ms), id)
   end
 end

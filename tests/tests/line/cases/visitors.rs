@@ -55,6 +55,7 @@ macro_rules! visitor_cases {
                 silence_at_the_head_holds_the_line_for_the_call_time_only
                 entering_is_no_check_in
                 visitors_who_never_poll_get_no_slot
+                a_gap_of_ticks_passes_no_newcomer_by
                 a_late_first_poll_keeps_the_place
                 a_lookup_by_a_stranger_is_no_check_in
                 a_full_queue_passes_no_entry_over
