@@ -7,6 +7,8 @@ use super::{Findings, SafePlace, Violation, WATERMARK_MS};
 use crate::chaos::{history::RequestKind, plan::CLAIM_SECONDS};
 
 const ORDER: &str = "no visitor is overtaken";
+/// After so long without a poll, who has entered is passed by: see `pass_silent_newcomers` in the scripts.
+const NEWCOMER_SILENCE_MS: u64 = 3_000;
 
 pub(super) fn find_overtaken(findings: &Findings, places: &[SafePlace<'_>]) -> Vec<Violation> {
     let recorded: Vec<_> = places
@@ -61,7 +63,7 @@ fn describe_overtaking(
         return Some("the later visitor has the better place");
     }
     let promoted_ms = b.promoted_at_ms?;
-    if may_be_overtaken(findings, first, promoted_ms) {
+    if may_be_overtaken(findings, first, promoted_ms) || is_silent_newcomer(first, promoted_ms) {
         return None;
     }
     match first_promoted_ms(first, a) {
@@ -91,6 +93,19 @@ fn first_promoted_ms(place: &SafePlace<'_>, record: &EntryRecord) -> Option<u64>
     record
         .promoted_at_ms
         .map(|at_ms| at_ms.min(told_ms.unwrap_or(at_ms)))
+}
+
+/// Whether no poll of the visitor has reached the line in time after entering, as in an outage.
+fn is_silent_newcomer(place: &SafePlace<'_>, promoted_ms: u64) -> bool {
+    let polls = place.calls.iter().filter(|call| call.kind != RequestKind::Enter);
+    let polled_ms = polls
+        .filter(|call| call.is_acknowledged() && !call.is_degraded())
+        .map(|call| call.begun_ms)
+        .min();
+    let is_silent = place
+        .joined_at_ms
+        .is_some_and(|joined_at_ms| joined_at_ms + NEWCOMER_SILENCE_MS <= promoted_ms);
+    is_silent && polled_ms.is_none_or(|polled_ms| polled_ms >= promoted_ms)
 }
 
 /// Whether a Redis with stale data allows the overtaking. Either it lost the first place, until the visitor's
