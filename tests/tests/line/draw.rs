@@ -187,7 +187,7 @@ pub(crate) async fn a_draw_orders_each_arrival(mut subject: Subject) {
         capacity: 1,
         ..three_a_second()
     };
-    open_with_drawn_line(&mut subject, one_slot.clone()).await;
+    open_with_drawn_line(&mut subject, one_slot).await;
     enter_before_draw(&subject, 20, Arrival::Bypass).await;
     assert_eq!(subject.state(visitor(20)).await, EntryState::Active, "the slot");
     for (number, arrival) in (21..).zip(Arrival::ALL) {
@@ -205,16 +205,7 @@ pub(crate) async fn a_draw_orders_each_arrival(mut subject: Subject) {
         }
     }
     subject.advance_seconds(60);
-    let mut last = 0;
-    for (number, arrival) in (31..).zip(Arrival::ALL) {
-        enter_before_draw(&subject, number, arrival).await;
-        let place = subject.place(visitor(number)).await;
-        assert!(
-            place.is_after_opening() && place.raw() > last,
-            "{arrival:?}: {place:?}"
-        );
-        last = place.raw();
-    }
+    expect_order_of_coming(&subject, 31).await;
 }
 
 pub(crate) async fn without_a_draw_each_arrival_is_in_the_order_of_coming(mut subject: Subject) {
@@ -225,9 +216,14 @@ pub(crate) async fn without_a_draw_each_arrival_is_in_the_order_of_coming(mut su
     };
     subject.open(one_slot).await;
     enter_before_draw(&subject, 20, Arrival::Bypass).await;
+    expect_order_of_coming(&subject, 21).await;
+}
+
+/// A visitor of each arrival enters, numbered from `first` on, and stands behind the one before.
+async fn expect_order_of_coming(subject: &Subject, first: u64) {
     let mut last = 0;
-    for (number, arrival) in (21..).zip(Arrival::ALL) {
-        enter_before_draw(&subject, number, arrival).await;
+    for (number, arrival) in (first..).zip(Arrival::ALL) {
+        enter_before_draw(subject, number, arrival).await;
         let place = subject.place(visitor(number)).await;
         assert!(
             place.is_after_opening() && place.raw() > last,
