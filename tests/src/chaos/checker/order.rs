@@ -63,7 +63,7 @@ fn describe_overtaking(
         return Some("the later visitor has the better place");
     }
     let promoted_ms = b.promoted_at_ms?;
-    if may_be_overtaken(findings, first, promoted_ms) || is_silent_newcomer(first, promoted_ms) {
+    if may_be_overtaken(findings, first, promoted_ms) || is_silent_newcomer(findings, first, promoted_ms) {
         return None;
     }
     match first_promoted_ms(first, a) {
@@ -95,9 +95,15 @@ fn first_promoted_ms(place: &SafePlace<'_>, record: &EntryRecord) -> Option<u64>
         .map(|at_ms| at_ms.min(told_ms.unwrap_or(at_ms)))
 }
 
-/// Whether no poll of the visitor has reached the line in time after entering, as in an outage.
-fn is_silent_newcomer(place: &SafePlace<'_>, promoted_ms: u64) -> bool {
+/// Whether no poll of the visitor has reached the line in time after entering, as in an outage. A Redis with stale data
+/// has lost the polls of that time.
+fn is_silent_newcomer(findings: &Findings, place: &SafePlace<'_>, promoted_ms: u64) -> bool {
+    let is_lost = |at_ms| {
+        let mut periods = findings.stale_faults();
+        periods.any(|period| (period.from_ms..=period.until_ms).contains(&at_ms))
+    };
     let polls = place.calls.iter().filter(|call| call.kind != RequestKind::Enter);
+    let polls = polls.filter(|call| !is_lost(call.begun_ms));
     let polled_ms = polls
         .filter(|call| call.is_acknowledged() && !call.is_degraded())
         .map(|call| call.begun_ms)
