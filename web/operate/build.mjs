@@ -4,23 +4,64 @@
 //   assets/       its script, its style and one file of sentences for each language, with hashes in their names
 //   files.rs      all of them as a constant of Rust, for the programs that serve the console
 
+import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
 import { buildUnitTests } from "../client/build.mjs";
-import { buildPageFiles, readSentences, testLanguages, writeFiles } from "../page/assets.mjs";
+import { buildScriptAndStyle, describeFiles, readIndex, readSentences, writeFiles } from "../page/assets.mjs";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
 /** Reads the sentences of all languages: those of `en` and `ko` by tag. */
 export const readLanguages = () => readSentences(`${folder}lang`);
 
+/** The name of a file with a hash of its text in it. */
+const hashedName = (name, text) => {
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
+  return name.replace(/\.(\w+)$/, `-${hash}.$1`);
+};
+
+/** The file of each language. */
+const languageFiles = async () =>
+  Object.entries(await readLanguages()).map(([tag, { name, ...rest }]) => {
+    const text = JSON.stringify(rest);
+    return { tag, name, path: hashedName(`lang-${tag}.json`, text), text };
+  });
+
+/** Resolves "virtual:languages": the names and files of the languages by tag. */
+function languagesPlugin(languages) {
+  const map = Object.fromEntries(languages.map(({ tag, name, path }) => [tag, { name, path }]));
+  return {
+    name: "languages",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^virtual:languages$/ }, () => ({ path: "languages", namespace: "virtual" }));
+      onLoad({ filter: /.*/, namespace: "virtual" }, () => ({ contents: JSON.stringify(map), loader: "json" }));
+    },
+  };
+}
+
 /** Builds the console. Returns the texts of its files by their paths in dist/. */
-export const buildConsole = () =>
-  buildPageFiles({ folder, name: "operate", base: "/operate", what: "operator's console" });
+export async function buildConsole() {
+  const languages = await languageFiles();
+  const plugins = [languagesPlugin(languages)];
+  const { script, style } = await buildScriptAndStyle({ folder, name: "operate", plugins });
+  const scriptPath = `assets/${hashedName("operate.js", script)}`;
+  const stylePath = `assets/${hashedName("operate.css", style)}`;
+  const index = await readIndex(folder);
+  const files = {
+    "index.html": index
+      .replace('"operate.js"', `"/operate/${scriptPath}"`)
+      .replace('"operate.css"', `"/operate/${stylePath}"`),
+    [stylePath]: style,
+    [scriptPath]: script,
+    ...Object.fromEntries(languages.map(({ path, text }) => [`assets/${path}`, text])),
+  };
+  return { ...files, "files.rs": describeFiles("operator's console", "web/operate/build.mjs", Object.keys(files)) };
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--tests")) {
-    await buildUnitTests(folder, [await testLanguages(folder)]);
+    await buildUnitTests(folder, [languagesPlugin(await languageFiles())]);
   } else {
     await writeFiles(`${folder}dist`, await buildConsole());
   }

@@ -1,16 +1,16 @@
 // Builds the waiting page into dist/, which is committed, or with --tests its unit tests into build/:
 //
-//   index.html            the page
-//   assets/               its script, its style and one file of sentences for each language, with hashes in their names
+//   pages/TAG.html        the page in one language, with its script, its style and its sentences in it
 //   theme.css, theme.json the default theme: nothing
 //   files.rs              all of them as a constant of Rust, for the programs that serve the page
 //
-// The page has the sources of the client library in its script, so that a visitor loads one script.
+// A page asks no other version for a file, so it works while two versions answer beside each other. The page has the sources
+// of the client library in its script.
 
 import { fileURLToPath } from "node:url";
 
 import { MANGLED, buildUnitTests } from "../client/build.mjs";
-import { buildPageFiles, readSentences, testLanguages, writeFiles } from "./assets.mjs";
+import { buildScriptAndStyle, describeFiles, readIndex, readSentences, writeFiles } from "./assets.mjs";
 
 // The page has the library in its own script, so it may also shorten options and states of the library, besides its own
 // members. No server, other tab or later visit sees any of them.
@@ -20,6 +20,7 @@ const INTERNAL = `
   writeAccountQuestion writeOtherAccount writeQuestion
 `;
 const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
+const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
@@ -27,19 +28,33 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 export const readLanguages = () => readSentences(`${folder}lang`);
 
 /** Builds the page. Returns the texts of its files by their paths in dist/. */
-export const buildPage = () =>
-  buildPageFiles({
-    folder,
-    name: "page",
-    base: "",
-    what: "waiting page",
-    mangleProps: MANGLED_HERE,
-    further: { "theme.css": "", "theme.json": "{}" },
+export async function buildPage() {
+  const sentencesByTag = await readLanguages();
+  const { script, style } = await buildScriptAndStyle({ folder, name: "page", mangleProps: MANGLED_HERE });
+  const index = await readIndex(folder);
+  const offer = (tag, isOwn) =>
+    `<option value="${tag}" lang="${tag}" dir="auto"${isOwn ? " selected" : ""}>${sentencesByTag[tag].name}</option>`;
+  const pages = Object.entries(sentencesByTag).map(([tag, { name, ...sentences }]) => {
+    const values = {
+      tag,
+      direction: RIGHT_TO_LEFT.includes(tag) ? "rtl" : "ltr",
+      brand: sentences.brand,
+      joining: sentences.joining,
+      plain: sentences.plain,
+      languages: Object.keys(sentencesByTag).map((other) => offer(other, other === tag)).join(""),
+      sentences: JSON.stringify(sentences).replaceAll("<", "\\u003c"),
+      script,
+      style,
+    };
+    return [`pages/${tag}.html`, index.replace(/\{(\w+)\}/g, (_, key) => values[key])];
   });
+  const files = { ...Object.fromEntries(pages), "theme.css": "", "theme.json": "{}" };
+  return { ...files, "files.rs": describeFiles("waiting page", "web/page/build.mjs", Object.keys(files)) };
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--tests")) {
-    await buildUnitTests(folder, [await testLanguages(folder)]);
+    await buildUnitTests(folder);
   } else {
     await writeFiles(`${folder}dist`, await buildPage());
   }

@@ -15,7 +15,7 @@ use axum::{
 };
 use vestibule_api::{
     Code, Problem,
-    page::{FILES, FileCache, INDEX, continue_without_javascript, file_headers, is_hashed},
+    page::{FileCache, choose_page, continue_without_javascript, file_headers, find_file},
 };
 
 /// The bundles of the client library, which other pages may load.
@@ -38,68 +38,51 @@ pub(crate) fn routes(web: Option<PathBuf>) -> Router {
     for (path, text) in SCRIPTS {
         router = router.route(path, embedded("text/javascript; charset=utf-8", text));
     }
-    let Some(web) = web.map(Arc::<Path>::from) else {
-        return FILES.iter().fold(router, |router, (path, kind, text)| {
-            router.route(&route_of(path), page_file(path, kind, text))
-        });
-    };
-    let in_folder = {
+    let web = web.map(Arc::<Path>::from);
+    let page = {
         let web = web.clone();
-        move |PathParameters(names): PathParameters<Vec<String>>, request: Request| async move {
-            read_file(&web, &names, request.uri().path().ends_with('/'))
+        move |names: Option<PathParameters<Vec<String>>>, request: Request| async move {
+            let folder = names.map_or_else(Vec::new, |PathParameters(names)| names);
+            let page = choose_page(request.uri(), request.headers());
+            // A folder may have a page of its own.
+            let own = web.as_deref().and_then(|web| read_file(web, &folder, "index.html"));
+            let page = own.or_else(|| read_file(web.as_deref()?, &[], &page)).or_else(|| embedded_file(&page));
+            page.unwrap_or_else(no_such_file)
         }
     };
+    let file = move |PathParameters(names): PathParameters<Vec<String>>| async move {
+        let [folder @ .., name] = names.as_slice() else { return no_such_file() };
+        let own = web.as_deref().and_then(|web| read_file(web, folder, name));
+        // Every folder has the theme of the page.
+        own.or_else(|| embedded_file(name)).unwrap_or_else(no_such_file)
+    };
     router
-        .route(
-            "/",
-            get(async move || read_file(&web, &[], true)).post(continue_without_javascript),
-        )
-        .route("/{file}", get(in_folder.clone()))
-        .route(
-            "/{folder}/",
-            get(in_folder.clone()).post(continue_without_javascript),
-        )
-        .route("/{folder}/{file}", get(in_folder))
-}
-
-fn route_of(path: &str) -> String {
-    format!("/{}", if path == INDEX { "" } else { path })
+        .route("/", get(page.clone()).post(continue_without_javascript))
+        .route("/{file}", get(file.clone()))
+        .route("/{folder}/", get(page).post(continue_without_javascript))
+        .route("/{folder}/{file}", get(file))
 }
 
 fn embedded(kind: &'static str, text: &'static str) -> MethodRouter {
-    get(async move || (headers(kind, FileCache::Revalidated), text))
+    get(async move || (headers(kind, text.as_bytes()), text))
 }
 
-fn page_file(path: &str, kind: &'static str, text: &'static str) -> MethodRouter {
-    let cache = if is_hashed(path) {
-        FileCache::Immutable
-    } else {
-        FileCache::Revalidated
-    };
-    let file = get(async move || (headers(kind, cache), text));
-    if path == INDEX {
-        file.post(continue_without_javascript)
-    } else {
-        file
-    }
+/// A file of the page that is compiled in.
+fn embedded_file(path: &str) -> Option<Response> {
+    let (kind, text) = find_file(path)?;
+    Some((headers(kind, text.as_bytes()), text).into_response())
 }
 
-/// Answers with a file of the folder, or else with the page's own file: each folder of a theme has the same page.
-fn read_file(web: &Path, names: &[String], is_folder: bool) -> Response {
-    let index = is_folder.then_some(INDEX);
-    let parts: Vec<&str> = names.iter().map(String::as_str).chain(index).collect();
-    if parts.iter().all(|part| is_plain_name(part)) {
-        let path: PathBuf = parts.iter().collect();
-        if let Ok(content) = std::fs::read(web.join(&path)) {
-            return (headers(media_type(&path), FileCache::Revalidated), content).into_response();
-        }
-        let own = parts.join("/");
-        let is_own = |path: &str| path == own || (path == parts[parts.len() - 1] && !is_hashed(path));
-        if let Some((_, kind, text)) = FILES.iter().find(|(path, ..)| is_own(path)) {
-            return (headers(kind, FileCache::Revalidated), *text).into_response();
-        }
-    }
-    Problem::new(Code::UnknownRoute, "the folder of --web has no such file").into_response()
+/// A file in a folder below `web`.
+fn read_file(web: &Path, folder: &[String], path: &str) -> Option<Response> {
+    let parts = folder.iter().map(String::as_str).chain(path.split('/'));
+    let path: PathBuf = parts.map(|part| Some(part).filter(|part| is_plain_name(part))).collect::<Option<_>>()?;
+    let content = std::fs::read(web.join(&path)).ok()?;
+    Some((headers(media_type(&path), &content), content).into_response())
+}
+
+fn no_such_file() -> Response {
+    Problem::new(Code::UnknownRoute, "the waiting page has no such file").into_response()
 }
 
 /// Refuses names that lead out of the folder, and hidden files.
@@ -124,6 +107,6 @@ fn media_type(path: &Path) -> &'static str {
 }
 
 /// The operator's console, of the same origin, shows the page in a frame.
-fn headers(kind: &'static str, cache: FileCache) -> HeaderMap {
-    file_headers(kind, cache, "'self'", false)
+fn headers(kind: &'static str, content: &[u8]) -> HeaderMap {
+    file_headers(kind, content, FileCache::Revalidated, "'self'", false)
 }

@@ -110,7 +110,7 @@ fn start_routes() -> Router<Arc<ApiState>> {
 fn page_routes() -> Router<Arc<ApiState>> {
     Router::new()
         .route("/", get(page::index).post(page::continue_without_javascript))
-        .route("/assets/{file}", get(page::asset))
+        .route("/pages/{file}", get(page::page))
         .route("/{file}", get(page::theme))
 }
 

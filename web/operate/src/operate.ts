@@ -7,13 +7,14 @@ import { askOrder } from "./dialog.js";
 import { html, part, setText, showText, updateList } from "./dom.js";
 import { showFloor } from "./floor.js";
 import { ConsoleFormat } from "./format.js";
+import { chooseLanguage, languageNames, loadWords, storeLanguage } from "./languages.js";
 import { MENU, readSearch, type OrderName, type Values } from "./orders.js";
 import { addressOf, showRail } from "./rail.js";
 import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, type Speech } from "./sentences.js";
 import { showEntry, showSources } from "./views.js";
 import { Menu } from "./menu.js";
 import type { Detail, Overview, Problem } from "./types.js";
-import { Words, chooseLanguage, languageNames, localeOf, storeLanguage } from "../../page/src/words.js";
+import { localeOf } from "../../page/src/words.js";
 
 const POLL_MS = 5_000;
 const CLOCK_MS = 1_000;
@@ -206,7 +207,7 @@ function showWords(): void {
 
 async function speak(tag: string): Promise<void> {
   language = tag;
-  const words = await Words.load(tag, {});
+  const words = await loadWords(tag);
   speech = { say: (key, values, number) => words.text(key, values, number), format: new ConsoleFormat(localeOf(tag)) };
   showWords();
   if (detail) part("log").replaceChildren();
@@ -216,7 +217,7 @@ async function speak(tag: string): Promise<void> {
 const menu = new Menu(part("more"), part("more-button"), part("more-orders"));
 const languages = part<HTMLSelectElement>("language");
 languages.append(...languageNames().map(([tag, name]) => html("option", { value: tag, lang: tag }, name)));
-languages.value = chooseLanguage(null);
+languages.value = chooseLanguage();
 languages.addEventListener("change", () => {
   storeLanguage(languages.value);
   void speak(languages.value);

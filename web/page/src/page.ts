@@ -14,11 +14,9 @@ import { CLOSED_CODES } from "./screen_name.js";
 import { applyTheme, loadTheme, type Theme } from "./theme.js";
 import { part, setText, showScreen, showWords } from "./view.js";
 import { Start, Walk } from "./walk.js";
-import { Words, chooseLanguage, languageNames, localeOf, storeLanguage } from "./words.js";
+import { Words, chosenLanguage, localeOf, showIn } from "./words.js";
 
 const TICK_MS = 500;
-// An answer that comes sooner needs no "One moment".
-const JOINING_MS = 600;
 // A lost connection that is back sooner is not told.
 const LOST_MS = 1_000;
 const NOTICE_MS = 6_000;
@@ -27,20 +25,19 @@ const AWAY_MS = 120_000;
 const BACK_MS = 20_000;
 // The shortest time between two announcements of the position to a screen reader.
 const ANNOUNCE_MS = 30_000;
-const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];
 
 const parameters = new URLSearchParams(location.search);
 const queue = parameters.get("queue") || "demo:1";
 // The shop's ticket for this visitor, or the token of its login. They leave the address bar at once, and no server sees a
 // fragment.
-const fragment = new URLSearchParams(location.hash.slice(1));
-const ticket = fragment.get("ticket") ?? undefined;
-const token = fragment.get("token");
-if (location.hash) history.replaceState(null, "", location.pathname + location.search);
+const fragment = location.hash;
+const inFragment = new URLSearchParams(fragment.slice(1));
+const ticket = inFragment.get("ticket") ?? undefined;
+const token = inFragment.get("token");
+if (fragment) history.replaceState(history.state, "", location.pathname + location.search);
 const login = new Login(token);
 const account = new LinkedAccount(ticket ?? login.token, queue);
 
-const themeLoading = loadTheme();
 const walk = new Walk();
 const start = new Start(queue);
 const alert = new TurnAlert();
@@ -49,12 +46,12 @@ const leaving = new Leaving(() => void leave(), render);
 // The other tabs of the visitor. A place that has ended stays so, and to join again in one tab is for all of them.
 const tabs = globalThis.BroadcastChannel && new BroadcastChannel(`vestibule-page:${queue}`);
 
+let fetchOfPlace: typeof globalThis.fetch;
 let theme: Theme = {};
 let writer: ScreenWriter | undefined;
 let place: Place;
 let state: PlaceState;
 let shown: Screen | undefined;
-let joinedAtMs = 0;
 let stateAtMs = 0;
 let wasIn = false;
 let isExtendRefused = false;
@@ -69,11 +66,20 @@ let announcedAtMs = -Infinity;
 function join(): void {
   endWatching();
   wasIn = isExtendRefused = false;
-  joinedAtMs = performance.now();
   const returnTo = parameters.get("return") ?? "";
   const confirm = theme.confirm === "always" ? "manual" : "auto";
   const headers = (isOther: boolean) => login.headers(isOther);
-  const joined = joinQueue({ queue, returnTo, ticket, account: account.id, headers, spread: true, confirm, whenClosed: leaveOnClose });
+  const joined = joinQueue({
+    queue,
+    returnTo,
+    ticket,
+    account: account.id,
+    headers,
+    spread: true,
+    confirm,
+    whenClosed: leaveOnClose,
+    fetch: fetchOfPlace,
+  });
   place = joined;
   joined.subscribe((next) => joined === place && take(next));
   take(joined.state);
@@ -154,7 +160,6 @@ function render(): void {
   const context = { nowMs, stateAtMs, undoUntilMs, wasIn, isBack, isLooping, isAsking, isExtendRefused };
   const before = shown?.name;
   const screen = writer.write(state, context);
-  if (!shown && screen.name === "joining" && nowMs < joinedAtMs + JOINING_MS) return;
   shown = screen;
   const { words } = writer;
   const isLinkLost = nowMs - lostAtMs >= LOST_MS;
@@ -197,25 +202,13 @@ function setSpoken(text: string): void {
   if (part("spoken").textContent !== text) part("spoken").textContent = text;
 }
 
-async function speak(language: string): Promise<void> {
-  const words = await Words.load(language, theme);
-  const { documentElement: root } = document;
-  root.lang = language;
-  root.dir = RIGHT_TO_LEFT.includes(language) ? "rtl" : "ltr";
+function speak(): void {
+  const { lang: language } = document.documentElement;
+  const words = Words.read(language, theme);
   writer = new ScreenWriter(words, new Format(localeOf(language)));
   showWords((key) => words.text(key));
   setText("event", words.text("event") || queue);
   applyTheme(theme, theme.name ?? words.text("brand"), language);
-  render();
-}
-
-function offerLanguages(current: string): void {
-  const menu = part<HTMLSelectElement>("language");
-  menu.append(...languageNames().map(([tag, name]) => new Option(name, tag, false, tag === current)));
-  menu.addEventListener("change", () => {
-    storeLanguage(menu.value);
-    void speak(menu.value);
-  });
 }
 
 function noticeAbsence(): void {
@@ -233,6 +226,8 @@ function listen(): void {
   for (const name of ["leave", "done"]) {
     part(name).addEventListener("click", () => leaving.ask(writer!.writeQuestion(state, { behindCount: countBehind(state) })));
   }
+  const menu = part<HTMLSelectElement>("language");
+  menu.addEventListener("change", () => showIn(menu.value, fragment));
   const toggle = part<HTMLInputElement>("alert");
   toggle.checked = alert.isOn;
   toggle.addEventListener("change", () => alert.turn(toggle.checked));
@@ -248,9 +243,28 @@ function listen(): void {
   }, TICK_MS);
 }
 
-theme = await themeLoading;
-listen();
-join();
-const language = chooseLanguage(parameters.get("lang"));
-offerLanguages(language);
-await speak(language);
+/** Requests the document while the theme loads. The first request of the place takes it, if it is for the document. */
+function requestDocument(): typeof globalThis.fetch {
+  const address = `/queues/${encodeURIComponent(queue)}`;
+  let early: Promise<Response> | undefined = fetch(address, { credentials: "omit" });
+  early.catch(() => {});
+  return (input, init) => {
+    const answer = input === address ? early : undefined;
+    early = undefined;
+    return answer ?? fetch(input, init);
+  };
+}
+
+async function run(): Promise<void> {
+  fetchOfPlace = requestDocument();
+  theme = await loadTheme();
+  speak();
+  listen();
+  join();
+  // The script runs, so no visitor needs the form for browsers without it.
+  part("plain").remove();
+}
+
+const chosen = chosenLanguage(parameters.get("lang"));
+if (chosen) showIn(chosen, fragment);
+else await run();

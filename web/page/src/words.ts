@@ -1,46 +1,43 @@
-// The sentences of the page in the visitor's language: files of lang/, with those of a theme over them.
+// The sentences of the page, which stand in it, with those of a theme over them.
 
-import LANGUAGES from "virtual:languages";
 import { readStored, writeStored } from "./stored.js";
 import type { Theme } from "./theme.js";
+import { part } from "./view.js";
 
 /** A sentence, or its forms by plural category. */
 type Sentence = string | Partial<Record<Intl.LDMLPluralRule, string>>;
 /** The sentences of a language by key. */
-type Sentences = Record<string, Sentence>;
+export type Sentences = Record<string, Sentence>;
 
 const STORED_LANGUAGE = "vestibule:language";
-const RETRY_MS = 2_000;
 // The locale where the browser names no region for the language.
 const LOCALES: Record<string, string> = { ar: "ar-EG" };
 
-const primaryTag = (tag: string | null | undefined) => tag?.toLowerCase().split("-")[0] ?? "";
+const primaryTag = (tag: string) => tag.toLowerCase().split("-")[0];
 
-/** The names of all languages by tag. */
-export const languageNames = (): [tag: string, name: string][] =>
-  Object.entries(LANGUAGES).map(([tag, { name }]) => [tag, name]);
-
-/** The language that the visitor chose by hand, or that the link names, or the first one of the browser that exists. */
-export function chooseLanguage(linked: string | null): string {
-  const wanted = [readStored(STORED_LANGUAGE), linked, ...navigator.languages];
-  return wanted.map(primaryTag).find((tag) => tag in LANGUAGES) ?? "en";
+/**
+ * The language that the visitor chose by hand before, if the page exists in it. `null` if the address names it already: then
+ * the server has no page in it.
+ */
+export function chosenLanguage(linked: string | null): string | null {
+  const chosen = readStored(STORED_LANGUAGE);
+  const isOffered = [...part<HTMLSelectElement>("language").options].some(({ value }) => value === chosen);
+  return isOffered && chosen !== linked && chosen !== document.documentElement.lang ? chosen : null;
 }
 
-/** Keeps the language that the visitor has chosen. */
-export const storeLanguage = (language: string): void => writeStored(STORED_LANGUAGE, language);
+/** Shows the page in another language, which is kept. The parameters of the address stay, and so does `fragment`. */
+export function showIn(language: string, fragment: string): void {
+  writeStored(STORED_LANGUAGE, language);
+  const address = new URL(location.href);
+  address.searchParams.set("lang", language);
+  address.hash = fragment;
+  history.replaceState(history.state, "", address);
+  location.reload();
+}
 
 /** The locale of a language for numbers and times: that of the browser, which knows the region. */
 export function localeOf(language: string): string {
   return navigator.languages.find((tag) => tag.includes("-") && primaryTag(tag) === language) ?? LOCALES[language] ?? language;
-}
-
-async function fetchSentences(language: string): Promise<Sentences> {
-  const address = new URL(LANGUAGES[language]!.path, import.meta.url);
-  for (;;) {
-    const response = await fetch(address).catch(() => undefined);
-    if (response?.ok) return response.json();
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-  }
 }
 
 /** The sentences of one language. */
@@ -55,9 +52,9 @@ export class Words {
     this.#plural = new Intl.PluralRules(language);
   }
 
-  /** Loads a language. A theme's texts replace those of the page; its texts for `default` are for every language. */
-  static async load(language: string, { texts = {} }: Theme): Promise<Words> {
-    const sentences = await fetchSentences(language);
+  /** Those of the page. A theme's texts replace them; its texts for `default` are for every language. */
+  static read(language: string, { texts = {} }: Theme): Words {
+    const sentences = JSON.parse(part("sentences").textContent!) as Sentences;
     return new Words(language, { ...sentences, ...texts["default"], ...texts[language] });
   }
 

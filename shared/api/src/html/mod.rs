@@ -34,4 +34,7 @@ pub(crate) mod start;
 mod start_screen;
 mod words;
 
-pub(crate) use self::layers::{Representation, accept_form};
+pub(crate) use self::{
+    layers::{Representation, accept_form},
+    page_request::choose_language,
+};

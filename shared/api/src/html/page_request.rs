@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{MatchedPath, Query, Request},
-    http::{Method, header},
+    http::{HeaderMap, Method, Uri, header},
 };
 use vestibule_domain::uri::percent_encode;
 
@@ -70,6 +70,26 @@ pub(super) fn form_route(request: &Request) -> Option<Route> {
     })
 }
 
+/// The tag of the language in which the visitor reads pages: the one that the link names or else the browser prefers.
+pub(crate) fn choose_language(uri: &Uri, headers: &HeaderMap) -> &'static str {
+    Language::choose(&preferred_languages(&read_carried(uri), headers)).tag()
+}
+
+/// The parameters of the query that pages pass on.
+fn read_carried(uri: &Uri) -> Vec<(String, String)> {
+    let parameters = Query::<Vec<(String, String)>>::try_from_uri(uri);
+    let mut parameters = parameters.map(|Query(pairs)| pairs).unwrap_or_default();
+    parameters.retain(|(name, value)| CARRIED.contains(&name.as_str()) && value.len() <= CARRIED_BYTES_MAX);
+    parameters
+}
+
+/// The visitor's languages, the preferred ones first.
+fn preferred_languages(parameters: &[(String, String)], headers: &HeaderMap) -> Vec<String> {
+    let by_link = parameters.iter().find(|(name, _)| name == "lang");
+    let by_link = by_link.map(|(_, tag)| tag.to_ascii_lowercase());
+    by_link.into_iter().chain(read_languages(headers)).collect()
+}
+
 /// A request that a page answers.
 pub(crate) struct PageRequest {
     pub(super) route: Route,
@@ -93,16 +113,8 @@ impl PageRequest {
             Route::Entry if shows_problems => Route::Entry,
             _ => form_route(request)?,
         };
-        let parameters = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
-        let mut parameters = parameters.map(|Query(pairs)| pairs).unwrap_or_default();
-        parameters
-            .retain(|(name, value)| CARRIED.contains(&name.as_str()) && value.len() <= CARRIED_BYTES_MAX);
-        let by_link = parameters.iter().find(|(name, _)| name == "lang");
-        let mut languages: Vec<_> = by_link
-            .map(|(_, tag)| tag.to_ascii_lowercase())
-            .into_iter()
-            .collect();
-        languages.extend(read_languages(request.headers()));
+        let parameters = read_carried(request.uri());
+        let languages = preferred_languages(&parameters, request.headers());
         let mut segments = request.uri().path().rsplit('/');
         let token = match route {
             Route::Start | Route::Enter => None,

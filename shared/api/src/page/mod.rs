@@ -6,8 +6,8 @@ mod files;
 mod routes;
 mod without_javascript;
 
-pub(crate) use self::routes::{asset, index, theme};
+pub(crate) use self::routes::{index, page, theme};
 pub use self::{
-    files::{FILES, FileCache, INDEX, file_headers, find_file, is_hashed},
+    files::{FILES, FileCache, choose_page, file_headers, find_file},
     without_javascript::continue_without_javascript,
 };

@@ -4,23 +4,31 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Path, State},
+    http::{HeaderMap, HeaderValue, Uri, header},
     response::{IntoResponse, Response},
 };
 
-use super::files::{FileCache, INDEX, file_headers, find_file, is_hashed};
+use super::files::{FileCache, choose_page, file_headers, find_file};
 use crate::{code::Code, problem::Problem, state::ApiState};
 
-/// `GET /`: the page.
-pub(crate) async fn index(State(state): State<Arc<ApiState>>) -> Result<Response, Problem> {
-    serve(&state, INDEX)
+/// `GET /`: the page in the visitor's language. A distribution in front asks for [`page`] instead.
+pub(crate) async fn index(
+    State(state): State<Arc<ApiState>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let mut response = serve(&state, &choose_page(&uri, &headers))?;
+    let varies = HeaderValue::from_static("accept-language");
+    response.headers_mut().append(header::VARY, varies);
+    Ok(response)
 }
 
-/// `GET /assets/{file}`: a script, style or language of the page.
-pub(crate) async fn asset(
+/// `GET /pages/{file}`: the page in one language.
+pub(crate) async fn page(
     State(state): State<Arc<ApiState>>,
     Path(file): Path<String>,
 ) -> Result<Response, Problem> {
-    serve(&state, &format!("assets/{file}"))
+    serve(&state, &format!("pages/{file}"))
 }
 
 /// `GET /{file}`: the default theme. A distribution in front asks for it only if the themes have no such file.
@@ -34,12 +42,13 @@ pub(crate) async fn theme(
 fn serve(state: &ApiState, path: &str) -> Result<Response, Problem> {
     let (media_type, text) = find_file(path)
         .ok_or_else(|| Problem::new(Code::UnknownRoute, "the waiting page has no such file"))?;
-    let cache = if is_hashed(path) {
-        FileCache::Immutable
-    } else {
-        FileCache::Short
-    };
     let config = &state.config;
-    let headers = file_headers(media_type, cache, &config.frame_ancestors, !config.local);
+    let headers = file_headers(
+        media_type,
+        text.as_bytes(),
+        FileCache::Short,
+        &config.frame_ancestors,
+        !config.local,
+    );
     Ok((headers, text).into_response())
 }
