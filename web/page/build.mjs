@@ -3,6 +3,7 @@
 //   pages/TAG.html        the page in one language, with its script, its style and its sentences in it
 //   theme.css, theme.json the default theme: nothing
 //   files.rs              all of them as a constant of Rust, for the programs that serve the page
+//   languages.rs          the files of web/lang as a constant of Rust, for the pages without JavaScript
 //
 // A page asks no other version for a file, so it works while two versions answer beside each other. The page has the sources
 // of the client library in its script.
@@ -24,12 +25,35 @@ const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
-/** Reads the sentences of all languages: those of `en`, `ko` and so on by tag. */
-export const readLanguages = () => readSentences(`${folder}lang`);
+// The members of a language's file that this page does not show: who has read it, and the sentences that only the pages
+// without JavaScript have.
+const OF_OTHERS = `
+  read_by_native_speaker startLead start position opens opensSoon registeredLead fullLook closedLook busyLead over refreshes
+  update again cookie-required foreign-origin seconds minutes hours
+`
+  .trim()
+  .split(/\s+/);
+
+/** Reads the files of all languages: those of `en`, `ko` and so on by tag. */
+export const readLanguages = () => readSentences(`${folder}../lang`);
+
+/** Reads the sentences that the page shows, in all languages by tag. */
+export async function readPageSentences() {
+  const isShown = ([key]) => !OF_OTHERS.includes(key);
+  const languages = Object.entries(await readLanguages());
+  return Object.fromEntries(languages.map(([tag, file]) => [tag, Object.fromEntries(Object.entries(file).filter(isShown))]));
+}
+
+// The files of all languages as a constant of Rust: tag and text.
+const describeLanguages = (tags) => `// The languages: tag and file. web/page/build.mjs makes this file.
+&[
+${tags.map((tag) => `    ("${tag}", include_str!("../../lang/${tag}.json")),`).join("\n")}
+]
+`;
 
 /** Builds the page. Returns the texts of its files by their paths in dist/. */
 export async function buildPage() {
-  const sentencesByTag = await readLanguages();
+  const sentencesByTag = await readPageSentences();
   const { script, style } = await buildScriptAndStyle({ folder, name: "page", mangleProps: MANGLED_HERE });
   const index = await readIndex(folder);
   const offer = (tag, isOwn) =>
@@ -49,7 +73,11 @@ export async function buildPage() {
     return [`pages/${tag}.html`, index.replace(/\{(\w+)\}/g, (_, key) => values[key])];
   });
   const files = { ...Object.fromEntries(pages), "theme.css": "", "theme.json": "{}" };
-  return { ...files, "files.rs": describeFiles("waiting page", "web/page/build.mjs", Object.keys(files)) };
+  return {
+    ...files,
+    "files.rs": describeFiles("waiting page", "web/page/build.mjs", Object.keys(files)),
+    "languages.rs": describeLanguages(Object.keys(sentencesByTag)),
+  };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -135,7 +135,7 @@ fn the_page_knows_only_codes_that_exist() {
 #[test]
 fn the_page_has_sentences_for_codes_that_exist() {
     let codes = codes_of_callers();
-    let sentences: Value = serde_json::from_str(&read_text("web/page/lang/en.json")).expect("JSON");
+    let sentences: Value = serde_json::from_str(&read_text("web/lang/en.json")).expect("JSON");
     let keys = sentences.as_object().expect("sentences").keys();
     let named: Vec<_> = keys.filter(|key| is_code(key)).collect();
     assert!(named.len() > 3, "{named:?}");

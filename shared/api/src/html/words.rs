@@ -1,5 +1,4 @@
-//! The sentences of the pages. They are those of the waiting page (`web/page/lang`), and a few that only a page without
-//! JavaScript needs (`sentences.json`).
+//! The sentences of the pages: those of `web/lang`, which the waiting page has, too.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -8,63 +7,56 @@ use std::{
 
 use serde::Deserialize;
 
-/// A language that the pages speak.
+/// The languages that ship, as tags with the texts of their files.
+const LANGUAGES: &[(&str, &str)] = include!("../../../../web/page/dist/languages.rs");
+
+/// The language of a visitor whose own ones do not ship.
+const FALLBACK: &str = "en";
+/// The languages that are written from right to left.
+const RIGHT_TO_LEFT: [&str; 4] = ["ar", "fa", "he", "ur"];
+
+/// A language that ships.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    Korean,
-    English,
-    Japanese,
-    Arabic,
+pub(super) struct Language {
+    tag: &'static str,
 }
 
 impl Language {
-    pub(super) const ALL: [Self; 4] = [Self::Korean, Self::English, Self::Japanese, Self::Arabic];
-
-    /// The first of these language tags that the pages speak, or English.
+    /// The first of these language tags that ships, or English.
     pub(super) fn choose(tags: &[String]) -> Self {
-        let language = |tag: &String| {
+        let find = |tag: &String| {
             let primary = tag.split('-').next()?;
-            Self::ALL.into_iter().find(|language| language.tag() == primary)
+            LANGUAGES
+                .iter()
+                .map(|(listed, _)| *listed)
+                .find(|listed| *listed == primary)
         };
-        tags.iter().find_map(language).unwrap_or(Self::English)
+        let tag = tags.iter().find_map(find).unwrap_or(FALLBACK);
+        Self { tag }
     }
 
     pub(super) fn tag(self) -> &'static str {
-        match self {
-            Self::Korean => "ko",
-            Self::English => "en",
-            Self::Japanese => "ja",
-            Self::Arabic => "ar",
-        }
+        self.tag
     }
 
     /// The direction of the script, as HTML names it.
     pub(super) fn direction(self) -> &'static str {
-        match self {
-            Self::Arabic => "rtl",
-            Self::Korean | Self::English | Self::Japanese => "ltr",
+        if RIGHT_TO_LEFT.contains(&self.tag) {
+            "rtl"
+        } else {
+            "ltr"
         }
     }
 
     /// The plural category of a whole number (Unicode CLDR, plural rules of cardinals).
     fn plural_category(self, number: u64) -> &'static str {
-        match (self, number) {
-            (Self::English | Self::Arabic, 1) => "one",
-            (Self::Arabic, 0) => "zero",
-            (Self::Arabic, 2) => "two",
-            (Self::Arabic, number) if (3..=10).contains(&(number % 100)) => "few",
-            (Self::Arabic, number) if number % 100 > 10 => "many",
+        match (self.tag, number) {
+            ("en" | "ar", 1) => "one",
+            ("ar", 0) => "zero",
+            ("ar", 2) => "two",
+            ("ar", number) if (3..=10).contains(&(number % 100)) => "few",
+            ("ar", number) if number % 100 > 10 => "many",
             _ => "other",
-        }
-    }
-
-    /// The text of the waiting page in this language.
-    fn page_sentences(self) -> &'static str {
-        match self {
-            Self::Korean => include_str!("../../../../web/page/lang/ko.json"),
-            Self::English => include_str!("../../../../web/page/lang/en.json"),
-            Self::Japanese => include_str!("../../../../web/page/lang/ja.json"),
-            Self::Arabic => include_str!("../../../../web/page/lang/ar.json"),
         }
     }
 }
@@ -77,18 +69,28 @@ enum Sentence {
     Forms(BTreeMap<String, String>),
 }
 
+/// The members of a language's file. One that is no sentence says who has read the others.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Member {
+    Sentence(Sentence),
+    Mark(bool),
+}
+
 type Sentences = HashMap<String, Sentence>;
 
-/// The sentences by language, in the order of [`Language::ALL`].
-static SENTENCES: LazyLock<[Sentences; 4]> = LazyLock::new(|| {
-    let mut own: HashMap<String, Sentences> = serde_json::from_str(include_str!("sentences.json"))
-        .expect("a test reads the embedded sentences in every language");
-    Language::ALL.map(|language| {
-        let mut sentences: Sentences = serde_json::from_str(language.page_sentences())
-            .expect("a test reads the embedded sentences in every language");
-        sentences.extend(own.remove(language.tag()).unwrap_or_default());
-        sentences
-    })
+/// The sentences by the tag of their language.
+static SENTENCES: LazyLock<HashMap<&str, Sentences>> = LazyLock::new(|| {
+    let parse = |(tag, text): &(&'static str, &str)| {
+        let members: HashMap<String, Member> =
+            serde_json::from_str(text).expect("a test reads the embedded sentences in every language");
+        let sentences = members.into_iter().filter_map(|(key, member)| match member {
+            Member::Sentence(sentence) => Some((key, sentence)),
+            Member::Mark(_) => None,
+        });
+        (*tag, sentences.collect())
+    };
+    LANGUAGES.iter().map(parse).collect()
 });
 
 /// The sentences of one language.
@@ -99,10 +101,9 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn new(language: Language) -> Self {
-        let index = Language::ALL.iter().position(|listed| *listed == language);
         Self {
             language,
-            sentences: &SENTENCES[index.unwrap_or_default()],
+            sentences: &SENTENCES[language.tag],
         }
     }
 
@@ -138,40 +139,44 @@ mod tests {
 
     use super::*;
 
+    fn words(tag: &str) -> Words {
+        Words::new(Language::choose(&[tag.to_owned()]))
+    }
+
     #[test]
     fn every_language_has_the_same_sentences() {
-        let keys = |language| -> BTreeSet<_> { Words::new(language).sentences.keys().collect() };
-        let english = keys(Language::English);
+        let english: BTreeSet<_> = words("en").sentences.keys().collect();
         assert!(english.len() > 50, "{english:?}");
-        for language in Language::ALL {
-            assert_eq!(keys(language), english, "{language:?}");
+        for (tag, _) in LANGUAGES {
+            let keys: BTreeSet<_> = SENTENCES[tag].keys().collect();
+            assert_eq!(keys, english, "{tag}");
         }
     }
 
     #[test]
-    fn the_visitor_reads_the_first_language_that_the_pages_speak() {
+    fn the_visitor_reads_the_first_language_that_ships() {
         for (tags, language) in [
-            (vec!["de", "ja-jp", "ko"], Language::Japanese),
-            (vec!["ar"], Language::Arabic),
-            (vec!["de"], Language::English),
-            (vec![], Language::English),
+            (vec!["it", "ja-jp", "ko"], "ja"),
+            (vec!["ar"], "ar"),
+            (vec!["it"], "en"),
+            (vec![], "en"),
         ] {
             let tags: Vec<_> = tags.into_iter().map(str::to_owned).collect();
-            assert_eq!(Language::choose(&tags), language, "{tags:?}");
+            assert_eq!(Language::choose(&tags).tag(), language, "{tags:?}");
         }
     }
 
     #[test]
     fn a_sentence_takes_the_plural_form_of_its_number() {
-        let minutes = |language, number: u64| {
+        let minutes = |tag, number: u64| {
             let text = number.to_string();
-            Words::new(language).text_of_count("minutes", &[("n", &text)], number)
+            words(tag).text_of_count("minutes", &[("n", &text)], number)
         };
-        assert_eq!(minutes(Language::English, 1), "1 minute");
-        assert_eq!(minutes(Language::English, 2), "2 minutes");
-        assert_eq!(minutes(Language::Korean, 1), "1분");
+        assert_eq!(minutes("en", 1), "1 minute");
+        assert_eq!(minutes("en", 2), "2 minutes");
+        assert_eq!(minutes("ko", 1), "1분");
         let arabic: BTreeSet<_> = [1, 2, 3, 11, 100]
-            .map(|number| minutes(Language::Arabic, number).replace(char::is_numeric, ""))
+            .map(|number| minutes("ar", number).replace(char::is_numeric, ""))
             .into();
         assert_eq!(arabic.len(), 4, "{arabic:?}");
     }
