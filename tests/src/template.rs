@@ -7,7 +7,6 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Number, Value, json};
-use vestibule_api::page::FILES;
 
 /// Reads `template.yaml`.
 pub fn read_template() -> Value {
@@ -37,9 +36,7 @@ pub fn read_api_documentation() -> Value {
 /// A path of the API document with values for its parameters: an existing file, and a queue and an entry that do not
 /// exist.
 pub fn example_path(path: &str) -> String {
-    let is_asset = |(name, ..): &&(&'static str, &str, &str)| name.starts_with("assets/");
-    let (asset, ..) = FILES.iter().find(is_asset).expect("an asset");
-    path.replace("/assets/{file}", &format!("/{asset}"))
+    path.replace("/pages/{file}", "/pages/en.html")
         .replace("/{file}", "/theme.css")
         .replace("{queue}", "a")
         .replace("{token}", "1777853d-5d52-8cab-a8ce-928d525f6d31")

@@ -29,7 +29,7 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // without JavaScript have.
 const OF_OTHERS = `
   read_by_native_speaker startLead start position opens opensSoon registeredLead fullLook closedLook busyLead over refreshes
-  update again cookie-required foreign-origin seconds minutes hours
+  update again cookie-required foreign-origin scriptRequired seconds minutes hours
 `
   .trim()
   .split(/\s+/);

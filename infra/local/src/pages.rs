@@ -45,13 +45,19 @@ pub(crate) fn routes(web: Option<PathBuf>) -> Router {
             let folder = names.map_or_else(Vec::new, |PathParameters(names)| names);
             let page = choose_page(request.uri(), request.headers());
             // A folder may have a page of its own.
-            let own = web.as_deref().and_then(|web| read_file(web, &folder, "index.html"));
-            let page = own.or_else(|| read_file(web.as_deref()?, &[], &page)).or_else(|| embedded_file(&page));
+            let own = web
+                .as_deref()
+                .and_then(|web| read_file(web, &folder, "index.html"));
+            let page = own
+                .or_else(|| read_file(web.as_deref()?, &[], &page))
+                .or_else(|| embedded_file(&page));
             page.unwrap_or_else(no_such_file)
         }
     };
     let file = move |PathParameters(names): PathParameters<Vec<String>>| async move {
-        let [folder @ .., name] = names.as_slice() else { return no_such_file() };
+        let [folder @ .., name] = names.as_slice() else {
+            return no_such_file();
+        };
         let own = web.as_deref().and_then(|web| read_file(web, folder, name));
         // Every folder has the theme of the page.
         own.or_else(|| embedded_file(name)).unwrap_or_else(no_such_file)
@@ -76,7 +82,9 @@ fn embedded_file(path: &str) -> Option<Response> {
 /// A file in a folder below `web`.
 fn read_file(web: &Path, folder: &[String], path: &str) -> Option<Response> {
     let parts = folder.iter().map(String::as_str).chain(path.split('/'));
-    let path: PathBuf = parts.map(|part| Some(part).filter(|part| is_plain_name(part))).collect::<Option<_>>()?;
+    let path: PathBuf = parts
+        .map(|part| Some(part).filter(|part| is_plain_name(part)))
+        .collect::<Option<_>>()?;
     let content = std::fs::read(web.join(&path)).ok()?;
     Some((headers(media_type(&path), &content), content).into_response())
 }

@@ -33,19 +33,72 @@ test.describe("language", () => {
   });
 });
 
-test("page loads only its own files and one language", async ({ page, servers, queue }) => {
+test("page asks for its theme, reads the document meanwhile, and enters", async ({ page, servers, queue }) => {
   await queue.open(FULL);
-  const paths: string[] = [];
+  const requests: string[] = [];
   page.on("request", (request) => {
     const { origin, pathname } = new URL(request.url());
-    if (!pathname.startsWith("/queues/")) paths.push(origin === servers.base ? pathname : request.url());
+    const path = origin === servers.base ? pathname.replace(queue.id, "Q") : request.url();
+    requests.push(`${request.method()} ${decodeURIComponent(path).replace(queue.id, "Q")}`);
   });
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectPosition(1);
-  const hash = /-[\da-f]{10}\./;
-  expect(paths.map((path) => path.replace(hash, ".")).sort()).toEqual([
-    ...["/", "/assets/lang-en.json", "/assets/page.css", "/assets/page.js", "/theme.css", "/theme.json"],
-  ]);
+  const [first, ...others] = requests;
+  expect(first).toBe("GET /");
+  expect(others.slice(0, 3).sort()).toEqual(["GET /queues/Q", "GET /theme.css", "GET /theme.json"]);
+  expect(others[3]).toBe("POST /queues/Q/entries");
+  expect(requests.filter((request) => !request.includes("/queues/"))).toHaveLength(3);
+});
+
+test.describe("language of a link", () => {
+  test.use({ locale: "ja-JP" });
+
+  test("counts more than that of the browser, and one that does not exist is none", async ({ page, servers, queue }) => {
+    await queue.open(FULL);
+    for (const [lang, headline] of [["ko", "순서를 기다리고 있어요"], ["constructor", "順番をお待ちください"]]) {
+      await page.goto(`${servers.base}/?queue=${queue.id}&lang=${lang}`);
+      await expect(page.locator("h1")).toHaveText(headline!);
+    }
+  });
+
+  test("counts less than the choice of the visitor, whose ticket stays", async ({ page, servers, queue }) => {
+    await queue.open(FULL);
+    const waiting = await WaitingPage.open(page, servers.base, queue.id);
+    await waiting.part("language").selectOption("ko");
+    await waiting.expectHeadline("순서를 기다리고 있어요");
+    const enter = page.waitForRequest((request) => request.method() === "POST");
+    await page.goto(`${servers.base}/?queue=${queue.id}:other&lang=en#ticket=a.b.c`);
+    expect((await enter).postDataJSON()).toEqual({ ticket: "a.b.c" });
+    await expect(page.locator("html")).toHaveAttribute("lang", "ko");
+    expect(new URL(page.url()).hash).toBe("");
+  });
+});
+
+test.describe("a page whose script does not start", () => {
+  // The errors are what this test is about.
+  const open = async (page: Page, base: string, queue: string, change: (html: string) => string) => {
+    await page.route(`${base}/?*`, async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, body: change(await answer.text()) });
+    });
+    await page.goto(`${base}/?queue=${queue}`);
+    await expect(page.locator("h1")).toHaveText("One moment");
+    await expect(page.getByRole("button", { name: "Continue without JavaScript" })).toBeHidden();
+    await page.getByRole("button", { name: "Continue without JavaScript" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Join the line");
+  };
+
+  test("leads on without it after some seconds", async ({ page, servers, queue }) => {
+    await queue.open(FULL);
+    // As in a browser that does not know what the script is written in.
+    await open(page, servers.base, queue.id, (html) => html.replace('type="module"', 'type="module-of-tomorrow"'));
+  });
+
+  test("leads on with reduced motion, too", async ({ page, servers, queue }) => {
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await queue.open(FULL);
+    await open(page, servers.base, queue.id, (html) => html.replace('type="module"', 'type="module-of-tomorrow"'));
+  });
 });
 
 test("keyboard alone leads through the page", async ({ page, servers, queue, traffic }) => {
@@ -250,21 +303,9 @@ for (const [confirm, isClaimed] of [
 test.describe("with reduced motion", () => {
   test.use({ contextOptions: { reducedMotion: "reduce" } });
 
-  test("nothing moves, and the interim screen comes as late as ever", async ({ page, servers }) => {
-    await page.addInitScript(() => {
-      const shown: Record<string, number> = ((globalThis as any).shown = {});
-      const look = () => (shown[document.body.dataset["state"]!] ??= performance.now());
-      addEventListener("DOMContentLoaded", () => new MutationObserver(look).observe(document.body, { attributes: true }));
-    });
-    await openScene(page, servers.base, SCENES["joining"]!);
-    await expect(page.locator("h1")).toHaveText("One moment");
-    const delayMs = await page.evaluate(() => {
-      // The page counts from the start of its script, which may be long before its first request on a busy machine.
-      const resources = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
-      const script = resources.find(({ name }) => name.includes("/assets/page-") && name.endsWith(".js"))!;
-      return (globalThis as any).shown["joining"] - script.responseEnd;
-    });
-    expect(delayMs).toBeGreaterThan(500);
+  test("nothing moves", async ({ page, servers }) => {
+    await openScene(page, servers.base, SCENES["waiting"]!);
+    await expect(page.locator("h1")).toHaveText("You’re in line");
     expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
   });
 });

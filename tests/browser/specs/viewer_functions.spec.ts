@@ -4,6 +4,11 @@ import { readFileSync } from "node:fs";
 
 const template = readFileSync(new URL("../../../template.yaml", import.meta.url), "utf8");
 
+/** Language tags, with the language that the page has for each, or `null`. */
+const LANGUAGE_CASES: Record<string, string | null> = JSON.parse(
+  readFileSync(new URL("../../../web/page/tests/language_cases.json", import.meta.url), "utf8"),
+).languages;
+
 interface ViewerRequest {
   method: string;
   uri: string;
@@ -38,10 +43,26 @@ test("nothing that one visitor sends reaches the origin of a page that all get",
     headers: { host: { value: "wait.example" }, ...sent },
   });
   expect(Object.keys(sent).length).toBeGreaterThan(5);
-  expect(answer.uri).toBe("/");
+  expect(answer.uri).toBe("/pages/en.html");
   expect([answer.querystring, answer.cookies]).toEqual([{}, {}]);
   const kept = Object.keys(answer.headers).filter((name) => !name.startsWith("cloudfront-"));
   expect(kept).toEqual(["host"]);
+});
+
+test("the edge chooses the page by the language of the link, or else by those of the browser", () => {
+  const choose = (lang: string | null, accepted: string) => {
+    const querystring = lang === null ? {} : { lang: { value: lang } };
+    const headers = { host: { value: "wait.example" }, "accept-language": { value: accepted } };
+    return run("CdnPageRoutes", { uri: "/summer/", querystring, headers }).uri;
+  };
+  for (const [tag, language] of Object.entries(LANGUAGE_CASES)) {
+    expect(choose(tag, ""), `lang=${tag}`).toBe(`/pages/${language ?? "en"}.html`);
+    expect(choose(null, `it, ${tag}`), tag).toBe(`/pages/${language ?? "en"}.html`);
+  }
+  expect(choose("ko-KR", "ja")).toBe("/pages/ko.html");
+  expect(choose("constructor", "it, en;q=0.5, ja;q=0.8")).toBe("/pages/ja.html");
+  expect(choose(null, "ja;q=0, ko ; q=0.1")).toBe("/pages/ko.html");
+  expect(run("CdnPageRoutes", { method: "HEAD", uri: "/" }).uri).toBe("/pages/en.html");
 });
 
 test("the form of the page keeps what it sends, and the API learns the visitor's host", () => {

@@ -6,13 +6,14 @@
 //! - `sets`: the sets of parameters
 //! - `stack`, `physical`: a stack as `CloudFormation` would create it
 //! - `iam`, `calls`: the evaluator of policies, and the calls that the functions make
-//! - `gates`, `lifecycle`, `numbers`, `regions`: the rules
+//! - `compression`, `gates`, `lifecycle`, `numbers`, `regions`: the rules
 //! - `api_document`: what API Gateway imports of the API's document, with faults of its own
 //! - `guide`: what the guide says of rights and prices
 //! - `mutations`: a fault for each rule, which the rule finds
 
 mod api_document;
 mod calls;
+mod compression;
 mod gates;
 mod guide;
 mod iam;
@@ -35,7 +36,7 @@ use vestibule_tests::template::{read_api_document, read_template};
 /// A rule: it returns what is wrong with a stack.
 type Rule = fn(&Stack<'_>, &ParameterSet) -> Vec<String>;
 
-const RULES: [(&str, Rule); 11] = [
+const RULES: [(&str, Rule); 12] = [
     ("the rules of the template accept the parameters", |stack, _| {
         stack.refused_by()
     }),
@@ -63,6 +64,9 @@ const RULES: [(&str, Rule); 11] = [
     ("sizes fit AWS's limits", |stack, _| numbers::sizes_fit(stack)),
     ("names fit AWS's limits", |stack, _| numbers::names_fit(stack)),
     ("executions fit the account", numbers::executions_fit),
+    ("texts are compressed on their way", |stack, _| {
+        compression::texts_are_compressed(stack)
+    }),
 ];
 
 /// All that the rules find in a processed template, with the set of parameters that has it.

@@ -43,7 +43,7 @@ fn push(template: &mut Value, path: &str, item: Value) {
     at(template, path).as_array_mut().expect("a list").push(item);
 }
 
-pub(crate) const ALL: [Mutation; 30] = [
+pub(crate) const ALL: [Mutation; 32] = [
     mutation(
         "the endpoint refuses the origin key",
         |template, _| {
@@ -278,5 +278,19 @@ pub(crate) const ALL: [Mutation; 30] = [
             );
         },
         "ThemesBucket refers to ThemesBucket",
+    ),
+    mutation(
+        "the distribution compresses nothing",
+        |template, _| {
+            let policy =
+                "CdnCachePolicy/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin";
+            at(template, policy)["EnableAcceptEncodingGzip"] = json!(false);
+        },
+        "what the default behavior serves is compressed: false",
+    ),
+    mutation(
+        "the API compresses nothing",
+        |template, _| remove(template, "Api/Properties/MinimumCompressionSize"),
+        "Api compresses nothing",
     ),
 ];

@@ -5,6 +5,7 @@ use vestibule_tests::api::{ApiRequest, Backend, BackendKind};
 
 crate::cases![
     the_page_is_served_with_a_strict_policy,
+    the_page_is_in_the_language_of_the_link_or_the_browser,
     a_browser_without_javascript_is_led_from_the_page_to_its_own,
 ];
 
@@ -19,13 +20,10 @@ async fn the_page_is_served_with_a_strict_policy(backend: &Backend) {
     }
     let page = backend.send(ApiRequest::get("/")).await;
     let html = page.expect_status(200).body.as_str().expect("a page");
-    assert!(
-        html.contains("<noscript>") && html.contains("\"/assets/page-"),
-        "{html}"
-    );
+    assert!(html.contains("<html lang=\"en\""), "{html}");
     let policy = page.header("content-security-policy");
     assert!(
-        policy.contains("script-src 'self'") && !policy.contains("unsafe"),
+        policy.contains("script-src 'self' 'sha256-") && !policy.contains("unsafe"),
         "{policy}"
     );
     // The runner's console may show the page to the operator in a frame.
@@ -39,8 +37,31 @@ async fn the_page_is_served_with_a_strict_policy(backend: &Backend) {
     assert_eq!(has_tls, !backend.kind.has_no_gateway(), "{page:?}");
     let theme = backend.send(ApiRequest::get("/theme.json")).await;
     assert_eq!(theme.expect_status(200).body, json!({}));
-    let unknown = backend.send(ApiRequest::get("/assets/page-0000000000.js")).await;
+    let unknown = backend.send(ApiRequest::get("/pages/xx.html")).await;
     unknown.expect_problem(404, "unknown-route");
+}
+
+async fn the_page_is_in_the_language_of_the_link_or_the_browser(backend: &Backend) {
+    if !has_page(backend) {
+        return;
+    }
+    for (path, accepted, language) in [
+        ("/", "ja, en;q=0.5", "ja"),
+        ("/?lang=ko", "ja", "ko"),
+        ("/?lang=constructor", "", "en"),
+        ("/pages/ar.html", "ja", "ar"),
+    ] {
+        let page = backend
+            .send(ApiRequest::get(path).header("accept-language", accepted))
+            .await;
+        let html = page.expect_status(200).body.as_str().expect("a page");
+        assert!(html.contains(&format!("<html lang=\"{language}\"")), "{path}");
+        let varies = page
+            .headers
+            .get("vary")
+            .is_some_and(|vary| vary.to_str().is_ok_and(|vary| vary.contains("accept-language")));
+        assert!(varies || path.starts_with("/pages"), "{path}");
+    }
 }
 
 async fn a_browser_without_javascript_is_led_from_the_page_to_its_own(backend: &Backend) {

@@ -1,8 +1,10 @@
 //! Visitors whose browsers run no JavaScript: pages instead of JSON, and forms.
 
+use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 use vestibule_tests::{
     api::{ApiRequest, ApiResponse, BOUND, Backend, new_visitor_id},
+    tickets::{TicketIssuer, key_set},
     waiting::poll_until,
 };
 
@@ -17,6 +19,7 @@ crate::cases![
     a_page_shows_the_operators_message_as_text_in_the_visitors_language,
     a_page_says_how_a_visit_ended,
     a_page_says_what_the_queue_does,
+    a_page_says_that_a_visitor_with_a_ticket_needs_a_script,
 ];
 
 async fn a_visitor_without_javascript_goes_from_the_start_to_the_shop(backend: &Backend) {
@@ -283,4 +286,19 @@ async fn a_page_says_what_the_queue_does(backend: &Backend) {
         !html.contains("<form") && !over.headers.contains_key("refresh"),
         "{html}"
     );
+}
+
+/// A form carries no ticket, so the page offers none.
+async fn a_page_says_that_a_visitor_with_a_ticket_needs_a_script(backend: &Backend) {
+    let keys = key_set(&[&TicketIssuer::new(Algorithm::ES256, "shop")]);
+    for visitors in ["known", "ticket"] {
+        let settings = json!({ "visitors": visitors, "ticket_keys": keys });
+        let queue = backend.create_queue(settings).await;
+        let (_, page) = Browser::start(&queue, "en").await;
+        let html = expect_page(page.expect_status(403), "refused");
+        assert!(
+            html.contains("without JavaScript") && !html.contains("<form"),
+            "{html}"
+        );
+    }
 }

@@ -87,7 +87,11 @@ fn show_end(request: &PageRequest, problem: &ProblemAnswer) -> Screen {
 /// The page of a request that is refused. The waiting page has a sentence for each code that visitors meet.
 fn show_refusal(request: &PageRequest, problem: &ProblemAnswer) -> Screen {
     let words = &request.words;
-    let own = words.text(&problem.code);
+    let own = match problem.code.as_str() {
+        // Forms carry none of what these ask for. The waiting page does.
+        "ticket-required" | "visitor-required" | "identity-missing" => words.text("scriptRequired"),
+        code => words.text(code),
+    };
     // From the page to start from, a link back would lead to the same page again.
     let action = (request.route != Route::Start).then(|| Action::Open {
         address: request.start_reference(),

@@ -14,6 +14,7 @@ super::cases![
     a_configured_field_of_the_authorizer_names_the_visitor,
     an_invalid_claim_is_refused_by_name,
     a_visitor_who_logs_in_keeps_the_anonymous_place,
+    a_page_without_a_script_says_that_a_login_needs_one,
 ];
 
 const ENTER: &str = "/queues/{queue}/entries";
@@ -192,4 +193,26 @@ async fn a_visitor_who_logs_in_keeps_the_anonymous_place() {
     // After the anonymous visit has ended, the known visitor enters.
     let known = api.send_event(&both(enter())).await;
     assert_ne!(known.expect_status(201).text("token"), token);
+}
+
+/// A form carries neither a login nor a key nor a signature.
+async fn a_page_without_a_script_says_that_a_login_needs_one() {
+    for visitor_routes in [
+        VisitorRoutes::Authorizer,
+        VisitorRoutes::Iam,
+        VisitorRoutes::ApiKey,
+    ] {
+        let config = ApiConfig {
+            visitor_routes,
+            ..ApiConfig::default()
+        };
+        let api = InProcessApi::start_with_config(config, json!({})).await;
+        let start = event("GET", ENTER, &json!({ "queue": QUEUE }));
+        let page = api.send_event(&with_header(start, "Accept", "text/html")).await;
+        let html = page.expect_status(403).body.to_string();
+        assert!(
+            html.contains("without JavaScript") && !html.contains("<form"),
+            "{html}"
+        );
+    }
 }
