@@ -5,7 +5,7 @@
 //   node build.mjs --tests    the unit tests into build/
 
 import { execFileSync } from "node:child_process";
-import { readdir, rm } from "node:fs/promises";
+import { readFile, readdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
@@ -25,6 +25,20 @@ const INTERNAL = `
 /** The names that a bundle with the sources of the library shortens. */
 export const MANGLED = new RegExp(`^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
 
+/** Writes the number of a constant wherever its file names it. The bundler declares a variable instead. */
+export const inlineNumbers = {
+  name: "numbers",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/\w+\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      const numbers = text.matchAll(/^const ([A-Z_]+) = ([-\d._ *]+);$/gm);
+      const inline = (contents, [declaration, name, number]) =>
+        contents.replace(declaration, "").replace(new RegExp(`\\b${name}\\b`, "g"), `(${number})`);
+      return { contents: [...numbers].reduce(inline, text), loader: "ts" };
+    });
+  },
+};
+
 /** Builds the bundles. With `write: false`, the result has their texts. */
 export function buildBundles({ write }) {
   return build({
@@ -38,6 +52,7 @@ export function buildBundles({ write }) {
     target: "es2022",
     minify: true,
     mangleProps: MANGLED,
+    plugins: [inlineNumbers],
     write,
   });
 }
