@@ -28,8 +28,8 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // The members of a language's file that this page does not show: who has read it, and the sentences that only the pages
 // without JavaScript have.
 const OF_OTHERS = `
-  read_by_native_speaker startLead start position opens opensSoon registeredLead fullLook closedLook busyLead over refreshes
-  update again cookie-required foreign-origin scriptRequired seconds minutes hours
+  read_by_native_speaker startLead start position opens registeredLead fullLook closedLook busyLead over refreshes
+  update again cookie-required foreign-origin scriptRequired finished seconds minutes hours days
 `
   .trim()
   .split(/\s+/);

@@ -1,6 +1,6 @@
 // Numbers, times and durations as the operator's locale writes them.
 
-import { Format } from "../../page/src/format.js";
+import { Format } from "../../client/src/format.js";
 
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
@@ -25,7 +25,7 @@ export class ConsoleFormat extends Format {
   }
 
   /** A time of the day with seconds left out. The hour has two digits, so that a column of times is even. */
-  time(unixMs: number): string {
+  override time(unixMs: number): string {
     return new Intl.DateTimeFormat(this.locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(unixMs);
   }
 

@@ -1,13 +1,11 @@
 // The languages of the console: which one the operator reads, and their files of sentences.
 
 import LANGUAGES from "virtual:languages";
+import { Words, matchLanguage, type Sentences } from "../../client/src/words.js";
 import { readStored, writeStored } from "../../page/src/stored.js";
-import { Words, type Sentences } from "../../page/src/words.js";
 
 const STORED_LANGUAGE = "vestibule:language";
 const RETRY_MS = 2_000;
-
-const primaryTag = (tag: string | null) => tag?.toLowerCase().split("-")[0] ?? "";
 
 /** The names of all languages by tag. */
 export const languageNames = (): [tag: string, name: string][] =>
@@ -16,7 +14,7 @@ export const languageNames = (): [tag: string, name: string][] =>
 /** The language that the operator chose by hand, or the first one of the browser that exists. */
 export function chooseLanguage(): string {
   const wanted = [readStored(STORED_LANGUAGE), ...navigator.languages];
-  return wanted.map(primaryTag).find((tag) => Object.hasOwn(LANGUAGES, tag)) ?? "en";
+  return wanted.map((tag) => matchLanguage(tag ?? "", Object.keys(LANGUAGES))).find(Boolean) ?? "en";
 }
 
 /** Keeps the language that the operator has chosen. */

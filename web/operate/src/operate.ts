@@ -6,6 +6,7 @@ import { PaceDesk } from "./desk.js";
 import { askOrder } from "./dialog.js";
 import { html, part, setText, showText, updateList } from "./dom.js";
 import { showFloor } from "./floor.js";
+import { localeOf } from "../../client/src/words.js";
 import { ConsoleFormat } from "./format.js";
 import { chooseLanguage, languageNames, loadWords, storeLanguage } from "./languages.js";
 import { MENU, readSearch, type OrderName, type Values } from "./orders.js";
@@ -14,7 +15,6 @@ import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, t
 import { showEntry, showSources } from "./views.js";
 import { Menu } from "./menu.js";
 import type { Detail, Overview, Problem } from "./types.js";
-import { localeOf } from "../../page/src/words.js";
 
 const POLL_MS = 5_000;
 const CLOCK_MS = 1_000;

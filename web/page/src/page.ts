@@ -1,10 +1,11 @@
 // The waiting page around a place in a queue: joins, follows, and shows what the visitor sees.
 
 import { leaveOnClose } from "../../client/src/closing.js";
+import { Format } from "../../client/src/format.js";
 import { chooseMessage, joinQueue, type Place, type PlaceState } from "../../client/src/vestibule.js";
+import { localeOf } from "../../client/src/words.js";
 import { LinkedAccount } from "./account.js";
 import { TurnAlert } from "./alert.js";
-import { Format } from "./format.js";
 import { HandOver } from "./hand_over.js";
 import { Leaving } from "./leaving.js";
 import { Login } from "./login.js";
@@ -14,7 +15,7 @@ import { CLOSED_CODES } from "./screen_name.js";
 import { applyTheme, loadTheme, type Theme } from "./theme.js";
 import { part, setText, showScreen, showWords } from "./view.js";
 import { Start, Walk } from "./walk.js";
-import { Words, chosenLanguage, localeOf, showIn } from "./words.js";
+import { chosenLanguage, readWords, showIn } from "./words.js";
 
 const TICK_MS = 500;
 // A lost connection that is back sooner is not told.
@@ -204,7 +205,7 @@ function setSpoken(text: string): void {
 
 function speak(): void {
   const { lang: language } = document.documentElement;
-  const words = Words.read(language, theme);
+  const words = readWords(language, theme);
   writer = new ScreenWriter(words, new Format(localeOf(language)));
   showWords((key) => words.text(key));
   setText("event", words.text("event") || queue);

@@ -1,10 +1,10 @@
 // What the page says for a state of the place, as texts. Pure: the same state and time give the same screen.
 
+import { isFar, type Format } from "../../client/src/format.js";
 import type { PlaceState } from "../../client/src/types.js";
-import type { Format } from "./format.js";
+import type { Words } from "../../client/src/words.js";
 import type { Question } from "./question.js";
 import { nameScreen, waitNow, type Context, type ScreenName } from "./screen_name.js";
-import type { Words } from "./words.js";
 
 /** The buttons. */
 export type Action = "claim" | "target" | "extend" | "undo" | "join" | "done" | "leave";
@@ -77,7 +77,7 @@ export class ScreenWriter {
     const joinKey = name === "missed" ? "back" : name === "refused" ? "retry" : "join";
     return {
       name,
-      headline: words.text(name === "ending" ? "in" : name, { c: this.#opening(state, context) }),
+      headline: name === "before" ? this.#opening(state, context) : words.text(name === "ending" ? "in" : name),
       detail: this.#detail(name, state, context),
       ...this.#numbers(name, state, context),
       ...this.#when(name, state, context),
@@ -128,12 +128,14 @@ export class ScreenWriter {
   }
 
   #opening({ queue }: PlaceState, { nowMs }: Context): string {
-    return Number.isNaN(queue.opensAtMs) ? "" : this.#clockIn(queue.opensAtMs - nowMs);
+    return Number.isNaN(queue.opensAtMs) ? this.words.text("opensSoon") : this.#at("before", queue.opensAtMs - nowMs, "short");
   }
 
-  // A clock time, so many milliseconds from now.
-  #clockIn(ms: number): string {
-    return this.format.clock(Date.now() + ms);
+  // A sentence with a time that is so many milliseconds from now. With a day, it is another one.
+  #at(key: string, ms: number, zone?: "short"): string {
+    const unixMs = Date.now() + ms;
+    const { words, format } = this;
+    return words.text(isFar(unixMs) ? `${key}Day` : key, { c: format.time(unixMs, zone), d: format.day(unixMs) });
   }
 
   #detail(name: ScreenName, state: PlaceState, context: Context): string {
@@ -161,7 +163,7 @@ export class ScreenWriter {
         return words.text(`${name}Lead`, { t: format.left(context.undoUntilMs - nowMs) });
       case "closed": {
         const ms = state.queue.closesAtMs - nowMs;
-        return ms < 0 ? words.text("closedLead", { c: this.#clockIn(ms) }) : words.text("closedPlain");
+        return ms < 0 ? this.#at("closedLead", ms) : words.text("closedPlain");
       }
       case "refused":
         return words.text(state.problem?.code ?? "") || words.text("refusedLead");
@@ -200,7 +202,7 @@ export class ScreenWriter {
     if (wait.high <= MOMENT_SECONDS) return { range: words.text("moment"), clock: "" };
     const range = words.text("about", { r: format.range(wait.low, wait.high) });
     if (name === "near") return { range, clock: "" };
-    const [a, b] = [this.#clockIn(wait.low * 1_000), this.#clockIn(wait.high * 1_000)];
+    const [a, b] = [wait.low, wait.high].map((seconds) => format.clock(Date.now() + seconds * 1_000)) as [string, string];
     return { range, clock: a === b ? "" : words.text("between", { a, b }) };
   }
 

@@ -33,6 +33,9 @@ export async function loadTheme(): Promise<Theme> {
   }
 }
 
+/** The tags under which a theme may have a text of a language, the nearest first: `zh` is for `zh-Hant`, too. */
+export const themeTags = (language: string): string[] => [language, language.split("-")[0]!, "default", "en"];
+
 /** Shows the name or the logo, and the links. */
 export function applyTheme({ logo, links = [] }: Theme, name: string, language: string): void {
   const image = part<HTMLImageElement>("logo");
@@ -43,7 +46,7 @@ export function applyTheme({ logo, links = [] }: Theme, name: string, language: 
   const anchors = links.map(({ href, text }) => {
     const anchor = document.createElement("a");
     anchor.href = href;
-    anchor.textContent = typeof text === "string" ? text : (text[language] ?? text["default"] ?? href);
+    anchor.textContent = typeof text === "string" ? text : (themeTags(language).map((tag) => text[tag]).find(Boolean) ?? href);
     return anchor;
   });
   part("links").replaceChildren(...anchors);

@@ -53,28 +53,38 @@ test("the page loads from its own origin only", async () => {
   }
 });
 
-test("every language has the same sentences with the same values", async () => {
+const formsOf = (sentence) => (typeof sentence === "object" ? Object.values(sentence) : [sentence]);
+
+test("every language has the sentences of English with the same values", async () => {
   const { en, ...others } = await readLanguages();
-  assert.deepEqual(Object.keys(others).sort(), ["ar", "ja", "ko"]);
-  const forms = (sentence) => (typeof sentence === "string" ? [sentence] : Object.values(sentence));
-  const values = (sentence) => new Set(forms(sentence).flatMap((form) => form.match(/\{\w+\}/g) ?? []));
-  for (const [language, sentences] of Object.entries(others)) {
-    assert.deepEqual(Object.keys(sentences), Object.keys(en), language);
+  const values = (sentence) => new Set(formsOf(sentence).flatMap((form) => form.match(/\{\w+\}/g) ?? []));
+  for (const [language, { read_by_native_speaker: isRead, ...sentences }] of Object.entries(others)) {
+    assert.equal(typeof isRead, "boolean", language);
+    assert.deepEqual(["read_by_native_speaker", ...Object.keys(sentences)].sort(), Object.keys(en).sort(), language);
     for (const [key, sentence] of Object.entries(sentences)) {
-      if (key === "read_by_native_speaker") continue;
       assert.deepEqual(values(sentence), values(en[key]), `${language} ${key}`);
-      assert.ok(forms(sentence).every((form) => form.trim()), `${language} ${key}`);
+      assert.ok(formsOf(sentence).every((form) => form.trim()), `${language} ${key}`);
     }
   }
 });
 
-test("forms of a sentence are those that the language needs", async () => {
+test("a sentence with forms has those of its language, no more and no less", async () => {
   for (const [language, sentences] of Object.entries(await readLanguages())) {
-    const needed = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+    const categories = new Intl.PluralRules(language).resolvedOptions().pluralCategories.sort();
     for (const [key, sentence] of Object.entries(sentences)) {
-      if (typeof sentence !== "object") continue;
-      assert.ok("other" in sentence, `${language} ${key}`);
-      assert.deepEqual(Object.keys(sentence).filter((form) => !needed.includes(form)), [], `${language} ${key}`);
+      if (typeof sentence === "object") assert.deepEqual(Object.keys(sentence).sort(), categories, `${language} ${key}`);
+    }
+  }
+});
+
+// The pages without JavaScript have rules of their own for these, which a test in Rust holds to the same cases.
+test("plural categories and numbers of the cases are those of Intl", async () => {
+  const { plurals, numbers } = JSON.parse(await read("tests/language_cases.json"));
+  for (const language of Object.keys(await readLanguages())) {
+    const locale = language === "ar" ? "ar-EG" : language;
+    for (const [number, category] of Object.entries(plurals[language])) {
+      assert.equal(new Intl.PluralRules(language).select(Number(number)), category, `${language} ${number}`);
+      assert.equal(Number(number).toLocaleString(locale), numbers[language][number], `${language} ${number}`);
     }
   }
 });
@@ -93,15 +103,15 @@ test("every sentence is used, and every used one exists", async () => {
   assert.ok(screens.length > 20);
   assert.deepEqual([...marked, ...direct, ...screens].filter((key) => !(key in en) && !isOfOthers(key)), []);
   const isUsed = (key) => {
-    const base = key.replace(/Lead$/, "");
-    // A problem's code is a key, and so is the name of a screen, with and without "Lead".
+    const base = key.replace(/Day$/, "").replace(/Lead$/, "");
+    // A problem's code is a key, and so is the name of a screen, with and without "Lead". "Day" is for a time of another day.
     return key.includes("-") || key === "blocked" || marked.includes(key) || sources.includes(`"${key}"`) || sources.includes(`"${base}"`);
   };
   assert.deepEqual(Object.keys(en).filter((key) => key !== "name" && !isUsed(key)), []);
   // The others are those of the pages without JavaScript.
   const rustNames = (await readdir(new URL("../../shared/api/src/html", folder))).filter((name) => name.endsWith(".rs"));
   const rust = (await Promise.all(rustNames.map((name) => read(`../../shared/api/src/html/${name}`)))).join("\n");
-  const isOfRust = (key) => key === "read_by_native_speaker" || rust.includes(`"${key}"`) || key === "foreign-origin";
+  const isOfRust = (key) => key === "read_by_native_speaker" || rust.includes(`"${key}"`) || key === "foreign-origin" || key === "finished";
   assert.deepEqual(Object.keys(all).filter((key) => !(key in en) && !isOfRust(key)), []);
 });
 

@@ -3,17 +3,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Format } from "../../client/src/format.js";
 import { ProblemError } from "../../client/src/problem.js";
 import type { PlaceState } from "../../client/src/types.js";
-import { Format } from "../src/format.js";
+import { Words } from "../../client/src/words.js";
 import type { Question } from "../src/question.js";
 import { ScreenWriter } from "../src/screen.js";
 import { nameScreen, type Context } from "../src/screen_name.js";
 import { Start, progressOf } from "../src/walk.js";
-import { Words } from "../src/words.js";
 
 // Each sentence is its key, with its values.
-const KEYS = new Proxy({}, { get: (_, key) => `${String(key)} {n}{t}{r}`.trim() });
+const KEYS = new Proxy({}, {
+  get: (_, key) => `${String(key)} {n}{t}{r}`.trim(),
+  getOwnPropertyDescriptor: () => ({ configurable: true, enumerable: true }),
+});
 const writer = new ScreenWriter(new Words("en", KEYS), new Format("en-US"));
 
 const context = (changes: Partial<Context> = {}): Context => ({
@@ -41,6 +44,17 @@ test("the wait grows shorter between two answers, and the position stays", () =>
   assert.equal(nameScreen(waiting, context()), "waiting");
   assert.equal(nameScreen(waiting, later), "near");
   assert.equal(writer.write(waiting, later).number, writer.write(waiting, context()).number);
+});
+
+test("an opening has its zone, and its day if that is another one", () => {
+  const headline = (words: Record<string, string>, ms: number) => {
+    const queue = { ...state("waiting").queue, state: "scheduled", opensAtMs: ms + 10_000 };
+    return new ScreenWriter(new Words("en", words), new Format("en-US")).write(state("waiting", { queue }), context()).headline;
+  };
+  const words = { before: "Doors open at {c}", beforeDay: "Doors open on {d} at {c}", opensSoon: "soon" };
+  assert.match(headline(words, 3_600_000), /^Doors open at \d+:\d\d\s[AP]M \S+$/);
+  assert.match(headline(words, 50 * 3_600_000), /^Doors open on \w+day, \w+ \d+ at \d+:\d\d\s[AP]M \S+$/);
+  assert.equal(headline(words, NaN), "soon", "nobody has said when");
 });
 
 test("a pause is told although an answer still has an expected wait", () => {

@@ -2,6 +2,13 @@
 
 use axum::http::{HeaderMap, HeaderName, header};
 
+use super::words::LANGUAGES;
+
+/// The language of a visitor whose own ones do not ship.
+const FALLBACK_LANGUAGE: &str = "en";
+/// The regions that write Chinese in traditional characters.
+const TRADITIONAL_REGIONS: [&str; 3] = ["tw", "hk", "mo"];
+
 /// The quality of a choice that the client does not restrict, in thousandths.
 const FULL_QUALITY: u16 = 1_000;
 /// How many members of a header count. Browsers send fewer.
@@ -9,13 +16,59 @@ const MEMBERS_MAX: usize = 32;
 
 /// Whether the client prefers HTML to JSON. Without a preference it gets JSON.
 pub(super) fn prefers_html(headers: &HeaderMap) -> bool {
-    let ranges = read_list(headers, &header::ACCEPT);
+    let ranges = parse_list(header_texts(headers, &header::ACCEPT));
     quality_of(&ranges, "text/html") > quality_of(&ranges, "application/json")
+}
+
+/// The shipped language for a visitor: that of the parameter `lang`, or the first one of `Accept-Language` that ships, or
+/// English.
+pub(crate) fn choose_language(lang_parameter: Option<&str>, accept_language: Option<&str>) -> &'static str {
+    let accepted = rank_languages(accept_language.into_iter());
+    let mut wanted = lang_parameter
+        .into_iter()
+        .chain(accepted.iter().map(String::as_str));
+    wanted.find_map(match_language).unwrap_or(FALLBACK_LANGUAGE)
+}
+
+/// The shipped language that covers a language tag.
+fn match_language(tag: &str) -> Option<&'static str> {
+    let covers = |range: &String| {
+        let mut languages = LANGUAGES.iter().map(|(language, _)| *language);
+        languages.find(|language| language.eq_ignore_ascii_case(range))
+    };
+    covering_tags(tag).iter().find_map(covers)
+}
+
+/// The tags that cover a language tag, in lower case, the nearest first (lookup of RFC 4647, section 3.4). Chinese without a
+/// script is in the likely one of its region, so `zh-hant` covers `zh-TW`. `web/client/src/words.ts` has the same rule.
+pub(super) fn covering_tags(tag: &str) -> Vec<String> {
+    let whole = tag.to_ascii_lowercase().replace('_', "-");
+    let mut range = likely_chinese(&whole).unwrap_or(&whole);
+    let mut tags = vec![whole.clone()];
+    loop {
+        tags.push(range.to_owned());
+        match range.rsplit_once('-') {
+            Some((shorter, _)) => range = shorter,
+            None => return tags,
+        }
+    }
+}
+
+/// Chinese of a tag without a script, in the likely one of its region. `None` for other tags.
+fn likely_chinese(tag: &str) -> Option<&'static str> {
+    let mut subtags = tag.split('-');
+    let is_without_script = subtags.next() == Some("zh") && !tag.starts_with("zh-han");
+    let is_traditional = subtags.any(|subtag| TRADITIONAL_REGIONS.contains(&subtag));
+    is_without_script.then_some(if is_traditional { "zh-hant" } else { "zh-hans" })
 }
 
 /// The languages that the client names, in lower case, the preferred ones first.
 pub(super) fn read_languages(headers: &HeaderMap) -> Vec<String> {
-    let mut languages = read_list(headers, &header::ACCEPT_LANGUAGE);
+    rank_languages(header_texts(headers, &header::ACCEPT_LANGUAGE))
+}
+
+fn rank_languages<'a>(header: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut languages = parse_list(header);
     languages.retain(|(tag, quality)| *quality > 0 && tag != "*");
     // The sort is stable: of languages with the same quality, the first one comes first.
     languages.sort_by_key(|(_, quality)| FULL_QUALITY - quality);
@@ -34,12 +87,14 @@ fn quality_of(ranges: &[(String, u16)], media_type: &str) -> u16 {
         .map_or(0, |(_, quality)| *quality)
 }
 
+fn header_texts<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let values = headers.get_all(name).iter();
+    values.filter_map(|value| value.to_str().ok())
+}
+
 /// The first members of a header in lower case, each with its quality in thousandths.
-fn read_list(headers: &HeaderMap, name: &HeaderName) -> Vec<(String, u16)> {
-    headers
-        .get_all(name)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
+fn parse_list<'a>(header: impl Iterator<Item = &'a str>) -> Vec<(String, u16)> {
+    header
         .flat_map(|value| value.split(','))
         .take(MEMBERS_MAX)
         .filter_map(parse_member)
@@ -70,6 +125,8 @@ fn parse_quality(text: &str) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn prefers(accept: &str) -> bool {
@@ -103,6 +160,32 @@ mod tests {
             assert!(!prefers(client), "{client}");
         }
         assert!(!prefers_html(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_language_covers_the_tags_that_the_page_says() {
+        let cases: Value =
+            serde_json::from_str(include_str!("../../../../web/page/tests/language_cases.json"))
+                .expect("JSON");
+        for (tag, language) in cases["languages"].as_object().expect("cases") {
+            assert_eq!(match_language(tag), language.as_str(), "{tag}");
+        }
+    }
+
+    #[test]
+    fn a_link_counts_more_than_the_languages_of_the_browser() {
+        for (linked, accepted, chosen) in [
+            (Some("ko-KR"), Some("ja"), "ko"),
+            (Some("constructor"), Some("it, en;q=0.5, ja;q=0.8"), "ja"),
+            (None, Some("*"), "en"),
+            (None, None, "en"),
+        ] {
+            assert_eq!(
+                choose_language(linked, accepted),
+                chosen,
+                "{linked:?} {accepted:?}"
+            );
+        }
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use vestibule_domain::{queue_state::QueueState, state::EntryState};
 
+use super::accept::covering_tags;
+
 /// An entry.
 #[derive(Debug, Deserialize)]
 pub(super) struct EntryAnswer {
@@ -69,19 +71,14 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// The text in the first of these languages that the message has, or else the text for all others. A visitor of
-    /// `zh-hant-tw` reads `zh-hant`, or else `zh` (lookup of RFC 4647, section 3.4).
+    /// The text in the first of these languages that the message has, or else the text for all others.
     pub(super) fn choose(&self, languages: &[String]) -> Option<&str> {
-        let text = |language: &String| {
-            let mut tag = language.as_str();
-            loop {
-                if let Some(text) = self.messages.get(tag) {
-                    return Some(text.as_str());
-                }
-                (tag, _) = tag.rsplit_once('-')?;
-            }
-        };
-        languages.iter().find_map(text).or(self.message.as_deref())
+        let text = |tag: String| self.messages.get(&tag).map(String::as_str);
+        let by_language = languages
+            .iter()
+            .flat_map(|language| covering_tags(language))
+            .find_map(text);
+        by_language.or(self.message.as_deref())
     }
 }
 
@@ -100,6 +97,7 @@ mod tests {
             (vec![], "default"),
             (vec!["ko"], "default"),
             (vec!["ko", "zh-hant-tw", "ja"], "zh"),
+            (vec!["zh-tw"], "zh"),
             (vec!["ja-jp"], "ja"),
         ] {
             let languages: Vec<_> = languages.into_iter().map(text).collect();

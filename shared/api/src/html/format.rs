@@ -4,17 +4,29 @@ use super::words::{Language, Words};
 
 const MINUTE_SECONDS: u64 = 60;
 const HOUR_SECONDS: u64 = 3_600;
-/// A range is in minutes up to here, and in hours beyond.
+const DAY_SECONDS: u64 = 86_400;
+/// A range is in minutes up to here, in hours up to the next bound, and in days beyond.
 const MINUTES_MAX_SECONDS: u64 = 90 * MINUTE_SECONDS;
+const HOURS_MAX_SECONDS: u64 = 36 * HOUR_SECONDS;
+/// From here on, no form of a sentence is without its number. Arabic has forms for one and two that are.
+const COUNTED_MIN: u64 = 3;
 
-/// Writes a number with its groups of three digits.
+/// Writes a number with its groups of three digits, as browsers do.
 pub(super) fn count(language: Language, number: u64) -> String {
     let digits = number.to_string();
     let is_arabic = language.tag() == "ar";
+    let separator = match language.tag() {
+        "ar" => "٬",
+        "de" => ".",
+        "es" if digits.len() > 4 => ".",
+        "es" => "",
+        "fr" => "\u{202f}",
+        _ => ",",
+    };
     let mut text = String::new();
     for (index, digit) in digits.bytes().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(if is_arabic { '٬' } else { ',' });
+            text.push_str(separator);
         }
         text.push(match is_arabic {
             true => ARABIC_DIGITS[usize::from(digit - b'0')],
@@ -37,43 +49,47 @@ pub(super) fn range(words: &Words, low_seconds: u64, high_seconds: u64) -> Strin
     let (size, unit) = match high_seconds {
         0..MINUTE_SECONDS => (1, "seconds"),
         MINUTE_SECONDS..MINUTES_MAX_SECONDS => (MINUTE_SECONDS, "minutes"),
-        _ => (HOUR_SECONDS, "hours"),
+        MINUTES_MAX_SECONDS..HOURS_MAX_SECONDS => (HOUR_SECONDS, "hours"),
+        _ => (DAY_SECONDS, "days"),
     };
     let low = ((low_seconds + size / 2) / size).max(1);
     let high = high_seconds.div_ceil(size).max(low);
     let number = |number| count(words.language, number);
-    let numbers = if low == high {
-        number(high)
-    } else {
-        format!("{}–{}", number(low), number(high))
-    };
-    words.text_of_count(unit, &[("n", &numbers)], high)
+    if low == high {
+        return words.text_of_count(unit, &[("n", &number(high))], high);
+    }
+    let numbers = format!("{}–{}", number(low), number(high));
+    words.text_of_count(unit, &[("n", &numbers)], high.max(COUNTED_MIN))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn language(tag: &str) -> Language {
-        Language::choose(&[tag.to_owned()])
-    }
+    use crate::html::words::LANGUAGES;
 
     #[test]
-    fn numbers_have_groups_and_the_digits_of_the_language() {
-        for (number, english, arabic) in [
-            (0, "0", "٠"),
-            (999, "999", "٩٩٩"),
-            (1_000, "1,000", "١٬٠٠٠"),
-            (1_234_567, "1,234,567", "١٬٢٣٤٬٥٦٧"),
-        ] {
-            assert_eq!(count(language("en"), number), english);
-            assert_eq!(count(language("ar"), number), arabic);
+    fn numbers_are_those_of_browsers() {
+        let cases: serde_json::Value =
+            serde_json::from_str(include_str!("../../../../web/page/tests/language_cases.json"))
+                .expect("JSON");
+        for (tag, _) in LANGUAGES {
+            for (number, text) in cases["numbers"][tag]
+                .as_object()
+                .expect("a language of the cases")
+            {
+                let number = number.parse().expect("a number");
+                assert_eq!(
+                    Some(count(Language::new(tag), number).as_str()),
+                    text.as_str(),
+                    "{tag}"
+                );
+            }
         }
     }
 
     #[test]
     fn a_range_is_in_the_unit_that_suits_it() {
-        let words = Words::new(language("en"));
+        let words = Words::new(Language::new("en"));
         for (low, high, text) in [
             (0, 0, "1 second"),
             (1, 1, "1 second"),
@@ -83,14 +99,18 @@ mod tests {
             (480, 600, "8–10 minutes"),
             (5_000, 5_399, "83–90 minutes"),
             (3_600, 7_200, "1–2 hours"),
-            (5_400, 200_000, "2–56 hours"),
+            (5_400, 129_599, "2–36 hours"),
+            (5_400, 129_600, "1–2 days"),
+            (500_000, 500_000, "6 days"),
         ] {
             assert_eq!(range(&words, low, high), text, "{low} to {high}");
         }
         assert_eq!(duration(&words, 56_001), "57 seconds");
-        let range_in = |tag| range(&Words::new(language(tag)), 480, 600);
+        let range_in = |tag| range(&Words::new(Language::new(tag)), 480, 600);
         assert_eq!(range_in("ko"), "8–10분");
         assert_eq!(range_in("ja"), "8–10分");
         assert_eq!(range_in("ar"), "٨–١٠ دقائق");
+        // The form for two hours has no number.
+        assert_eq!(range(&Words::new(Language::new("ar")), 3_600, 7_200), "١–٢ ساعات");
     }
 }

@@ -7,7 +7,7 @@ use axum::{
 use vestibule_domain::uri::percent_encode;
 
 use super::{
-    accept::{prefers_html, read_languages},
+    accept::{self, prefers_html, read_languages},
     words::{Language, Words},
 };
 
@@ -72,7 +72,7 @@ pub(super) fn form_route(request: &Request) -> Option<Route> {
 
 /// The tag of the language in which the visitor reads pages: the one that the link names or else the browser prefers.
 pub(crate) fn choose_language(uri: &Uri, headers: &HeaderMap) -> &'static str {
-    Language::choose(&preferred_languages(&read_carried(uri), headers)).tag()
+    choose_for(&read_carried(uri), headers)
 }
 
 /// The parameters of the query that pages pass on.
@@ -83,11 +83,14 @@ fn read_carried(uri: &Uri) -> Vec<(String, String)> {
     parameters
 }
 
-/// The visitor's languages, the preferred ones first.
-fn preferred_languages(parameters: &[(String, String)], headers: &HeaderMap) -> Vec<String> {
-    let by_link = parameters.iter().find(|(name, _)| name == "lang");
-    let by_link = by_link.map(|(_, tag)| tag.to_ascii_lowercase());
-    by_link.into_iter().chain(read_languages(headers)).collect()
+fn choose_for(parameters: &[(String, String)], headers: &HeaderMap) -> &'static str {
+    let accepted = read_languages(headers).join(",");
+    accept::choose_language(linked_language(parameters), Some(&accepted))
+}
+
+fn linked_language(parameters: &[(String, String)]) -> Option<&str> {
+    let linked = parameters.iter().find(|(name, _)| name == "lang");
+    linked.map(|(_, tag)| tag.as_str())
 }
 
 /// A request that a page answers.
@@ -114,7 +117,10 @@ impl PageRequest {
             _ => form_route(request)?,
         };
         let parameters = read_carried(request.uri());
-        let languages = preferred_languages(&parameters, request.headers());
+        let language = choose_for(&parameters, request.headers());
+        let named = linked_language(&parameters).into_iter().chain([language]);
+        let mut languages: Vec<_> = named.map(str::to_owned).collect();
+        languages.extend(read_languages(request.headers()));
         let mut segments = request.uri().path().rsplit('/');
         let token = match route {
             Route::Start | Route::Enter => None,
@@ -124,7 +130,7 @@ impl PageRequest {
         Some(Self {
             route,
             shows_problems,
-            words: Words::new(Language::choose(&languages)),
+            words: Words::new(Language::new(language)),
             languages,
             token: token.map(str::to_owned),
             parameters,

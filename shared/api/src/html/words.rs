@@ -8,10 +8,8 @@ use std::{
 use serde::Deserialize;
 
 /// The languages that ship, as tags with the texts of their files.
-const LANGUAGES: &[(&str, &str)] = include!("../../../../web/page/dist/languages.rs");
+pub(super) const LANGUAGES: &[(&str, &str)] = include!("../../../../web/page/dist/languages.rs");
 
-/// The language of a visitor whose own ones do not ship.
-const FALLBACK: &str = "en";
 /// The languages that are written from right to left.
 const RIGHT_TO_LEFT: [&str; 4] = ["ar", "fa", "he", "ur"];
 
@@ -22,16 +20,8 @@ pub(super) struct Language {
 }
 
 impl Language {
-    /// The first of these language tags that ships, or English.
-    pub(super) fn choose(tags: &[String]) -> Self {
-        let find = |tag: &String| {
-            let primary = tag.split('-').next()?;
-            LANGUAGES
-                .iter()
-                .map(|(listed, _)| *listed)
-                .find(|listed| *listed == primary)
-        };
-        let tag = tags.iter().find_map(find).unwrap_or(FALLBACK);
+    /// The language of a tag that ships.
+    pub(super) const fn new(tag: &'static str) -> Self {
         Self { tag }
     }
 
@@ -51,7 +41,8 @@ impl Language {
     /// The plural category of a whole number (Unicode CLDR, plural rules of cardinals).
     fn plural_category(self, number: u64) -> &'static str {
         match (self.tag, number) {
-            ("en" | "ar", 1) => "one",
+            ("en" | "de" | "es" | "fr" | "ar", 1) | ("fr", 0) => "one",
+            ("es" | "fr", number) if number > 0 && number.is_multiple_of(1_000_000) => "many",
             ("ar", 0) => "zero",
             ("ar", 2) => "two",
             ("ar", number) if (3..=10).contains(&(number % 100)) => "few",
@@ -131,8 +122,8 @@ mod tests {
 
     use super::*;
 
-    fn words(tag: &str) -> Words {
-        Words::new(Language::choose(&[tag.to_owned()]))
+    fn words(tag: &'static str) -> Words {
+        Words::new(Language::new(tag))
     }
 
     #[test]
@@ -146,15 +137,19 @@ mod tests {
     }
 
     #[test]
-    fn the_visitor_reads_the_first_language_that_ships() {
-        for (tags, language) in [
-            (vec!["it", "ja-jp", "ko"], "ja"),
-            (vec!["ar"], "ar"),
-            (vec!["it"], "en"),
-            (vec![], "en"),
-        ] {
-            let tags: Vec<_> = tags.into_iter().map(str::to_owned).collect();
-            assert_eq!(Language::choose(&tags).tag(), language, "{tags:?}");
+    fn plural_categories_are_those_of_browsers() {
+        let cases: serde_json::Value =
+            serde_json::from_str(include_str!("../../../../web/page/tests/language_cases.json"))
+                .expect("JSON");
+        for (tag, _) in LANGUAGES {
+            for (number, category) in cases["plurals"][tag]
+                .as_object()
+                .expect("a language of the cases")
+            {
+                let number = number.parse().expect("a number");
+                let found = Language::new(tag).plural_category(number);
+                assert_eq!(Some(found), category.as_str(), "{tag} {number}");
+            }
         }
     }
 

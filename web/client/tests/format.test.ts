@@ -16,6 +16,8 @@ test("a range is in the unit that suits it", () => {
     [590, 595, "10 minutes"],
     [5_000, 5_399, "83–90 minutes"],
     [5_500, 9_000, "2–3 hours"],
+    [100_000, 129_599, "28–36 hours"],
+    [100_000, 259_200, "1–3 days"],
   ] as const;
   for (const [low, high, text] of cases) assert.equal(format.range(low, high), text);
 });
@@ -26,6 +28,8 @@ test("a countdown has as many parts as it needs", () => {
     [47_001, "0:48"],
     [600_000, "10:00"],
     [3_723_000, "1:02:03"],
+    [86_400_000, "1 day 0:00:00"],
+    [183_845_000, "2 days 3:04:05"],
     [-5, "0:00"],
   ] as const;
   for (const [ms, text] of cases) assert.equal(format.left(ms), text);
@@ -34,11 +38,13 @@ test("a countdown has as many parts as it needs", () => {
 
 test("an age is in words, and never of no time", () => {
   const format = new Format("en-US");
-  assert.deepEqual([0, 4_200, 130_000].map((ms) => format.ago(ms)), ["1 second ago", "4 seconds ago", "2 minutes ago"]);
+  const ages = [0, 4_200, 130_000, 3_600_000, 180_000_000].map((ms) => format.ago(ms));
+  assert.deepEqual(ages, ["1 second ago", "4 seconds ago", "2 minutes ago", "1 hour ago", "2 days ago"]);
 });
 
 test("a time of another day has its date", () => {
   const format = new Format("en-US");
   assert.match(format.clock(Date.now() + 60_000), /^\d+:\d\d\s[AP]M$/);
   assert.match(format.clock(Date.now() + 50 * 3_600_000), /day, \w+ \d+ at \d+:\d\d/);
+  assert.match(format.time(Date.now(), "short"), /M [A-Z]/);
 });
