@@ -289,7 +289,7 @@ async fn a_page_says_what_the_queue_does(backend: &Backend) {
 
 /// A form carries no ticket, so the page offers none.
 async fn a_page_says_that_a_visitor_with_a_ticket_needs_a_script(backend: &Backend) {
-    let keys = key_set(&[&TicketIssuer::p256("shop")]);
+    let keys = key_set(&[&TicketIssuer::ec("shop", 1)]);
     for visitors in ["known", "ticket"] {
         let settings = json!({ "visitors": visitors, "ticket_keys": keys });
         let queue = backend.create_queue(settings).await;
