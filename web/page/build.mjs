@@ -16,9 +16,10 @@ import { buildScriptAndStyle, describeFiles, readIndex, readSentences, writeFile
 // The page has the library in its own script, so it may also shorten options and states of the library, besides its own
 // members. No server, other tab or later visit sees any of them.
 const INTERNAL = `
-  aheadCount behindCount changeAccount hadPlace isAsking isBack isDrawn isExtendRefused isInLine isLooping isMissedTurn joinText
-  keepAccount needsInput otherAccount returnTo stateAtMs subscribe tellClosed undoText undoUntilMs whenClosed
-  writeAccountQuestion writeOtherAccount writeQuestion
+  aheadAtEntry aheadCount behindCount changeAccount closesAtMs estimatedWaitSeconds hadPlace isAheadExpected isAsking isBack
+  isDrawn isExpected isExtendRefused isInLine isLooping isMissedTurn isUnknown joinText keepAccount limitedBy needsInput
+  nowMs opensAtMs otherAccount returnTo stateAtMs subscribe targetUrl tellClosed undoText undoUntilMs updatedAtMs wasIn
+  whenClosed writeAccountQuestion writeOtherAccount writeQuestion
 `;
 const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
 const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];

@@ -18,3 +18,8 @@ export function chooseMessage(
   const tag = languages.flatMap(coveringTags).find((range) => Object.hasOwn(messages, range));
   return (tag && messages[tag]) || message;
 }
+
+/** The tag of the language that a text of the message is in. Empty if the message does not say it. */
+export function languageOfText({ messages = {} }: Messages, text: string): string {
+  return Object.keys(messages).find((tag) => messages[tag] === text) ?? "";
+}

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { chooseMessage } from "../src/message.js";
+import { chooseMessage, languageOfText } from "../src/message.js";
 import { joinedFollower, nearEntry, publicDocument, receiveDocument, receiveEntry } from "./samples.js";
 
 const texts = { message: "Sold out", messages: { en: "Sold out", ko: "매진", "zh-hant": "售罄", zh: "售完" } };
@@ -12,13 +12,22 @@ test("a visitor reads the first language that the message has", () => {
   const read = (...languages: string[]) => chooseMessage(texts, languages);
   assert.equal(read("fr-FR", "ko-KR", "en"), "매진");
   assert.equal(read("en-GB", "ko"), "Sold out");
-  assert.deepEqual([read("zh-Hant-TW"), read("zh-CN")], ["售罄", "售完"]);
+  assert.deepEqual([read("zh-Hant-TW"), read("zh-TW"), read("zh-CN")], ["售罄", "售罄", "售完"]);
   assert.deepEqual([read("fr"), read()], ["Sold out", "Sold out"]);
 });
 
 test("a message in one text is read in every language", () => {
   assert.equal(chooseMessage({ message: "Soon" }, ["ko"]), "Soon");
   assert.equal(chooseMessage({}, ["ko"]), "");
+});
+
+test("a text carries its language, unless the message does not say it", () => {
+  assert.deepEqual([languageOfText(texts, "售罄"), languageOfText(texts, "Sold out")], ["zh-hant", "en"]);
+  assert.equal(languageOfText({ message: "Soon" }, "Soon"), "");
+});
+
+test("no language is a member of every object", () => {
+  assert.equal(chooseMessage(texts, ["constructor"]), "Sold out");
 });
 
 test("entries and the document carry every language", () => {

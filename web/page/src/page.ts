@@ -2,6 +2,7 @@
 
 import { leaveOnClose } from "../../client/src/closing.js";
 import { Format } from "../../client/src/format.js";
+import { languageOfText } from "../../client/src/message.js";
 import { chooseMessage, joinQueue, type Place, type PlaceState } from "../../client/src/vestibule.js";
 import { localeOf } from "../../client/src/words.js";
 import { LinkedAccount } from "./account.js";
@@ -166,7 +167,9 @@ function render(): void {
   const isLinkLost = nowMs - lostAtMs >= LOST_MS;
   const strip = nowMs < noticeUntilMs ? words.text("failed") : isLinkLost ? screen.strip : "";
   document.body.dataset["link"] = isLinkLost ? "lost" : "online";
-  showScreen(screen, chooseMessage(state.queue, [words.language, ...navigator.languages]), strip);
+  const message = chooseMessage(state.queue, [words.language, ...navigator.languages]);
+  showScreen(screen, message, strip);
+  part("message").lang = languageOfText(state.queue, message);
   account.show(state, screen, writer, login.isUnknown(state.problem?.code), { no: keepAccount, yes: changeAccount });
   const isPlaced = "token" in state && screen.aheadCount !== null;
   walk.show(screen, isPlaced ? start.aheadAtEntry((state as { token: string }).token, screen.aheadCount!) : 0, words.text("walk"));

@@ -33,8 +33,8 @@ export async function loadTheme(): Promise<Theme> {
   }
 }
 
-/** The tags under which a theme may have a text of a language, the nearest first: `zh` is for `zh-Hant`, too. */
-export const themeTags = (language: string): string[] => [language, language.split("-")[0]!, "default", "en"];
+/** The tags under which a theme may have a text of a language, the nearest last: `zh` is for `zh-Hant`, too. */
+export const themeTags = (language: string): string[] => ["en", "default", language.split("-")[0]!, language];
 
 /** Shows the name or the logo, and the links. */
 export function applyTheme({ logo, links = [] }: Theme, name: string, language: string): void {
@@ -46,7 +46,7 @@ export function applyTheme({ logo, links = [] }: Theme, name: string, language: 
   const anchors = links.map(({ href, text }) => {
     const anchor = document.createElement("a");
     anchor.href = href;
-    anchor.textContent = typeof text === "string" ? text : (themeTags(language).map((tag) => text[tag]).find(Boolean) ?? href);
+    anchor.textContent = typeof text === "string" ? text : (themeTags(language).map((tag) => text[tag]).findLast(Boolean) ?? href);
     return anchor;
   });
   part("links").replaceChildren(...anchors);

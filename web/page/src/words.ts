@@ -33,6 +33,6 @@ export const readWords = (language: string, theme: Theme): Words =>
 
 /** Sentences with the texts of a theme over them. What only the theme's English has is in English. */
 export function withTheme(language: string, sentences: Sentences, { texts = {} }: Theme): Words {
-  const [nearest, ...others] = themeTags(language).map((tag) => texts[tag]);
-  return new Words(language, Object.assign({}, others.pop(), sentences, ...others.reverse(), nearest));
+  const [english, ...others] = themeTags(language).map((tag) => texts[tag]);
+  return new Words(language, Object.assign({}, english, sentences, ...others));
 }

@@ -70,15 +70,27 @@ pub(super) struct Message {
     messages: BTreeMap<String, String>,
 }
 
+/// A text of the operator's message. Empty if there is none.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct MessageText {
+    /// The tag of its language. Empty if the message does not say it.
+    pub(super) language: String,
+    pub(super) text: String,
+}
+
 impl Message {
     /// The text in the first of these languages that the message has, or else the text for all others.
-    pub(super) fn choose(&self, languages: &[String]) -> Option<&str> {
-        let text = |tag: String| self.messages.get(&tag).map(String::as_str);
-        let by_language = languages
-            .iter()
-            .flat_map(|language| covering_tags(language))
-            .find_map(text);
-        by_language.or(self.message.as_deref())
+    pub(super) fn choose(&self, languages: &[String]) -> MessageText {
+        let mut tags = languages.iter().flat_map(|language| covering_tags(language));
+        let text = tags.find_map(|tag| self.messages.get(&tag));
+        let Some(text) = text.or(self.message.as_ref()) else {
+            return MessageText::default();
+        };
+        let language = self.messages.iter().find(|(_, listed)| *listed == text);
+        MessageText {
+            language: language.map(|(tag, _)| tag.clone()).unwrap_or_default(),
+            text: text.clone(),
+        }
     }
 }
 
@@ -89,20 +101,27 @@ mod tests {
     #[test]
     fn a_visitor_reads_the_message_in_the_first_language_that_it_has() {
         let text = |text: &str| text.to_owned();
-        let message = Message {
-            message: Some(text("default")),
+        let mut message = Message {
+            message: Some(text("zh")),
             messages: BTreeMap::from([(text("zh"), text("zh")), (text("ja"), text("ja"))]),
         };
         for (languages, chosen) in [
-            (vec![], "default"),
-            (vec!["ko"], "default"),
+            (vec![], "zh"),
+            (vec!["ko"], "zh"),
             (vec!["ko", "zh-hant-tw", "ja"], "zh"),
             (vec!["zh-tw"], "zh"),
             (vec!["ja-jp"], "ja"),
         ] {
             let languages: Vec<_> = languages.into_iter().map(text).collect();
-            assert_eq!(message.choose(&languages), Some(chosen), "{languages:?}");
+            let found = message.choose(&languages);
+            assert_eq!(
+                (found.language.as_str(), found.text.as_str()),
+                (chosen, chosen),
+                "{languages:?}"
+            );
         }
-        assert_eq!(Message::default().choose(&[text("en")]), None);
+        message.messages.clear();
+        assert_eq!(message.choose(&[]).language, "");
+        assert_eq!(Message::default().choose(&[text("en")]), MessageText::default());
     }
 }

@@ -82,9 +82,11 @@ fn write_texts(html: &mut String, screen: &Screen) {
     for line in &screen.lines {
         write_paragraph("class=\"line\"", line);
     }
+    // The operator's message may be in another language than the page.
+    let language = escape(&screen.message.language);
     write_paragraph(
-        "class=\"message\" dir=\"auto\" data-part=\"message\"",
-        &screen.message,
+        &format!("class=\"message\" lang=\"{language}\" dir=\"auto\" data-part=\"message\""),
+        &screen.message.text,
     );
 }
 

@@ -30,9 +30,9 @@ pub(super) fn show_problem(
         "not-your-turn" => look_again(request, "joining", "joining", "", TOO_EARLY_SECONDS),
         _ => show_end(request, problem),
     };
-    let message = problem.message.choose(&request.languages).unwrap_or_default();
+    let message = problem.message.choose(&request.languages);
     Screen {
-        message: message.to_owned(),
+        message,
         code: problem.code.clone(),
         ..screen
     }

@@ -2,7 +2,12 @@
 
 use vestibule_domain::{queue_state::QueueState, state::EntryState};
 
-use super::{answer::EntryAnswer, format, hand_over::fill_target, page_request::PageRequest};
+use super::{
+    answer::{EntryAnswer, MessageText},
+    format,
+    hand_over::fill_target,
+    page_request::PageRequest,
+};
 
 /// A wait that is so short has no range, in seconds.
 const MOMENT_SECONDS: u64 = 3;
@@ -24,7 +29,7 @@ pub(super) struct Screen {
     pub(super) counted: String,
     pub(super) lines: Vec<String>,
     /// The operator's message.
-    pub(super) message: String,
+    pub(super) message: MessageText,
     pub(super) action: Option<Action>,
     /// After how many seconds the page reloads.
     pub(super) refresh_seconds: Option<u64>,
@@ -50,11 +55,8 @@ pub(super) fn show_entry(request: &PageRequest, entry: &EntryAnswer) -> Screen {
         EntryState::Active => show_session(request, entry),
         _ => show_wait(request, entry),
     };
-    let message = entry.message.choose(&request.languages).unwrap_or_default();
-    let screen = Screen {
-        message: message.to_owned(),
-        ..screen
-    };
+    let message = entry.message.choose(&request.languages);
+    let screen = Screen { message, ..screen };
     if entry.proven == Some(false) {
         without_visitor(request, screen)
     } else {

@@ -40,11 +40,8 @@ pub(super) fn show_start(request: &PageRequest, queue: &QueueAnswer) -> Screen {
             ..screen("start", "start", "startLead")
         },
     };
-    let message = queue.message.choose(&request.languages).unwrap_or_default();
-    Screen {
-        message: message.to_owned(),
-        ..screen
-    }
+    let message = queue.message.choose(&request.languages);
+    Screen { message, ..screen }
 }
 
 fn show_opening(request: &PageRequest, queue: &QueueAnswer) -> Screen {

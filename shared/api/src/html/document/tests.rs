@@ -2,6 +2,7 @@ use axum::{body::Body, extract::MatchedPath, http::Request, routing::get};
 use tower::ServiceExt;
 
 use super::*;
+use crate::html::answer::MessageText;
 
 /// Reads a request as the layer does, behind a router that matches its path.
 async fn read_request(address: &'static str) -> PageRequest {
@@ -24,7 +25,10 @@ async fn texts_of_others_are_text_and_never_markup() {
     let hostile = "<script>alert('1')</script>&\"";
     let screen = Screen {
         name: "turn",
-        message: hostile.to_owned(),
+        message: MessageText {
+            language: hostile.to_owned(),
+            text: hostile.to_owned(),
+        },
         code: hostile.to_owned(),
         lines: vec![hostile.to_owned()],
         action: Some(Action::Claim {
@@ -36,7 +40,7 @@ async fn texts_of_others_are_text_and_never_markup() {
     let html = write_document(&request, &screen);
     assert!(!html.contains("<script"), "{html}");
     let escaped = "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;&quot;";
-    assert_eq!(html.matches(escaped).count(), 5, "{html}");
+    assert_eq!(html.matches(escaped).count(), 6, "{html}");
     assert!(html.contains("/claim?return=%22%3E%3Cscript%3E\""), "{html}");
 }
 
