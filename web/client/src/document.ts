@@ -4,6 +4,7 @@
 // of a lane up to the place `check_in_through` are called, and those up to `passed_through` have had their turn.
 
 import type { EntryAnswer, PublicDocument, WaitRange } from "./answers.js";
+import { PAUSE_MS_MIN, within } from "./bounds.js";
 import type { FarEntry } from "./entry.js";
 import { chooseMessage } from "./message.js";
 
@@ -33,6 +34,8 @@ export type QueueAnswer = Omit<QueueSummary, "opensAtMs" | "closesAtMs" | "isDra
 /** The shortest and the longest interval of reading the document, if the server sets none. */
 const REFRESH_NEAR_MS = 3_000;
 const REFRESH_FAR_MS = 60_000;
+// The longest one, whatever the server says. The jitter comes in addition.
+const REFRESH_MS_MAX = 300_000;
 /** A visitor reads the document about six times in each halving of the wait. */
 const REFRESHES_PER_WAIT = 6;
 
@@ -158,8 +161,9 @@ export function estimate(
 
 /** The bounds of the interval in milliseconds at which the document is read. */
 export function refreshBoundsMs(document: PublicDocument | null): { nearMs: number; farMs: number } {
-  const { refresh_near_ms: nearMs = REFRESH_NEAR_MS, refresh_far_ms: farMs = REFRESH_FAR_MS } = document ?? {};
-  return { nearMs, farMs: Math.max(nearMs, farMs) };
+  const { refresh_near_ms: near, refresh_far_ms: far } = document ?? {};
+  const nearMs = within(near, REFRESH_NEAR_MS, REFRESH_MS_MAX, PAUSE_MS_MIN);
+  return { nearMs, farMs: within(far, Math.max(nearMs, REFRESH_FAR_MS), REFRESH_MS_MAX, nearMs) };
 }
 
 /**
@@ -183,7 +187,7 @@ export function refreshMs(
   else if (document && isBeforeOpening(entry)) {
     expectedMs = document.opens_at_ms ? document.opens_at_ms - document.now_ms : OPENED_WAIT_MS;
   }
-  return Math.min(farMs, Math.max(nearMs, expectedMs / REFRESHES_PER_WAIT));
+  return within(expectedMs / REFRESHES_PER_WAIT, farMs, farMs, nearMs);
 }
 
 /**

@@ -1,6 +1,7 @@
 // Reads the public document: keeps the newest one, and decides when to ask for the next.
 
 import type { PublicDocument } from "./answers.js";
+import { within } from "./bounds.js";
 import { compareDocuments, isSameEpoch, refreshBoundsMs, type QueueSummary } from "./document.js";
 import { backoffMs } from "./problem.js";
 
@@ -70,9 +71,9 @@ export class DocumentReader {
     this.dueMs = nowMs + backoffMs(Math.max(nearMs, retryAfterMs), this.#failures++, farMs, this.#random());
   }
 
-  /** Brings the next request forward to `atMs`. A backoff goes on, unless `endsBackoff`. */
-  expedite(atMs: number, endsBackoff: boolean): void {
-    if (endsBackoff || this.#failures === 0) this.dueMs = Math.min(this.dueMs, atMs);
+  /** Brings the next request forward to `atMs`. */
+  expedite(atMs: number): void {
+    this.dueMs = Math.min(this.dueMs, atMs);
   }
 
   /** An answer about the entry has come. It is newer than the newest document. */
@@ -92,9 +93,9 @@ export class DocumentReader {
 
   /** The times that the newest document names, by the follower's clock, and whether the queue draws. */
   get announced(): Pick<QueueSummary, "opensAtMs" | "closesAtMs" | "isDrawn"> {
-    const { opens_at_ms: opensAt = NaN, closes_at_ms: closesAt = NaN, draw_commitment: commitment } = this.newest ?? {};
-    const differenceMs = this.#clockDifferenceMs;
-    return { opensAtMs: opensAt + differenceMs, closesAtMs: closesAt + differenceMs, isDrawn: !!commitment };
+    const { opens_at_ms: opensAt, closes_at_ms: closesAt, draw_commitment: commitment } = this.newest ?? {};
+    const read = (atMs: unknown) => within(atMs, NaN, Infinity) + this.#clockDifferenceMs;
+    return { opensAtMs: read(opensAt), closesAtMs: read(closesAt), isDrawn: !!commitment };
   }
 
   /** The age at which the newest document is stale. */

@@ -1,6 +1,7 @@
 // What an answer about the entry tells the client about its next request. The functions are pure.
 
 import type { EntryAnswer } from "./answers.js";
+import { PAUSE_MS_MAX, PAUSE_MS_MIN, TIMER_MS_MAX, within } from "./bounds.js";
 import { isBeforeOpening, type QueueAnswer } from "./document.js";
 import { chooseMessage } from "./message.js";
 
@@ -13,13 +14,13 @@ const HOLD_SECONDS = 20;
 const HOLD_SECONDS_VISIBLE = 5;
 /** The interval of polls in milliseconds, if the server sets none. */
 export const POLL_MS_DEFAULT = 2_000;
-// The shortest one, whatever the server says.
-const POLL_MS_MIN = 250;
 // The bound of the random part of the backoff is a fifth of claim_seconds, so that no error costs a turn. The server
 // does not send claim_seconds. It is at least 10, and retry_after_ms is at most two thirds of it.
 const BACKOFF_MS_BOUND_MIN = 2_000;
 const BACKOFF_MS_BOUND_MAX = 12_000;
 const BACKOFF_SHARE_OF_INTERVAL = 0.3;
+// Two thirds of the shortest claim_seconds.
+const CLAIM_SHARE_MS_MIN = 6_600;
 
 /** Whether the entry waits far from the head or before the opening, so that the client follows the public document. */
 export function isFarFromHead(entry: EntryAnswer | null): entry is FarEntry {
@@ -29,8 +30,8 @@ export function isFarFromHead(entry: EntryAnswer | null): entry is FarEntry {
 }
 
 /** The interval in milliseconds after which a client that does not follow the document asks again. */
-export function pollMs({ retry_after_ms: intervalMs = POLL_MS_DEFAULT }: EntryAnswer): number {
-  return Math.max(POLL_MS_MIN, intervalMs);
+export function pollMs({ retry_after_ms: intervalMs }: EntryAnswer): number {
+  return within(intervalMs, POLL_MS_DEFAULT, PAUSE_MS_MAX, PAUSE_MS_MIN);
 }
 
 /** How long the server may hold a poll, in seconds. Only the poll of an entry that waits can be held. */
@@ -41,16 +42,21 @@ export function pollHoldSeconds(entry: EntryAnswer, isVisible: boolean): number 
 
 /** The bound in milliseconds of the random part of the backoff after a failed request about the entry. */
 export function backoffBoundMs(entry: EntryAnswer | null): number {
-  const shareMs = BACKOFF_SHARE_OF_INTERVAL * (entry?.retry_after_ms ?? Infinity);
+  const shareMs = entry ? BACKOFF_SHARE_OF_INTERVAL * pollMs(entry) : Infinity;
   return Math.min(BACKOFF_MS_BOUND_MAX, Math.max(BACKOFF_MS_BOUND_MIN, shareMs));
 }
 
 /**
- * The shortest time in milliseconds until the client repeats a status request that failed. An outage must not make the
- * line ask more often than before. Together with the random part this is at most `retry_after_ms`, so it costs no turn.
+ * The time in milliseconds until the client repeats a request about the entry that failed, without the random part. An
+ * outage must not make the line ask more often than before, so it is at least 70 % of the last interval. In line it is at
+ * most 70 % of two thirds of claim_seconds, as far as the client knows them: together with the random part it costs no
+ * turn, whatever Retry-After a proxy has sent.
  */
-export function failedPauseMs(entry: EntryAnswer | null): number {
-  return entry?.state === "waiting" ? (1 - BACKOFF_SHARE_OF_INTERVAL) * (entry.retry_after_ms ?? 0) : 0;
+export function failedPauseMs(entry: EntryAnswer | null, retryAfterMs = 0): number {
+  const isWaiting = entry?.state === "waiting";
+  if (!isWaiting && entry?.state !== "ready") return retryAfterMs;
+  const share = 1 - BACKOFF_SHARE_OF_INTERVAL;
+  return Math.max(isWaiting ? share * pollMs(entry) : 0, Math.min(retryAfterMs, share * CLAIM_SHARE_MS_MIN));
 }
 
 /**
@@ -59,7 +65,7 @@ export function failedPauseMs(entry: EntryAnswer | null): number {
  */
 export function stateLeftMs(entry: EntryAnswer | null): number {
   const { state = "", claim_in_ms: ready, expires_in_ms: active, grace_in_ms: expired } = entry ?? {};
-  return { ready, active, expired }[state as string] ?? NaN;
+  return within({ ready, active, expired }[state as string], NaN, TIMER_MS_MAX);
 }
 
 /** What the page shows about the queue, by this answer. */

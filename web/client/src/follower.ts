@@ -13,6 +13,7 @@
 
 import type { EntryAnswer, EntryState, PublicDocument, VisitEnd, WaitRange } from "./answers.js";
 import { Attendance } from "./attendance.js";
+import { PAUSE_MS_MAX, PAUSE_MS_MIN, SPREAD_MS_MAX, within } from "./bounds.js";
 import { DocumentReader } from "./document_reader.js";
 import * as documents from "./document.js";
 import * as entries from "./entry.js";
@@ -49,6 +50,7 @@ export class Follower {
   #reader: DocumentReader;
   #resync = new Resync();
   #phase: "joining" | "joined" | "ended" | "failed" | "closed" = "joining";
+  #heardAtMs = -Infinity; // When any answer came, or a request failed.
   #askedAtMs = 0; // Also in vain: the entry is asked again after `look_after_ms`.
   #wokenAtMs = Infinity;
   // Failed requests about the entry since the last answer, and when to retry.
@@ -94,21 +96,23 @@ export class Follower {
 
   /**
    * The device may have slept, so what is shown may be old. `isReconnected`: the network is back. Returns whether the
-   * next request is due sooner, and an earlier one that still runs is of no use.
+   * next request is due sooner, and an earlier one that still runs is of no use. A visitor who comes back ends any backoff.
    */
   wake(nowMs: number, isReconnected: boolean): boolean {
-    // If the server has answered with a failure, its Retry-After counts.
-    const canAsk = isReconnected ? !this.#problem?.status : this.#phase === "joined";
-    if (!canAsk || nowMs - Math.max(this.entryAtMs, this.#reader.receivedAtMs) < WAKE_MS_MIN) return false;
+    // If the server has answered with a failure, its Retry-After counts for all who reconnect together.
+    const canAsk = isReconnected ? !this.#problem?.status : this.#problem || this.#phase === "joined";
+    const isRecent = nowMs - this.#heardAtMs < WAKE_MS_MIN && !(isReconnected && this.#problem);
+    if (!canAsk || isRecent) return false;
     const atMs = isReconnected ? nowMs + this.#random() * RECONNECT_MS_BOUND : nowMs;
     this.#wokenAtMs = atMs;
-    if (isReconnected) this.#retryAtMs = Math.min(this.#retryAtMs, atMs);
-    this.#reader.expedite(atMs, isReconnected);
+    this.#retryAtMs = Math.min(this.#retryAtMs, atMs);
+    this.#reader.expedite(atMs);
     return true;
   }
 
   /** An answer has come. */
   receive({ kind, isOk, ...answer }: Answer, nowMs: number): void {
+    this.#heardAtMs = nowMs;
     if (!isOk) this.#receiveFailure(kind, new ProblemError(answer), nowMs);
     else if (kind === "document") this.#receiveDocument(answer.body as unknown as PublicDocument, nowMs);
     else if (kind === "leave") this.#endEntry("left", nowMs);
@@ -151,9 +155,9 @@ export class Follower {
   }
 
   // The order of entering does not count before a draw, so a crowd enters over a time.
-  #enterAfter(spreadMs = 0, nowMs: number): void {
+  #enterAfter(spreadMs: unknown, nowMs: number): void {
     this.#isSpreading = false;
-    this.#retryAtMs = nowMs + this.#random() * spreadMs;
+    this.#retryAtMs = nowMs + this.#random() * within(spreadMs, 0, PAUSE_MS_MAX);
   }
 
   // Outputs
@@ -235,7 +239,7 @@ export class Follower {
   // When to ask an entry that was far from the head in the last answer.
   #lookAtMs(entry: entries.FarEntry): number {
     const { nearMs } = documents.refreshBoundsMs(this.#reader.newest);
-    const atMs = [this.#askedAtMs + entry.look_after_ms, this.#resync.statusAtMs];
+    const atMs = [this.#askedAtMs + within(entry.look_after_ms, 0, SPREAD_MS_MAX, PAUSE_MS_MIN), this.#resync.statusAtMs];
     // If answer and document contradict each other, the client asks each as often as it reads the document.
     if (this.#isCalledSinceAnswer()) atMs.push(Math.max(this.#reader.receivedAtMs, this.entryAtMs + nearMs));
     // Without documents only the next visitors must ask, so that the outage of a cache does not overload the server.
@@ -299,7 +303,7 @@ export class Follower {
     } else if (!isRefused && !isEnd) {
       // The client goes on, whatever a proxy answers: only the server ends or refuses a visit, by its codes.
       const boundMs = entries.backoffBoundMs(this.entry);
-      const pauseMs = Math.max(retryAfterMs ?? 0, entries.failedPauseMs(this.entry));
+      const pauseMs = entries.failedPauseMs(this.entry, retryAfterMs);
       this.#retryAtMs = nowMs + backoffMs(pauseMs, this.#failures++, boundMs, this.#random());
       // Far from the head the place is kept, and after an outage a whole line must not come back at once.
       if (entries.isFarFromHead(this.entry) && !this.#isNearBoundary(this.entry)) this.#askedAtMs = nowMs;

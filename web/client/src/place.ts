@@ -2,6 +2,7 @@
 
 import { Accounts } from "./accounts.js";
 import { createSend, type Send } from "./api.js";
+import { TIMER_MS_MAX } from "./bounds.js";
 import { isBeforeOpening } from "./document.js";
 import { drawnOrder } from "./draw.js";
 import { Follower } from "./follower.js";
@@ -12,8 +13,6 @@ import { NO_PLACE, PlaceRecords, drawVisitor } from "./storage.js";
 import { Tabs, runAlone, type TabMessage } from "./tabs.js";
 import type { ActiveState, Place, PlaceState, Presence, PresenceEvent, QueueOptions, Runtime, WhenClosed } from "./types.js";
 
-// A browser runs a timer of more than 24 days at once.
-const TIMER_MS_MAX = 3_600_000;
 // A leader whose request is so late, in milliseconds, is frozen: the timeout of a request has passed.
 const LATE_MS = 12_000;
 

@@ -1,5 +1,7 @@
 // The failures of requests, and the time until a retry.
 
+import { PAUSE_MS_MAX } from "./bounds.js";
+
 /** With these codes the server says that the queue is over or gone. The visit has ended, and no visitor can enter. */
 export const OVER_CODES: readonly string[] = ["queue-finished", "queue-deleted"];
 
@@ -68,8 +70,8 @@ export class ProblemError extends Error implements Refusal {
  * The milliseconds until the retry after a failure that `failures` others preceded: Retry-After, if the answer has one,
  * plus a random time up to 1 s, 2 s, 4 s and so on, at most `boundMs` (exponential backoff with full jitter). The
  * random time is added because the server tells many clients the same second, and they must not come back in it
- * together.
+ * together. Both are at most ten minutes, whatever a proxy answers.
  */
 export function backoffMs(retryAfterMs: number, failures: number, boundMs: number, random: number): number {
-  return retryAfterMs + random * Math.min(boundMs, BACKOFF_MS * 2 ** failures);
+  return Math.min(retryAfterMs, PAUSE_MS_MAX - boundMs) + random * Math.min(boundMs, BACKOFF_MS * 2 ** failures);
 }

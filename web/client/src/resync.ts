@@ -5,6 +5,7 @@
 // one waits for a random time within `resync_ms`.
 
 import type { PublicDocument } from "./answers.js";
+import { SPREAD_MS_MAX, within } from "./bounds.js";
 import { isSameEpoch, refreshBoundsMs } from "./document.js";
 
 /** Compares the documents since the entry's last answer with the first one. */
@@ -29,7 +30,7 @@ export class Resync {
     this.#baseline ??= document;
     if (isSameEpoch(document, this.#baseline)) return true;
     // The random time is drawn once, or the earliest of many draws would count.
-    const atMs = nowMs + random() * (document.resync_ms ?? refreshBoundsMs(document).farMs);
+    const atMs = nowMs + random() * within(document.resync_ms, refreshBoundsMs(document).farMs, SPREAD_MS_MAX);
     if (this.statusAtMs === Infinity) this.statusAtMs = atMs;
     if (document.generation > this.#baseline.generation && this.enterAtMs === Infinity) this.enterAtMs = atMs;
     return false;

@@ -109,7 +109,7 @@ export class PlaceRecords {
   async readPlace(): Promise<StoredPlace> {
     this.#text = (await this.#read(this.#placeKey())) ?? "";
     const [token = "", visit, position] = this.#text.split(" ");
-    return { token, lowest: { visit: Number(visit), position: Number(position) } };
+    return { token, lowest: { visit: Number(visit), position: Number(position) || Infinity } };
   }
 
   /** Stores the place. An empty token removes it. */

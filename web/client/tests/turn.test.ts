@@ -18,6 +18,7 @@ import {
   receiveFailure,
   refusal,
   stateWith,
+  unavailable,
 } from "./samples.js";
 
 const readyEntry = (changes?: Partial<EntryAnswer>) =>
@@ -187,14 +188,27 @@ test("waking asks at once, unless an answer has just come", () => {
   assertNext(far, "document", 20_000);
 });
 
-test("waking respects a backoff, and a network that is back ends it", () => {
+test("a network that is back ends a backoff, unless the server has answered", () => {
   const follower = joinedFollower(nearEntry());
   for (let n = 0; n < 4; n++) receiveFailure(follower, "status", noAnswer(), 5_000);
-  assertNext(follower, "status", 9_500);
-  follower.wake(5_100, false);
   assertNext(follower, "status", 9_500);
   assert.equal(follower.wake(5_200, true), true);
   assertNext(follower, "status", 5_700);
   receiveFailure(follower, "status", refusal(503, "unavailable", 30_000), 5_700);
   assert.equal(follower.wake(6_000, true), false, "Retry-After counts");
+});
+
+test("a visitor who comes back to the tab ends a backoff, at most every two seconds", () => {
+  for (const entry of [nearEntry({ retry_after_ms: 30_000 }), farEntry({ retry_after_ms: 30_000 })]) {
+    const follower = joinedFollower(entry);
+    for (const kind of ["status", "document"] as const) receiveFailure(follower, kind, unavailable(2_592_000_000), 5_000);
+    assert.equal(follower.wake(6_999, false), false);
+    assert.equal(follower.wake(7_000, false), true);
+    assert.equal(follower.nextRequest.atMs, 7_000);
+  }
+  const joining = new Follower(() => 0.5);
+  joinAt(joining, 0);
+  receiveFailure(joining, "enter", unavailable(2_592_000_000), 0);
+  joining.wake(20_000, false);
+  assertNext(joining, "enter", 20_000);
 });
