@@ -16,7 +16,7 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should
 // not be here.
 const INTERNAL = `
-  addInput announced atMs attendance begin changeVisibility compare documentAgeMs dueMs enterAtMs entry entryAtMs expedite farMs
+  addInput announced atMs attendance begin changeVisibility compare documentAgeMs dueMs enterAtMs entry entryAtMs expedite askSpread farMs
   followLinked followed forgetEntry hasPlace holdSeconds isChosen isConfirmed isLeader isOffline isOther isOver isPageVisible lead lowest markAnswer nearMs newest
   newestSinceAnswer nextRequest postpone readAccounts readPlace readSecret readVisitor receive receivedAtMs schedule
   scheduleAfterEntry staleAfterMs staleAtMs start startTurn stateAt statusAtMs wake writeAccounts writePlace writeVisitor

@@ -29,6 +29,8 @@ import type { OtherAccount, PlaceState } from "./types.js";
 const WAKE_MS_MIN = 2_000;
 // Clients whose network comes back at the same moment do not ask in the same moment.
 const RECONNECT_MS_BOUND = 1_000;
+// A visitor enters without the document of a draw's spread if it takes so long, in milliseconds.
+const SPREAD_ANSWER_MS = 1_000;
 
 /** The state machine. */
 export class Follower {
@@ -63,6 +65,7 @@ export class Follower {
   #returnTo: string;
   // Before entering, the document is read: it may spread the visitors of a draw.
   #isSpreading: boolean;
+  #isSpreadAsked = false;
 
   /** `random` is in [0, 1). `isAutomatic`: input of the visitor confirms a turn. `returnTo`, `isSpreading`: see `QueueOptions`. */
   constructor(random: () => number, isAutomatic = true, returnTo = "", isSpreading = false) {
@@ -81,6 +84,12 @@ export class Follower {
     this.token = token;
     this.#retryAtMs = nowMs;
     this.lowest = lowest;
+  }
+
+  /** The document is asked for before entering. To enter early does no harm before a draw, and to enter late elsewhere does. */
+  askSpread(nowMs: number): void {
+    this.#isSpreadAsked = true;
+    this.#retryAtMs = nowMs + SPREAD_ANSWER_MS;
   }
 
   /** The visitor goes on as another account, and joins next. What is known of the queue stays. */
@@ -139,7 +148,7 @@ export class Follower {
   }
 
   #receiveDocument(document: PublicDocument, nowMs: number): void {
-    if (!this.entry && this.#isSpreading) this.#enterAfter(document.enter_spread_ms, nowMs);
+    this.#enterAfter(document.enter_spread_ms, nowMs);
     if (this.#reader.receive(document, nowMs)) {
       this.#queue = documents.summarizeQueue(document);
       if (entries.isFarFromHead(this.entry)) {
@@ -156,6 +165,7 @@ export class Follower {
 
   // The order of entering does not count before a draw, so a crowd enters over a time.
   #enterAfter(spreadMs: unknown, nowMs: number): void {
+    if (this.entry || !this.#isSpreading || this.#failures > 0) return;
     this.#isSpreading = false;
     this.#retryAtMs = nowMs + this.#random() * within(spreadMs, 0, PAUSE_MS_MAX);
   }
@@ -166,7 +176,7 @@ export class Follower {
   get nextRequest(): FollowerRequest {
     const { entry } = this;
     if (!entry) {
-      const kind = this.token ? "status" : this.#isSpreading ? "document" : "enter";
+      const kind = this.token ? "status" : this.#isSpreading && !this.#isSpreadAsked ? "document" : "enter";
       return { kind, atMs: this.#retryAtMs };
     }
     const { enterAtMs } = this.#resync;

@@ -190,7 +190,9 @@ class FollowedPlace implements Place {
       this.#records.writePlace(NO_PLACE);
       return this.#accounts.followLinked();
     }
-    if (isOwn) return this.#execute(request);
+    const isSpread = kind === "document" && !this.#follower.entry;
+    if (isOwn && isSpread) this.#follower.askSpread(this.#now());
+    if (isOwn) return isSpread ? void this.#execute(request) : this.#execute(request);
     tabs.lead(true);
     return this.#pause(LATE_MS);
   }

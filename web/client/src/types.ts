@@ -41,8 +41,8 @@ export interface QueueOptions {
   /** A path of the shop, such as `/item/7?size=m`, which the address gets in place of `{return}`. */
   returnTo?: string;
   /**
-   * Whether the public document is read before entering. If the queue opens with a draw, the client then enters at a random
-   * time within the spread that the server sets.
+   * Whether the public document is read before entering, for a second at most. If the queue opens with a draw, the client
+   * then enters at a random time within the spread that the server sets.
    */
   spread?: boolean;
   /** Ends following the place, as `close()` does. */

@@ -6,6 +6,9 @@ import { test } from "node:test";
 import { assertNext, bareEntry, farEntry, joinAt, joinedFollower, publicDocument, receiveDocument, receiveFailure, unavailable, waiting } from "./samples.js";
 import { drawnOrder } from "../src/draw.js";
 import { Follower } from "../src/follower.js";
+import { settle, useScene, type FakeAnswer } from "./scene.js";
+
+const scene = useScene();
 
 const PHASE_OPEN = 2 ** 49;
 const LANE_PLACES = 2 ** 50;
@@ -76,6 +79,59 @@ test("before a draw the client enters at a random time of the spread", () => {
   const failed = join();
   receiveFailure(failed, "document", unavailable(), 100);
   assertNext(failed, "enter", 100);
+});
+
+// Joins with `spread`, and returns what answers the request for the document.
+async function joinWithSlowDocument(enter: FakeAnswer): Promise<(answer: FakeAnswer) => Promise<void>> {
+  const answers: ((answer: FakeAnswer) => void)[] = [];
+  scene().answer = ({ path }) => (path.includes("/entries") ? enter : new Promise((done) => answers.push(done)));
+  scene().join({ spread: true });
+  await settle();
+  assert.deepEqual(scene().paths, ["GET /queues/q"]);
+  return async (answer) => {
+    answers[0]!(answer);
+    await settle();
+  };
+}
+const entered = () => scene().paths.filter((path) => path === "POST /queues/q/entries").length;
+
+test("a document that hangs costs no place: the client enters after a second", async () => {
+  await joinWithSlowDocument({ body: farEntry() });
+  await scene().pass(999, 999);
+  assert.equal(entered(), 0);
+  await scene().pass(1);
+  assert.equal(entered(), 1);
+  await scene().pass(30_000);
+  assert.equal(entered(), 1);
+});
+
+test("a document without a spread lets the client enter at once", async () => {
+  const answerDocument = await joinWithSlowDocument({ body: farEntry() });
+  await scene().pass(250);
+  await answerDocument({ body: publicDocument() });
+  assert.equal(entered(), 1);
+});
+
+test("a document with a spread that comes within a second counts", async () => {
+  const answerDocument = await joinWithSlowDocument({ body: scheduledEntry() });
+  await scene().pass(750);
+  await answerDocument({ body: { ...scheduled(120_000), enter_spread_ms: 60_000 } });
+  await scene().pass(29_750);
+  assert.equal(entered(), 0);
+  await scene().pass(250);
+  assert.equal(entered(), 1);
+});
+
+test("a document that comes too late ends no backoff of entering", async () => {
+  for (const late of [{ body: publicDocument() }, { status: 503 }]) {
+    const answerDocument = await joinWithSlowDocument({ status: 503, headers: { "Retry-After": "60" } });
+    await scene().pass(2_000);
+    await answerDocument(late);
+    await scene().pass(20_000);
+    assert.equal(entered(), 1);
+    scene().places[0]!.close();
+    Object.assign(scene(), { requests: [], places: [] });
+  }
 });
 
 test("the client computes the order that the server draws", async () => {
