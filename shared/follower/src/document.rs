@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::entry::{EntryAnswer, WaitRange};
+use super::{
+    bounds::{PAUSE_MS_MIN, within},
+    entry::{EntryAnswer, WaitRange},
+};
 
 /// A visitor reads the document about six times in each halving of the wait.
 const REFRESHES_PER_WAIT: f64 = 6.0;
 /// The bounds of the interval of reading, in milliseconds, before the first document has told them.
 const REFRESH_NEAR_MS: f64 = 3_000.0;
 const REFRESH_FAR_MS: f64 = 60_000.0;
+/// The longest interval of reading, in milliseconds, whatever the server says.
+const REFRESH_MS_MAX: f64 = 300_000.0;
 const WINDOW_ENTRIES_MIN: f64 = 500.0;
 const WINDOW_SECONDS: f64 = 60.0;
 const WINDOW_GROWTH: f64 = 4.0;
@@ -116,7 +121,8 @@ pub(super) fn refresh_bounds_ms(document: Option<&Document>) -> (f64, f64) {
     let (near_ms, far_ms) = document.map_or((REFRESH_NEAR_MS, REFRESH_FAR_MS), |document| {
         (document.refresh_near_ms, document.refresh_far_ms)
     });
-    (near_ms, far_ms.max(near_ms))
+    let near_ms = within(near_ms, PAUSE_MS_MIN, REFRESH_MS_MAX);
+    (near_ms, within(far_ms, near_ms, REFRESH_MS_MAX))
 }
 
 /// The interval at which the document is read, in milliseconds: a sixth of the expected wait, within the bounds. The
@@ -133,7 +139,7 @@ pub(super) fn refresh_ms(
         .and_then(|document| document.shortest_wait_ms(position))
         .or_else(by_answer)
         .unwrap_or(if document.is_some() { f64::INFINITY } else { 0.0 });
-    (expected_ms / REFRESHES_PER_WAIT).max(near_ms).min(far_ms)
+    within(expected_ms / REFRESHES_PER_WAIT, near_ms, far_ms)
 }
 
 /// The expected wait as a range: by a newer document than the entry's answer, or else by that answer. It was told

@@ -2,13 +2,15 @@
 
 use serde::Deserialize;
 
+use super::bounds::{PAUSE_MS_MAX, PAUSE_MS_MIN, within};
+
 /// How long the server may hold a poll of a visible page, in seconds.
 const HOLD_SECONDS_VISIBLE: u32 = 5;
-/// The shortest interval of polls, in milliseconds, whatever the server says.
-const POLL_MS_MIN: f64 = 250.0;
 const BACKOFF_MS_BOUND_MIN: f64 = 2_000.0;
 const BACKOFF_MS_BOUND_MAX: f64 = 12_000.0;
 const BACKOFF_SHARE_OF_INTERVAL: f64 = 0.3;
+/// Two thirds of the shortest `claim_seconds`, in milliseconds.
+const CLAIM_SHARE_MS_MIN: f64 = 6_600.0;
 
 /// An answer about the entry, as far as a follower reads it.
 #[derive(Debug, Clone, Deserialize)]
@@ -76,7 +78,7 @@ impl EntryAnswer {
 
     /// The interval after which a client that does not follow the document asks again, in milliseconds.
     pub(super) fn poll_ms(&self) -> f64 {
-        self.retry_after_ms.max(POLL_MS_MIN)
+        within(self.retry_after_ms, PAUSE_MS_MIN, PAUSE_MS_MAX)
     }
 
     /// How long the server may hold a poll, in seconds.
@@ -91,16 +93,18 @@ impl EntryAnswer {
 
 /// The bound of the random part of the backoff after a failed request about the entry, in milliseconds.
 pub(super) fn backoff_bound_ms(entry: Option<&EntryAnswer>) -> f64 {
-    let share_ms = entry.map_or(f64::INFINITY, |entry| {
-        BACKOFF_SHARE_OF_INTERVAL * entry.retry_after_ms
-    });
+    let share_ms = entry.map_or(f64::INFINITY, |entry| BACKOFF_SHARE_OF_INTERVAL * entry.poll_ms());
     share_ms.clamp(BACKOFF_MS_BOUND_MIN, BACKOFF_MS_BOUND_MAX)
 }
 
-/// The shortest time until a follower repeats a status request that failed, in milliseconds.
-pub(super) fn failed_pause_ms(entry: Option<&EntryAnswer>) -> f64 {
-    let waiting = entry.filter(|entry| entry.state == "waiting");
-    waiting.map_or(0.0, |entry| {
-        (1.0 - BACKOFF_SHARE_OF_INTERVAL) * entry.retry_after_ms
-    })
+/// The time until a follower repeats a request about the entry that failed, in milliseconds, without the random part. In line
+/// it is at most 70 % of two thirds of `claim_seconds`, as far as the follower knows them, whatever `Retry-After` says.
+pub(super) fn failed_pause_ms(entry: Option<&EntryAnswer>, retry_after_ms: f64) -> f64 {
+    const SHARE: f64 = 1.0 - BACKOFF_SHARE_OF_INTERVAL;
+    let usual_ms = match entry {
+        Some(entry) if entry.state == "waiting" => SHARE * entry.poll_ms(),
+        Some(entry) if entry.state == "ready" => 0.0,
+        _ => return retry_after_ms,
+    };
+    retry_after_ms.min(SHARE * CLAIM_SHARE_MS_MIN).max(usual_ms)
 }

@@ -6,6 +6,7 @@
 //! Some rules are left out: a follower here is not told of a new epoch or generation (`web/client/src/resync.ts`), its
 //! page is always visible, and its visitor always attends to it.
 
+mod bounds;
 mod document;
 mod document_reader;
 mod entry;
@@ -13,6 +14,7 @@ mod state_machine;
 #[cfg(test)]
 mod tests;
 
+use self::bounds::{PAUSE_MS_MAX, within};
 pub use self::{
     document::{Document, LaneMarks},
     entry::{EntryAnswer, WaitRange},
@@ -22,8 +24,9 @@ pub use self::{
 /// The first bound of the random part of the backoff, in milliseconds. It doubles with each failure.
 const BACKOFF_MS: f64 = 1_000.0;
 
-/// Milliseconds until the retry after a failure: `Retry-After`, plus a random time under a doubling bound.
+/// Milliseconds until the retry after a failure: `Retry-After`, plus a random time under a doubling bound. Both are at most
+/// [`PAUSE_MS_MAX`], whatever a proxy answers.
 fn backoff_ms(retry_after_ms: f64, failures: u32, bound_ms: f64) -> f64 {
     let doubled_ms = BACKOFF_MS * f64::from(failures.min(30)).exp2();
-    retry_after_ms + rand::random::<f64>() * bound_ms.min(doubled_ms)
+    within(retry_after_ms, 0.0, PAUSE_MS_MAX - bound_ms) + rand::random::<f64>() * bound_ms.min(doubled_ms)
 }

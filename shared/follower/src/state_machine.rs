@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     backoff_ms,
+    bounds::{PAUSE_MS_MAX, PAUSE_MS_MIN, SPREAD_MS_MAX, within},
     document::{Document, estimate, is_near_boundary, refresh_bounds_ms, refresh_ms},
     document_reader::DocumentReader,
     entry::{EntryAnswer, WaitRange, backoff_bound_ms, failed_pause_ms},
@@ -143,7 +144,7 @@ impl Follower {
         self.is_claim_refused = failure.kind == RequestKind::Claim && failure.status == 409;
         if self.is_claim_refused {
             let retry_ms = if failure.retry_after_ms > 0.0 {
-                failure.retry_after_ms
+                failed_pause_ms(self.entry.as_ref(), failure.retry_after_ms)
             } else {
                 CLAIM_RETRY_MS
             };
@@ -151,7 +152,7 @@ impl Follower {
             return;
         }
         let bound_ms = backoff_bound_ms(self.entry.as_ref());
-        let pause_ms = failure.retry_after_ms.max(failed_pause_ms(self.entry.as_ref()));
+        let pause_ms = failed_pause_ms(self.entry.as_ref(), failure.retry_after_ms);
         self.retry_at_ms = now_ms + backoff_ms(pause_ms, self.failures, bound_ms);
         self.failures += 1;
         let is_near = |entry| is_near_boundary(entry, self.shown_position(), self.reader.newest.as_deref());
@@ -254,7 +255,8 @@ impl Follower {
     fn look_at_ms(&self, entry: &EntryAnswer) -> f64 {
         let newest = self.reader.newest.as_deref();
         let (near_ms, _) = refresh_bounds_ms(newest);
-        let mut at_ms = self.asked_at_ms + entry.look_after_ms.unwrap_or(f64::INFINITY);
+        let look_after_ms = entry.look_after_ms.unwrap_or(PAUSE_MS_MAX);
+        let mut at_ms = self.asked_at_ms + within(look_after_ms, PAUSE_MS_MIN, SPREAD_MS_MAX);
         if self.is_called_since_answer(entry) {
             at_ms = at_ms.min(self.reader.received_at_ms.max(self.entry_at_ms + near_ms));
         }

@@ -132,8 +132,90 @@ fn a_failed_look_of_a_far_entry_is_repeated_late() {
     };
     follower.receive_failure(document_outage, 600_000.0);
     let next = follower.next_request();
+    assert_eq!(
+        next.kind,
+        RequestKind::Document,
+        "no Retry-After is longer than ten minutes"
+    );
+    follower.receive_failure(document_outage, next.at_ms);
+    let next = follower.next_request();
     assert!(matches!(next.kind, RequestKind::Status { .. }), "{next:?}");
     assert!((next.at_ms - 1_200_000.0).abs() < 1.0, "{next:?}");
+}
+
+#[test]
+fn no_retry_after_costs_a_turn_or_silences_a_follower() {
+    let month = |kind| Failure {
+        kind,
+        status: 503,
+        retry_after_ms: 2_592_000_000.0,
+    };
+    let status = RequestKind::Status { hold_seconds: 0 };
+    let longest_pause = |follower: &mut Follower, kind| {
+        let pauses = (0..20).map(|_| {
+            follower.receive_failure(month(kind), 1_000.0);
+            follower.next_request().at_ms - 1_000.0
+        });
+        pauses.fold(0.0, f64::max)
+    };
+    // The shortest `claim_seconds` is 10, and `retry_after_ms` is at most two thirds of the real one.
+    for (state, retry_after_ms, kind, longest_ms) in [
+        ("waiting", 2_000, status, 6_667.0),
+        ("waiting", 20_000, status, 20_000.0),
+        ("ready", 1_000, RequestKind::Claim, 6_667.0),
+        ("active", 60_000, status, 600_000.0),
+    ] {
+        let mut follower = Follower::new(false, 0.0);
+        follower.receive_entry(
+            entry(&json!({ "state": state, "retry_after_ms": retry_after_ms })),
+            0.0,
+        );
+        let pause_ms = longest_pause(&mut follower, kind);
+        assert!(pause_ms <= longest_ms, "{state}: {pause_ms} ms");
+    }
+    let newcomer_ms = longest_pause(&mut Follower::new(true, 0.0), RequestKind::Enter);
+    assert!((580_000.0..=600_000.0).contains(&newcomer_ms), "{newcomer_ms} ms");
+    let document_ms = longest_pause(&mut far_follower(), RequestKind::Document);
+    assert!(document_ms <= 600_000.0, "{document_ms} ms");
+    let mut follower = Follower::new(false, 0.0);
+    follower.receive_entry(entry(&json!({ "state": "ready" })), 0.0);
+    let refused = Failure {
+        status: 409,
+        ..month(RequestKind::Claim)
+    };
+    follower.receive_failure(refused, 1_000.0);
+    assert!(
+        follower.next_request().at_ms <= 8_000.0,
+        "{:?}",
+        follower.next_request()
+    );
+}
+
+#[test]
+fn no_interval_of_the_server_silences_a_follower_or_lets_it_ask_without_a_pause() {
+    let assert_pause = |follower: &Follower, what: &str| {
+        let pause_ms = follower.next_request().at_ms - 1_000.0;
+        assert!((200.0..=600_000.0).contains(&pause_ms), "{what}: {pause_ms} ms");
+    };
+    for value in [-1e300, -5.0, 0.0, 1e300] {
+        for name in ["look_after_ms", "retry_after_ms"] {
+            for reads_documents in [true, false] {
+                let mut follower = Follower::new(reads_documents, 0.0);
+                follower.receive_entry(entry(&json!({ name: value })), 1_000.0);
+                assert_pause(&follower, &format!("{name} {value}"));
+            }
+        }
+        for name in ["refresh_near_ms", "refresh_far_ms"] {
+            let mut follower = far_follower();
+            let mut changed = json!({
+                "generation": 1, "epoch": 1, "now_ms": 1_000, "lanes": {}, "state": "open", "estimated_waits": [],
+                "refresh_near_ms": 3_000, "refresh_far_ms": 60_000,
+            });
+            merge(&mut changed, &json!({ name: value }));
+            follower.receive_document(serde_json::from_value(changed).expect("a document"), 1_000.0);
+            assert_pause(&follower, &format!("{name} {value}"));
+        }
+    }
 }
 
 #[test]
