@@ -16,10 +16,10 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should
 // not be here.
 const INTERNAL = `
-  addInput announced atMs attendance begin changeVisibility compare documentAgeMs dueMs enterAtMs entry entryAtMs expedite askSpread farMs
-  followLinked followed forgetEntry hasPlace holdSeconds isChosen isConfirmed isLeader isOffline isOther isOver isPageVisible lead lowest markAnswer nearMs newest
-  newestSinceAnswer nextRequest postpone readAccounts readPlace readSecret readVisitor receive receivedAtMs schedule
-  scheduleAfterEntry staleAfterMs staleAtMs start startTurn stateAt statusAtMs wake writeAccounts writePlace writeVisitor
+  addInput announced atMs attendance changeFollowed changeVisibility compare describeOther documentAgeMs dueMs entry entryAtMs expedite askSpread farMs
+  followLinked followed forgetEntry holdSeconds isChosen isConfirmed isLeader isOffline isOther isOver isPageVisible isReset lead lowest markAnswer nearMs newest
+  newestSinceAnswer nextRequest postpone readAccounts readPlace readPlaceOf readSecret readVisitor receive receivedAtMs resyncAtMs schedule
+  scheduleAfterEntry selectAccount staleAtMs start startTurn stateAt toText wake writeAccounts writePlace writeVisitor
 `;
 
 /** The names that a bundle with the sources of the library shortens. */

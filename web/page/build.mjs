@@ -18,7 +18,7 @@ import { buildScriptAndStyle, describeFiles, readIndex, readSentences, writeFile
 const INTERNAL = `
   aheadAtEntry aheadCount behindCount changeAccount closesAtMs estimatedWaitSeconds hadPlace isAheadExpected isAsking isBack
   isDrawn isExpected isExtendRefused isInLine isLooping isMissedTurn isUnknown joinText keepAccount limitedBy needsInput
-  nowMs opensAtMs otherAccount returnTo stateAtMs subscribe targetUrl tellClosed undoText undoUntilMs updatedAtMs wasIn
+  nowMs opensAtMs otherAccount returnTo stateAtMs subscribe targetUrl undoText undoUntilMs updatedAtMs wasIn
   whenClosed writeAccountQuestion writeOtherAccount writeQuestion
 `;
 const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);

@@ -1,1 +1,1 @@
-var l=({hadPlace:e,look:n,tellClosed:o})=>{let t=new AbortController,s=({persisted:i})=>i||o();addEventListener("pagehide",s,{signal:t.signal}),e&&n();let r=e?setTimeout(n,5e3):void 0;return()=>{t.abort(),clearTimeout(r)}};export{l as leaveOnClose};
+var l=({hadPlace:e,ask:t})=>{let o=new AbortController,s=({persisted:i})=>i||t("close");addEventListener("pagehide",s,{signal:o.signal});let n=()=>t("status");e&&n();let r=e?setTimeout(n,5e3):void 0;return()=>{o.abort(),clearTimeout(r)}};export{l as leaveOnClose};

@@ -15,8 +15,8 @@ export interface Claims {
 export function readClaims(token: unknown): Claims {
   try {
     const payload = (token as string).split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/");
-    const bytes = Uint8Array.from(atob(payload), (letter) => letter.charCodeAt(0));
-    return Object(JSON.parse(new TextDecoder().decode(bytes)));
+    // The text is UTF-8.
+    return Object(JSON.parse(decodeURIComponent(escape(atob(payload)))));
   } catch {
     return {};
   }
@@ -26,7 +26,7 @@ export function readClaims(token: unknown): Claims {
 async function hashAccount(account: string): Promise<string> {
   try {
     const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(account));
-    return btoa(String.fromCharCode(...new Uint8Array(hash)));
+    return new Uint8Array(hash).join(".");
   } catch {
     return encodeURIComponent(account);
   }
@@ -48,7 +48,7 @@ export class Accounts {
   #isBypass = false;
 
   /** Reads what the browser knows. `account` or the ticket names the one of the link, and `address` the queue. */
-  async read(records: PlaceRecords, account: string | undefined, ticket: unknown, address: string): Promise<void> {
+  async readAccounts(records: PlaceRecords, account: string | undefined, ticket: unknown, address: string): Promise<void> {
     const { sub, bypass } = readClaims(ticket);
     const name = account || sub;
     this.#isBypass = bypass === true;
@@ -56,7 +56,7 @@ export class Accounts {
     const [followed = "", former = followed, visit] = (await records.readAccounts()).split(" ");
     this.followed = followed;
     this.#chosenVisit = Number(visit);
-    if (former !== followed && (await records.hasPlace(former))) this.#former = former;
+    if (former !== followed && (await records.readPlaceOf(former))) this.#former = former;
   }
 
   /** Whether the link is not of the followed account. */
@@ -65,7 +65,7 @@ export class Accounts {
   }
 
   /** Which other account there is beside a visit of the followed one. */
-  other(visit?: number): OtherAccount {
+  describeOther(visit?: number): OtherAccount {
     if (this.isOther && (this.followed || this.#isBypass)) {
       return this.isChosen || visit === this.#chosenVisit ? "kept" : "new";
     }
@@ -78,9 +78,9 @@ export class Accounts {
   }
 
   /** The visitor goes on as the other account. Returns whether there is one. */
-  change(): boolean {
+  changeFollowed(): boolean {
     const { followed } = this;
-    const other = this.other();
+    const other = this.describeOther();
     if (other === "none") return false;
     this.followed = (other === "former" ? this.#former : this.#linked)!;
     this.#former = followed;
@@ -88,7 +88,7 @@ export class Accounts {
   }
 
   /** What outlasts the page: both accounts, and the visit that the visitor has chosen. */
-  describe(visit?: number): string {
+  toText(visit?: number): string {
     const { followed } = this;
     return [followed, this.#former ?? followed, (this.isChosen && visit) || this.#chosenVisit || ""].join(" ").trimEnd();
   }

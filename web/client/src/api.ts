@@ -19,12 +19,17 @@ export type Send = (
   body?: object,
 ) => Promise<Answer>;
 
-/** Returns the function that sends the requests. `isOther`: they are of another account than that of the options. */
+/**
+ * Returns the function that sends the requests to the API at `base`. `isOther`: they are of another account than that of the
+ * options.
+ */
 export function createSend(
-  { queue, base = "", fetch = globalThis.fetch, headers, ticket }: QueueOptions,
+  { queue, fetch = globalThis.fetch, headers, ticket }: QueueOptions,
+  base: string,
   isOther: () => boolean,
 ): Send {
   const address = `${base}/queues/${encodeURIComponent(queue)}`;
+  let isWarned = false;
 
   return async ({ kind, holdSeconds = 0 }, { token, entry }, visitor, controller, requestBody = {}) => {
     const { signal } = controller;
@@ -32,30 +37,33 @@ export function createSend(
     let response: Response | undefined;
     let body: ProblemBody = {};
     let isOk = false;
+    let cause: unknown;
 
-    const fetchAnswer = async () => {
-      // This request has no header and no credentials, so that any cache may answer it, and a browser sends no
-      // preflight to another origin.
-      if (kind === "document") return fetch(address, { credentials: "omit", signal });
-      // The visit keeps a late repetition from ending the next one.
-      const leave = `/${token}?visit=${entry?.visit}`;
-      const paths = { enter: "", status: `/${token}?wait=${holdSeconds}`, leave, close: `${leave}&closed=true` };
-      const sent = kind === "enter" ? { ticket: typeof ticket === "function" ? await ticket() : ticket } : requestBody;
-      const method = { status: "GET", leave: "DELETE", close: "DELETE" }[kind as string] ?? "POST";
-      return fetch(`${address}/entries${paths[kind as "enter"] ?? `/${token}/${kind}`}`, {
-        method,
-        headers: {
-          "Content-Type": "application/json",
-          ...(visitor && { "X-Visitor-Id": visitor }),
-          ...(await headers?.(isOther())),
-        },
-        body: method === "POST" ? JSON.stringify(sent) : null,
-        keepalive: kind === "close",
-        signal,
-      });
-    };
+    // The visit keeps a late repetition from ending the next one.
+    const leave = `/${token}?visit=${entry?.visit}`;
+    const [path = `/${token}/${kind}`, method = "POST"] = {
+      enter: [""],
+      status: [`/${token}?wait=${holdSeconds}`, "GET"],
+      leave: [leave, "DELETE"],
+      close: [`${leave}&closed=true`, "DELETE"],
+    }[kind as string] ?? [];
     const readAnswer = async () => {
-      response = await fetchAnswer();
+      const sent = kind === "enter" ? { ticket: typeof ticket === "function" ? await ticket() : ticket } : requestBody;
+      // A request for the document has no header and no credentials, so that any cache may answer it, and a browser sends no
+      // preflight to another origin.
+      response = await (kind === "document"
+        ? fetch(address, { credentials: "omit", signal })
+        : fetch(`${address}/entries${path}`, {
+            method,
+            headers: {
+              "Content-Type": "application/json",
+              ...(visitor && { "X-Visitor-Id": visitor }),
+              ...(await headers?.(isOther())),
+            },
+            body: method === "POST" ? JSON.stringify(sent) : null,
+            keepalive: kind === "close",
+            signal,
+          }));
       if (response.status !== 204) body = Object(await response.json());
       // A proxy may answer 200 with JSON of its own.
       isOk = response.ok && !!(kind === "leave" || (body.state && (body.token || body.lanes)));
@@ -64,13 +72,20 @@ export function createSend(
     try {
       // `fetch` may ignore the signal, and `headers` does not know it.
       await Promise.race([readAnswer(), new Promise((_, reject) => signal.addEventListener("abort", reject))]);
-    } catch {
+    } catch (error) {
       // There is no answer, or one that is not from the API.
+      cause = error;
     }
     clearTimeout(timer);
+    // Neither a late answer nor one that is no longer needed is the integrator's mistake.
+    if (!isOk && !body.code && !signal.aborted && !isWarned) {
+      isWarned = true;
+      console.warn("No answer of the API", address, cause ?? response?.status);
+    }
     // Retry-After has whole seconds. A proxy may send a date instead. The client ignores it, because it could compare a
     // date only with the visitor's clock.
     const seconds = Number(response?.headers.get("Retry-After"));
-    return { kind, isOk, status: response?.status ?? 0, body, retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined };
+    const retryAfterMs = seconds > 0 ? seconds * 1_000 : undefined;
+    return { kind, isOk, status: response?.status ?? 0, body, retryAfterMs, cause };
   };
 }

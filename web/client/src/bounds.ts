@@ -4,6 +4,8 @@
 /** The shortest and the longest time between two requests of a client, in milliseconds. */
 export const PAUSE_MS_MIN = 250;
 export const PAUSE_MS_MAX = 600_000;
+/** The interval of polls in milliseconds, if the server sets none. */
+export const POLL_MS_DEFAULT = 2_000;
 /** The longest time over which the clients of a large line spread a request, in milliseconds. */
 export const SPREAD_MS_MAX = 86_400_000;
 /** A timer that is longer runs at once. */

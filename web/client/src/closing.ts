@@ -12,11 +12,12 @@ import type { WhenClosed } from "./types.js";
 const SECOND_LOOK_MS = 5_000;
 
 /** The option `whenClosed` of a page whose visitors leave by closing it. */
-export const leaveOnClose: WhenClosed = ({ hadPlace, look, tellClosed }) => {
+export const leaveOnClose: WhenClosed = ({ hadPlace, ask }) => {
   const end = new AbortController();
   // The back-forward cache keeps a page, which shows itself again without being loaded.
-  const close = ({ persisted }: PageTransitionEvent) => persisted || tellClosed();
+  const close = ({ persisted }: PageTransitionEvent) => persisted || ask("close");
   addEventListener("pagehide", close, { signal: end.signal });
+  const look = () => ask("status");
   if (hadPlace) look();
   const timer = hadPlace ? setTimeout(look, SECOND_LOOK_MS) : undefined;
   return () => {

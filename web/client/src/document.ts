@@ -7,6 +7,7 @@ import type { EntryAnswer, PublicDocument, WaitRange } from "./answers.js";
 import { PAUSE_MS_MIN, within } from "./bounds.js";
 import type { FarEntry } from "./entry.js";
 import { chooseMessage } from "./message.js";
+import type { WaitingState } from "./types.js";
 
 /** What the visitor is told about the queue. Texts are empty if there is nothing to tell. */
 export interface QueueSummary {
@@ -65,10 +66,10 @@ export function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean {
   return a.generation === b.generation && a.epoch === b.epoch;
 }
 
-/** What the page shows about the queue, from a document. */
-export function summarizeQueue(document: PublicDocument): QueueAnswer {
-  const { state, messages = {}, limited_by: limitedBy = "", waiting = NaN } = document;
-  return { state, message: chooseMessage(document), messages, limitedBy, waiting };
+/** What the page shows about the queue, from a document, or from an answer about the entry with another `state`. */
+export function summarizeQueue(answer: Partial<PublicDocument>, state = answer.state): QueueAnswer {
+  const { messages = {}, limited_by: limitedBy = "", waiting = NaN } = answer;
+  return { state: state ?? "", message: chooseMessage(answer), messages, limitedBy, waiting };
 }
 
 /** Whether the document calls the entry to check in. */
@@ -103,9 +104,9 @@ function between<Row extends { readonly position: number }>(rows: readonly Row[]
   const at = rows.findIndex((row) => row.position >= position);
   const to = rows[at] ?? rows.at(-1)!;
   const from = rows[at - 1];
-  const value = (row: Row | undefined) => (row ? Number(row[name]) : 0);
-  const share = (position - (from?.position ?? 0)) / (to.position - (from?.position ?? 0));
-  return value(from) + share * (value(to) - value(from));
+  const fromPosition = from?.position ?? 0;
+  const value = (from?.[name] ?? 0) as number;
+  return value + ((position - fromPosition) / (to.position - fromPosition)) * ((to[name] as number) - value);
 }
 
 /**
@@ -115,30 +116,25 @@ function between<Row extends { readonly position: number }>(rows: readonly Row[]
 function rangeAt(position: number, lane: number | undefined, document: PublicDocument): WaitRange | null {
   // While other lanes have a part of the promotions, the own one has waits of its own.
   const waits = document.lanes[lane!]?.estimated_waits ?? document.estimated_waits ?? [];
-  if (waits.length === 0) return null;
-  return { low: between(waits, position, "low"), high: between(waits, position, "high") };
-}
-
-/** How many turns come before the visitor's. */
-export interface Ahead {
-  readonly count: number;
-  /** Whether that is expected only, because lanes share the turns. */
-  readonly isExpected: boolean;
+  return waits.length > 0 ? { low: between(waits, position, "low"), high: between(waits, position, "high") } : null;
 }
 
 /**
- * How many turns come before the one at a position of the own lane: by the document if it is newer than the entry's last
- * answer, or else by that answer. `null` if the position is not known.
+ * How many turns come before the one at a position of the own lane, and whether that is expected only, because lanes share the
+ * turns: by the document if it is newer than the entry's last answer, or else by that answer. `null` if the position is not
+ * known.
  */
-export function aheadOf(entry: EntryAnswer | null, position: number | null, document: PublicDocument | null): Ahead | null {
-  if (!entry || position === null) return null;
-  if (document) {
-    const { ahead = [], ahead_is_expected: isExpected = false } = document.lanes[entry.lane!] ?? {};
-    const count = ahead.length > 0 ? Math.round(between(ahead, position, "ahead")) : position - 1;
-    return { count: Math.max(0, count), isExpected };
-  }
-  const { position: answered, ahead = answered! - 1, ahead_is_expected: isExpected = false } = entry;
-  return { count: Math.max(0, ahead! - (answered! - position)), isExpected };
+export function aheadOf(
+  entry: EntryAnswer | null,
+  position: number | null,
+  document: PublicDocument | null,
+): Pick<WaitingState, "ahead" | "isAheadExpected"> {
+  if (!entry || position === null) return { ahead: null, isAheadExpected: false };
+  const { lane = 0, position: answered, ahead: told = answered! - 1 } = entry;
+  const moved = document?.lanes[lane];
+  const rows = moved?.ahead ?? [];
+  const ahead = !document ? told! - answered! + position : rows.length > 0 ? Math.round(between(rows, position, "ahead")) : position - 1;
+  return { ahead: Math.max(0, ahead), isAheadExpected: (document ? moved : entry)?.ahead_is_expected ?? false };
 }
 
 /**
@@ -210,7 +206,6 @@ export function isNearBoundary(
   const share = passedThrough > 0 ? (calledThrough - passedThrough) / (place - passedThrough) : 0;
   if (position === null) return share >= 1 / (1 + WINDOWS_NEAR);
   const windowMin = Math.max(WINDOW_ENTRIES_MIN, WINDOW_SECONDS * (speed ?? document?.rate ?? 0));
-  const windowByPlaces = share * position || 0;
-  const windowEntries = Math.min(WINDOW_GROWTH * windowMin, Math.max(windowMin, windowByPlaces));
+  const windowEntries = within(share * position, windowMin, WINDOW_GROWTH * windowMin, windowMin);
   return position <= (1 + WINDOWS_NEAR) * windowEntries;
 }

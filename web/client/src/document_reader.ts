@@ -56,7 +56,7 @@ export class DocumentReader {
   /** Sets when to ask after an answer: after `refreshMs`, or by the backoff if the newest document is stale. */
   schedule(refreshMs: number, nowMs: number): void {
     this.#refreshMs = refreshMs;
-    if (nowMs >= this.staleAtMs) return this.postpone(nowMs);
+    if (nowMs >= this.staleAtMs()) return this.postpone(nowMs);
     this.dueMs = nowMs + refreshMs * (1 + REFRESH_JITTER * (2 * this.#random() - 1));
   }
 
@@ -86,9 +86,9 @@ export class DocumentReader {
     return this.newest === this.#newestAtAnswer ? null : this.newest;
   }
 
-  /** How long ago the server made the newest document, as far as the documents so far show. */
+  /** How long ago the server made the newest document, which has to exist, as far as the documents so far show. */
   documentAgeMs(nowMs: number): number {
-    return this.newest ? nowMs - this.newest.now_ms - this.#clockDifferenceMs : 0;
+    return nowMs - this.newest!.now_ms - this.#clockDifferenceMs;
   }
 
   /** The times that the newest document names, by the follower's clock, and whether the queue draws. */
@@ -98,13 +98,8 @@ export class DocumentReader {
     return { opensAtMs: read(opensAt), closesAtMs: read(closesAt), isDrawn: !!commitment };
   }
 
-  /** The age at which the newest document is stale. */
-  get staleAfterMs(): number {
-    return Math.max(STALE_MS_MIN, STALE_REFRESHES * this.#refreshMs);
-  }
-
-  /** From when on the newest document is stale, if no newer one comes. */
-  get staleAtMs(): number {
-    return this.#advancedAtMs + this.staleAfterMs;
+  /** From when on the newest document is stale, or what came at `otherAtMs`, if nothing newer comes. */
+  staleAtMs(otherAtMs = -Infinity): number {
+    return Math.max(this.#advancedAtMs, otherAtMs) + Math.max(STALE_MS_MIN, STALE_REFRESHES * this.#refreshMs);
   }
 }

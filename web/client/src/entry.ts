@@ -1,9 +1,8 @@
 // What an answer about the entry tells the client about its next request. The functions are pure.
 
 import type { EntryAnswer } from "./answers.js";
-import { PAUSE_MS_MAX, PAUSE_MS_MIN, TIMER_MS_MAX, within } from "./bounds.js";
-import { isBeforeOpening, type QueueAnswer } from "./document.js";
-import { chooseMessage } from "./message.js";
+import { PAUSE_MS_MAX, PAUSE_MS_MIN, POLL_MS_DEFAULT, TIMER_MS_MAX, within } from "./bounds.js";
+import { isBeforeOpening } from "./document.js";
 
 /** An entry that waits far from the head, with what it takes to follow the public document. */
 export type FarEntry = EntryAnswer & Required<Pick<EntryAnswer, "place" | "lane">> & { readonly look_after_ms: number };
@@ -12,15 +11,14 @@ export type FarEntry = EntryAnswer & Required<Pick<EntryAnswer, "place" | "lane"
 // comes, but not when the position changes. A visible page therefore polls more often, to show new positions.
 const HOLD_SECONDS = 20;
 const HOLD_SECONDS_VISIBLE = 5;
-/** The interval of polls in milliseconds, if the server sets none. */
-export const POLL_MS_DEFAULT = 2_000;
 // The bound of the random part of the backoff is a fifth of claim_seconds, so that no error costs a turn. The server
 // does not send claim_seconds. It is at least 10, and retry_after_ms is at most two thirds of it.
 const BACKOFF_MS_BOUND_MIN = 2_000;
 const BACKOFF_MS_BOUND_MAX = 12_000;
 const BACKOFF_SHARE_OF_INTERVAL = 0.3;
-// Two thirds of the shortest claim_seconds.
-const CLAIM_SHARE_MS_MIN = 6_600;
+const USUAL_SHARE = 0.7;
+// The same share of two thirds of the shortest claim_seconds.
+const CLAIM_PAUSE_MS_MIN = 4_600;
 
 /** Whether the entry waits far from the head or before the opening, so that the client follows the public document. */
 export function isFarFromHead(entry: EntryAnswer | null): entry is FarEntry {
@@ -42,8 +40,8 @@ export function pollHoldSeconds(entry: EntryAnswer, isVisible: boolean): number 
 
 /** The bound in milliseconds of the random part of the backoff after a failed request about the entry. */
 export function backoffBoundMs(entry: EntryAnswer | null): number {
-  const shareMs = entry ? BACKOFF_SHARE_OF_INTERVAL * pollMs(entry) : Infinity;
-  return Math.min(BACKOFF_MS_BOUND_MAX, Math.max(BACKOFF_MS_BOUND_MIN, shareMs));
+  const shareMs = entry && BACKOFF_SHARE_OF_INTERVAL * pollMs(entry);
+  return within(shareMs, BACKOFF_MS_BOUND_MAX, BACKOFF_MS_BOUND_MAX, BACKOFF_MS_BOUND_MIN);
 }
 
 /**
@@ -53,10 +51,8 @@ export function backoffBoundMs(entry: EntryAnswer | null): number {
  * turn, whatever Retry-After a proxy has sent.
  */
 export function failedPauseMs(entry: EntryAnswer | null, retryAfterMs = 0): number {
-  const isWaiting = entry?.state === "waiting";
-  if (!isWaiting && entry?.state !== "ready") return retryAfterMs;
-  const share = 1 - BACKOFF_SHARE_OF_INTERVAL;
-  return Math.max(isWaiting ? share * pollMs(entry) : 0, Math.min(retryAfterMs, share * CLAIM_SHARE_MS_MIN));
+  const usualMs = { waiting: entry && USUAL_SHARE * pollMs(entry), ready: 0 }[entry?.state as "ready"];
+  return usualMs == null ? retryAfterMs : Math.max(usualMs, Math.min(retryAfterMs, CLAIM_PAUSE_MS_MIN));
 }
 
 /**
@@ -66,10 +62,4 @@ export function failedPauseMs(entry: EntryAnswer | null, retryAfterMs = 0): numb
 export function stateLeftMs(entry: EntryAnswer | null): number {
   const { state = "", claim_in_ms: ready, expires_in_ms: active, grace_in_ms: expired } = entry ?? {};
   return within({ ready, active, expired }[state as string], NaN, TIMER_MS_MAX);
-}
-
-/** What the page shows about the queue, by this answer. */
-export function summarizeQueue(answer: Partial<EntryAnswer>): QueueAnswer {
-  const { queue_state: state = "", messages = {}, waiting = NaN } = answer;
-  return { state, message: chooseMessage(answer), messages, limitedBy: "", waiting };
 }

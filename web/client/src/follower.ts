@@ -13,7 +13,7 @@
 
 import type { EntryAnswer, EntryState, PublicDocument, VisitEnd, WaitRange } from "./answers.js";
 import { Attendance } from "./attendance.js";
-import { PAUSE_MS_MAX, PAUSE_MS_MIN, SPREAD_MS_MAX, within } from "./bounds.js";
+import { PAUSE_MS_MAX, PAUSE_MS_MIN, POLL_MS_DEFAULT, SPREAD_MS_MAX, within } from "./bounds.js";
 import { DocumentReader } from "./document_reader.js";
 import * as documents from "./document.js";
 import * as entries from "./entry.js";
@@ -23,7 +23,7 @@ import { NO_POSITION, lowerPosition, shownPosition, type LowestPosition } from "
 import type { Answer, FollowerRequest, RequestKind } from "./request.js";
 import { NO_PLACE, type StoredPlace } from "./storage.js";
 import { fillTarget } from "./target.js";
-import type { OtherAccount, PlaceState } from "./types.js";
+import type { PlaceState } from "./types.js";
 
 // What the visitor sees again after an answer so recent is not asked for again, in milliseconds.
 const WAKE_MS_MIN = 2_000;
@@ -31,6 +31,9 @@ const WAKE_MS_MIN = 2_000;
 const RECONNECT_MS_BOUND = 1_000;
 // A visitor enters without the document of a draw's spread if it takes so long, in milliseconds.
 const SPREAD_ANSWER_MS = 1_000;
+
+/** What the follower does not know of a state. */
+export type Known = Pick<PlaceState, "otherAccount" | "isUnstored">;
 
 /** The state machine. */
 export class Follower {
@@ -44,8 +47,6 @@ export class Follower {
   entry: EntryAnswer | null = null;
   /** When that answer came. */
   entryAtMs = 0;
-  /** Which other account there is. */
-  otherAccount: OtherAccount = "none";
   /** The visit and the lowest position that was shown, for a reload. */
   lowest: LowestPosition = NO_POSITION;
   #random: () => number;
@@ -61,16 +62,15 @@ export class Follower {
   #isClaimRefused = false;
   #isPollRefused = false; // The gateway refused the last poll near the head.
   #problem: ProblemError | null = null;
-  #queue = entries.summarizeQueue({});
-  #returnTo: string;
+  #queue = documents.summarizeQueue({});
+  #returnTo: string | undefined;
   // Before entering, the document is read: it may spread the visitors of a draw.
   #isSpreading: boolean;
-  #isSpreadAsked = false;
 
   /** `random` is in [0, 1). `isAutomatic`: input of the visitor confirms a turn. `returnTo`, `isSpreading`: see `QueueOptions`. */
-  constructor(random: () => number, isAutomatic = true, returnTo = "", isSpreading = false) {
+  constructor(random: () => number, isAutomatic = true, returnTo?: string, isSpreading?: boolean) {
     this.#random = random;
-    this.#isSpreading = isSpreading;
+    this.#isSpreading = !!isSpreading;
     this.#returnTo = returnTo;
     this.#reader = new DocumentReader(random);
     this.attendance = new Attendance(isAutomatic);
@@ -88,7 +88,7 @@ export class Follower {
 
   /** The document is asked for before entering. To enter early does no harm before a draw, and to enter late elsewhere does. */
   askSpread(nowMs: number): void {
-    this.#isSpreadAsked = true;
+    this.#isSpreading = false;
     this.#retryAtMs = nowMs + SPREAD_ANSWER_MS;
   }
 
@@ -131,7 +131,7 @@ export class Follower {
   #receiveEntry(kind: RequestKind, entry: EntryAnswer, nowMs: number): void {
     const before = this.entry;
     this.#setEntry(entry, nowMs);
-    this.#queue = entries.summarizeQueue(entry);
+    this.#queue = documents.summarizeQueue(entry, entry.queue_state ?? "");
     if (END_CODES.includes(entry.state)) return this.#endEntry(entry.state, nowMs, entry);
     this.#phase = "joined";
     if (entry.token !== this.token) this.lowest = NO_POSITION; // The queue was reset.
@@ -139,9 +139,9 @@ export class Follower {
     if (entry.state === "ready") {
       if (before?.state !== "ready") this.attendance.startTurn(nowMs);
       // A claim that changes nothing is not repeated at once.
-      if (kind === "claim") this.#retryAtMs = nowMs + entries.POLL_MS_DEFAULT;
+      if (kind === "claim") this.#retryAtMs = nowMs + POLL_MS_DEFAULT;
     }
-    this.lowest = lowerPosition(this.lowest, entry, entry.position ?? null);
+    this.lowest = lowerPosition(this.lowest, entry, entry.position);
     if (!entries.isFarFromHead(entry)) return;
     if (!entries.isFarFromHead(before)) this.#reader.start(nowMs);
     this.#reader.scheduleAfterEntry(this.#refreshMs(nowMs), nowMs);
@@ -165,7 +165,8 @@ export class Follower {
 
   // The order of entering does not count before a draw, so a crowd enters over a time.
   #enterAfter(spreadMs: unknown, nowMs: number): void {
-    if (this.entry || !this.#isSpreading || this.#failures > 0) return;
+    // A late document ends no backoff.
+    if (this.entry || this.#failures > 0 || (!this.#isSpreading && nowMs >= this.#retryAtMs)) return;
     this.#isSpreading = false;
     this.#retryAtMs = nowMs + this.#random() * within(spreadMs, 0, PAUSE_MS_MAX);
   }
@@ -176,11 +177,11 @@ export class Follower {
   get nextRequest(): FollowerRequest {
     const { entry } = this;
     if (!entry) {
-      const kind = this.token ? "status" : this.#isSpreading && !this.#isSpreadAsked ? "document" : "enter";
+      const kind = this.token ? "status" : this.#isSpreading ? "document" : "enter";
       return { kind, atMs: this.#retryAtMs };
     }
-    const { enterAtMs } = this.#resync;
-    if (enterAtMs < Infinity) return { kind: "enter", atMs: Math.max(enterAtMs, this.#retryAtMs) };
+    const { isReset, resyncAtMs } = this.#resync;
+    if (isReset) return { kind: "enter", atMs: Math.max(resyncAtMs, this.#retryAtMs) };
     // While the gateway refuses polls, a claim finds out whether the turn has come: its route has a limit of its own.
     const canClaim = entry.state === "ready" || this.#isPollRefused;
     if (canClaim && this.attendance.isConfirmed && !this.#isClaimRefused) {
@@ -199,25 +200,24 @@ export class Follower {
   }
 
   /**
-   * What the visitor sees at a time. At run time it has the fields of all statuses; the types show which mean
+   * What the visitor sees at a time, with what only the caller knows. At run time it has the fields of all statuses; the types show which mean
    * something.
    */
-  stateAt(nowMs: number): PlaceState {
+  stateAt(nowMs: number, known?: Known): PlaceState {
     const { entry } = this;
     const { state = "joining", token = "", visit, pass = null, target_url: template, reason } = entry ?? {};
     const isFollowing = this.#phase === "joined" && entries.isFarFromHead(entry);
-    const staleAtMs = Math.max(this.#reader.staleAtMs, this.entryAtMs + this.#reader.staleAfterMs);
-    const isStale = isFollowing && nowMs >= staleAtMs;
-    const ahead = documents.aheadOf(entry, this.#position(), isFollowing ? this.#reader.newestSinceAnswer : null);
+    const isStale = isFollowing && nowMs >= this.#reader.staleAtMs(this.entryAtMs);
+    const { waiting } = this.#queue;
+    const place = documents.aheadOf(entry, this.#position(), isFollowing ? this.#reader.newestSinceAnswer : null);
     return Object.freeze({
       status: ["failed", "closed"].includes(this.#phase) ? this.#phase : state,
       token,
       visit,
       position: this.#position(),
-      ahead: ahead?.count ?? null,
-      isAheadExpected: ahead?.isExpected ?? false,
-      behind: ahead && this.#queue.waiting >= 0 ? Math.max(0, this.#queue.waiting - ahead.count - 1) : null,
-      estimatedWaitSeconds: Object.freeze(this.#estimateAt(nowMs)),
+      ...place,
+      behind: place.ahead !== null && waiting >= 0 ? Math.max(0, waiting - place.ahead - 1) : null,
+      estimatedWaitSeconds: this.#estimateAt(nowMs),
       isCalled: state === "waiting" && (!isFollowing || this.#isCalledSinceAnswer()),
       needsInput: !this.attendance.isConfirmed,
       endsAtMs: this.entryAtMs + entries.stateLeftMs(entry),
@@ -228,9 +228,9 @@ export class Follower {
       reason,
       queue: Object.freeze({ ...this.#queue, ...this.#reader.announced }),
       updatedAtMs: Math.max(this.entryAtMs, this.#reader.receivedAtMs),
-      connection: this.isOffline ? "offline" : this.#problem ? "retrying" : isStale ? "stale" : "online",
+      connection: this.isOffline ? "offline" : this.#problem && !this.isOver ? "retrying" : isStale ? "stale" : "online",
       problem: this.#problem,
-      otherAccount: this.otherAccount,
+      ...known,
     }) as PlaceState;
   }
 
@@ -249,11 +249,11 @@ export class Follower {
   // When to ask an entry that was far from the head in the last answer.
   #lookAtMs(entry: entries.FarEntry): number {
     const { nearMs } = documents.refreshBoundsMs(this.#reader.newest);
-    const atMs = [this.#askedAtMs + within(entry.look_after_ms, 0, SPREAD_MS_MAX, PAUSE_MS_MIN), this.#resync.statusAtMs];
+    const atMs = [this.#askedAtMs + within(entry.look_after_ms, 0, SPREAD_MS_MAX, PAUSE_MS_MIN), this.#resync.resyncAtMs];
     // If answer and document contradict each other, the client asks each as often as it reads the document.
     if (this.#isCalledSinceAnswer()) atMs.push(Math.max(this.#reader.receivedAtMs, this.entryAtMs + nearMs));
     // Without documents only the next visitors must ask, so that the outage of a cache does not overload the server.
-    if (this.#isNearBoundary(entry)) atMs.push(Math.max(this.#reader.staleAtMs, this.#pollAtMs(entry)));
+    if (this.#isNearBoundary(entry)) atMs.push(Math.max(this.#reader.staleAtMs(), this.#pollAtMs(entry)));
     return Math.min(...atMs);
   }
 
@@ -280,24 +280,24 @@ export class Follower {
     this.#isClaimRefused = this.#isPollRefused = false;
     this.#problem = null;
     this.#reader.markAnswer();
-    this.#resync.begin(this.#reader.newest);
+    this.#resync.start(this.#reader.newest);
   }
 
   #receiveFailure(kind: RequestKind, problem: ProblemError, nowMs: number): void {
     const { code, retryAfterMs, status, body } = problem;
     // The document of a finished queue is no failure, so a document fails with such a code only if the queue is gone.
     if (OVER_CODES.includes(code)) {
-      this.#queue = entries.summarizeQueue(body as Partial<EntryAnswer>);
+      this.#queue = documents.summarizeQueue(body as Partial<PublicDocument>, (body["queue_state"] as string) ?? "");
       return this.#endEntry("finished", nowMs);
     }
-    if (kind === "document" && !this.entry) return this.#enterAfter(0, nowMs);
     // A late document costs no turn.
-    if (kind === "document") return this.#reader.postpone(nowMs, retryAfterMs);
+    if (kind === "document") return this.entry ? this.#reader.postpone(nowMs, retryAfterMs) : this.#enterAfter(0, nowMs);
     const isWaitingNear = this.entry?.state === "waiting" && !entries.isFarFromHead(this.entry);
     this.#isPollRefused = kind === "status" && status === 429 && isWaitingNear;
     if (this.#isPollRefused) this.attendance.startTurn(nowMs);
     const isEnd = END_CODES.includes(code);
-    const isRefused = REFUSAL_CODES.includes(code);
+    // In line it may be the route of another server, and the place is kept.
+    const isRefused = REFUSAL_CODES.includes(code) || (kind === "enter" && code === "unknown-route");
     if (kind === "status" && this.#phase === "joining" && (isEnd || isRefused)) {
       // The stored token is of no use, so the client enters again.
       return this.join(NO_PLACE, nowMs);
@@ -308,7 +308,7 @@ export class Follower {
       if (isKnown) return;
     } else if ((this.#isClaimRefused = code === "not-your-turn")) {
       // The entry is no longer ready. The next status request shows its state.
-      this.#retryAtMs = nowMs + entries.POLL_MS_DEFAULT;
+      this.#retryAtMs = nowMs + POLL_MS_DEFAULT;
       return;
     } else if (!isRefused && !isEnd) {
       // The client goes on, whatever a proxy answers: only the server ends or refuses a visit, by its codes.
@@ -319,7 +319,7 @@ export class Follower {
       if (entries.isFarFromHead(this.entry) && !this.#isNearBoundary(this.entry)) this.#askedAtMs = nowMs;
     } else {
       // The place of a queue that was reset is lost, even if the visitor cannot enter again.
-      if (this.#resync.enterAtMs < Infinity) this.#setEntry(null, nowMs);
+      if (this.#resync.isReset) this.#setEntry(null, nowMs);
       this.#phase = "failed";
     }
     this.#problem = problem;

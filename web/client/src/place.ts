@@ -30,37 +30,36 @@ class FollowedPlace implements Place {
   #tabs: Tabs | undefined;
   #whenClosed: WhenClosed | undefined;
   // Ends what follows the closing of the page, while this tab leads.
-  #endClosing = () => {};
+  #endClosing: (() => void) | undefined;
   #name: string;
   #visitor = "";
   #listeners = new Set<(state: PlaceState) => void>();
   #isEnded = false;
-  // Runs when the place ends.
-  #endings: (() => void)[];
+  #endPresence: () => void;
+  #signal: AbortSignal | undefined;
   // The request in flight, if it may be dropped and sent again, because it only reads.
   #read: AbortController | undefined;
   // Ends the pause before the next request.
   #resume = () => {};
 
   constructor(options: QueueOptions, { now, random }: Runtime) {
-    const { queue, base = "", confirm, returnTo, spread, signal, storage, presence } = options;
+    const { queue, confirm, returnTo, spread, signal, storage, presence } = options;
     const isAlways = presence ? presence === "always" : !globalThis.document;
+    const base = (options.base ?? "").replace(/\/+$/, "");
+    // Each request would fail, as if the network did.
+    if (!/^$|^\/|:\/\//.test(base)) throw new TypeError(`base is neither address nor path: ${base}`);
     this.#now = now;
     this.#whenClosed = options.whenClosed;
     this.#name = `${base}/queues/${queue}`;
-    this.#send = createSend(options, () => !!this.#accounts.followed && this.#accounts.isOther);
+    this.#send = createSend(options, base, () => !!this.#accounts.followed && this.#accounts.isOther);
     this.#follower = new Follower(random, confirm !== "manual", returnTo, spread);
     this.#records = new PlaceRecords(storage, this.#name);
     this.#presence = typeof presence === "object" ? presence : isAlways ? ALWAYS_PRESENT : BROWSER_PRESENCE;
     if (isAlways) this.#follower.attendance.addInput(Infinity);
-    this.state = this.#follower.stateAt(0);
+    this.state = this.#stateNow();
+    this.#signal = signal;
     signal?.addEventListener("abort", this.close);
-    this.#endings = [
-      this.#presence.subscribe((event) => this.#takePresence(event)),
-      () => signal?.removeEventListener("abort", this.close),
-      () => this.#tabs?.close(),
-      () => this.#endClosing(),
-    ];
+    this.#endPresence = this.#presence.subscribe((event) => this.#takePresence(event));
     if (signal?.aborted) this.close();
     else void this.#follow(options);
   }
@@ -90,9 +89,9 @@ class FollowedPlace implements Place {
     this.#publish();
   };
   changeAccount = (): void => {
-    if (!this.#accounts.change()) return;
+    if (!this.#accounts.changeFollowed()) return;
     // A visit that has ended is followed no more. To join again continues with the other account.
-    if (this.#isEnded) this.#records.writeAccounts(this.#accounts.describe());
+    if (this.#isEnded) this.#records.writeAccounts(this.#accounts.toText());
     this.#dropRead();
     this.#resume();
   };
@@ -108,7 +107,8 @@ class FollowedPlace implements Place {
       if (state.status === "active") return state;
       if (state.status !== "ready") break;
     }
-    throw this.state.problem ?? new ProblemError({ status: 409, body: { code: "not-your-turn" } });
+    const refusal = { status: 0, body: { code: "not-your-turn", title: "It is not your turn" } };
+    throw (this.#follower.isOver && this.state.problem) || new ProblemError(refusal);
   }
 
   async #leave(): Promise<void> {
@@ -127,14 +127,14 @@ class FollowedPlace implements Place {
 
   async #follow({ account, ticket }: QueueOptions): Promise<void> {
     const id = await runAlone("vestibule:visitor", () => this.#records.readVisitor());
-    await this.#accounts.read(this.#records, account, ticket, this.#name);
+    await this.#accounts.readAccounts(this.#records, account, ticket, this.#name);
     while (!this.#isEnded) await this.#followAccount(id);
   }
 
   // Follows the place of an account, until the visit ends or the visitor goes on as another account.
   async #followAccount(id: string): Promise<void> {
     const { followed, isChosen } = this.#accounts;
-    this.#records.select(followed);
+    this.#records.selectAccount(followed);
     this.#follower.forgetEntry();
     // With the id of an anonymous place, a ticket would name the visitor of that place, who is another one.
     const ownId = isChosen && followed ? drawVisitor() : id;
@@ -149,23 +149,18 @@ class FollowedPlace implements Place {
     ));
     while (!this.#isEnded && followed === this.#accounts.followed) await this.#step(tabs);
     tabs.close();
-    this.#endClosing();
+    this.#endClosing?.();
   }
 
   // Without locks, which tell whether another tab is open, the closing of this one means nothing.
   #changeLeader(): void {
-    this.#endClosing();
+    this.#endClosing?.();
     const ask = async (kind: "status" | "close") => {
       if (!this.#follower.entry?.leave_on_close) return;
       const answer = await this.#ask({ kind });
       if (kind === "status") this.#share(answer);
     };
-    const end = this.#tabs?.isLeader && this.#whenClosed?.({
-      hadPlace: !!this.#follower.token,
-      look: () => void ask("status"),
-      tellClosed: () => void ask("close"),
-    });
-    this.#endClosing = end || (() => {});
+    this.#endClosing = this.#tabs?.isLeader ? this.#whenClosed?.({ hadPlace: !!this.#follower.token, ask }) : undefined;
     this.#resume();
   }
 
@@ -190,9 +185,10 @@ class FollowedPlace implements Place {
       this.#records.writePlace(NO_PLACE);
       return this.#accounts.followLinked();
     }
-    const isSpread = kind === "document" && !this.#follower.entry;
-    if (isOwn && isSpread) this.#follower.askSpread(this.#now());
-    if (isOwn) return isSpread ? void this.#execute(request) : this.#execute(request);
+    if (isOwn) {
+      const execution = this.#execute(request);
+      return kind === "document" && !this.#follower.entry ? this.#follower.askSpread(this.#now()) : execution;
+    }
     tabs.lead(true);
     return this.#pause(LATE_MS);
   }
@@ -260,7 +256,8 @@ class FollowedPlace implements Place {
   #share(answer: Answer): void {
     // The visitor may have gone on as another account meanwhile.
     if (this.#isEnded || (answer.account ?? this.#accounts.followed) !== this.#accounts.followed) return;
-    this.#tabs?.post({ answer });
+    // What was thrown may be nothing that can be posted.
+    this.#tabs?.post({ answer: { ...answer, cause: undefined } });
     this.#take(answer, 0);
   }
 
@@ -281,16 +278,24 @@ class FollowedPlace implements Place {
     this.#tabs.post({ answer: last, ageMs: this.#now() - entryAtMs });
   }
 
+  #stateNow(): PlaceState {
+    const { isUnstored } = this.#records;
+    const otherAccount = this.#accounts.describeOther(this.#follower.entry?.visit);
+    return this.#follower.stateAt(this.#now(), { otherAccount, isUnstored });
+  }
+
   #publish(): void {
     if (this.#isEnded) return;
     const visit = this.#follower.entry?.visit;
-    this.#follower.otherAccount = this.#accounts.other(visit);
-    this.state = this.#follower.stateAt(this.#now());
+    this.state = this.#stateNow();
     this.#records.writePlace(this.#follower);
-    if (visit) this.#records.writeAccounts(this.#accounts.describe(visit));
+    if (visit) this.#records.writeAccounts(this.#accounts.toText(visit));
     if (this.#follower.isOver) {
       this.#isEnded = true;
-      this.#endings.forEach((end) => end());
+      this.#endPresence();
+      this.#signal?.removeEventListener("abort", this.close);
+      this.#tabs?.close();
+      this.#endClosing?.();
       this.#dropRead();
       this.#resume();
     }

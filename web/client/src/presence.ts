@@ -3,22 +3,25 @@
 import type { Presence } from "./types.js";
 
 const EVENTS = {
+  visibilitychange: "visibility",
   // A page that comes back from the back-forward cache is shown, and its timers have not run.
-  visibility: ["visibilitychange", "pageshow"],
-  network: ["online", "offline"],
-  input: ["pointerdown", "pointermove", "keydown", "wheel"],
+  pageshow: "visibility",
+  online: "network",
+  offline: "network",
+  pointerdown: "input",
+  pointermove: "input",
+  keydown: "input",
+  wheel: "input",
 } as const;
 
 /** The presence of a visitor in a browser. */
 export const BROWSER_PRESENCE: Presence = {
-  isVisible: () => document.visibilityState === "visible",
+  isVisible: () => !document.hidden,
   isOnline: () => navigator.onLine,
   subscribe(notify) {
     const end = new AbortController();
-    for (const event of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
-      for (const name of EVENTS[event]) {
-        addEventListener(name, () => notify(event), { capture: true, passive: true, signal: end.signal });
-      }
+    for (const [name, event] of Object.entries(EVENTS)) {
+      addEventListener(name, () => notify(event), { capture: true, passive: true, signal: end.signal });
     }
     return () => end.abort();
   },

@@ -47,11 +47,13 @@ export interface Refusal {
   readonly body: ProblemBody;
   /** The time that the server asks for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
+  /** What was thrown in the place of an answer, also by a function of the options. */
+  readonly cause?: unknown;
 }
 
 /**
  * A request that the server did not carry out. Its `code` is the stable code of a problem by RFC 9457, `network` if no
- * answer came, or `no-problem` if the answer is not from the API.
+ * answer came, or `no-problem` if the answer is not from the API. `cause` is what was thrown in the place of an answer.
  */
 export class ProblemError extends Error implements Refusal {
   declare readonly code: string;
@@ -59,8 +61,8 @@ export class ProblemError extends Error implements Refusal {
   declare readonly body: ProblemBody;
   declare readonly retryAfterMs: number | undefined;
 
-  constructor({ status, body, retryAfterMs }: Refusal) {
-    super(body.detail || body.title || (status ? `The server answered ${status}` : "The server did not answer"));
+  constructor({ status, body, retryAfterMs, cause }: Refusal) {
+    super(body.detail || body.title || (status ? `HTTP ${status}` : "No answer of the API"), { cause });
     const code = body.code ?? (status ? "no-problem" : "network");
     Object.assign(this, { name: "ProblemError", code, status, body, retryAfterMs });
   }

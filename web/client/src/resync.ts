@@ -6,20 +6,24 @@
 
 import type { PublicDocument } from "./answers.js";
 import { SPREAD_MS_MAX, within } from "./bounds.js";
-import { isSameEpoch, refreshBoundsMs } from "./document.js";
+import { isSameEpoch } from "./document.js";
+
+// If the server sets none.
+const RESYNC_MS = 60_000;
 
 /** Compares the documents since the entry's last answer with the first one. */
 export class Resync {
-  /** When to ask the entry. */
-  statusAtMs = Infinity;
-  /** When to enter again. */
-  enterAtMs = Infinity;
+  /** When to ask the entry, or to enter again. */
+  resyncAtMs = Infinity;
+  /** Whether the queue was reset. */
+  isReset = false;
   #baseline: PublicDocument | null = null;
 
   /** Begins with an answer about the entry. `newest` is the newest document before, or `null`. */
-  begin(newest: PublicDocument | null): void {
+  start(newest: PublicDocument | null): void {
     this.#baseline = newest;
-    this.statusAtMs = this.enterAtMs = Infinity;
+    this.resyncAtMs = Infinity;
+    this.isReset = false;
   }
 
   /**
@@ -30,9 +34,8 @@ export class Resync {
     this.#baseline ??= document;
     if (isSameEpoch(document, this.#baseline)) return true;
     // The random time is drawn once, or the earliest of many draws would count.
-    const atMs = nowMs + random() * within(document.resync_ms, refreshBoundsMs(document).farMs, SPREAD_MS_MAX);
-    if (this.statusAtMs === Infinity) this.statusAtMs = atMs;
-    if (document.generation > this.#baseline.generation && this.enterAtMs === Infinity) this.enterAtMs = atMs;
+    if (this.resyncAtMs === Infinity) this.resyncAtMs = nowMs + random() * within(document.resync_ms, RESYNC_MS, SPREAD_MS_MAX);
+    this.isReset ||= document.generation > this.#baseline.generation;
     return false;
   }
 }

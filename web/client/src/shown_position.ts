@@ -11,9 +11,9 @@ export interface LowestPosition {
 /** The lowest position of no visit. */
 export const NO_POSITION: LowestPosition = { visit: 0, position: Infinity };
 
-/** The lowest position with one more, of an answer or of a document. `null` is an unknown one and changes nothing. */
-export function lowerPosition(lowest: LowestPosition, { visit }: EntryAnswer, position: number | null): LowestPosition {
-  if (position === null) return lowest;
+/** The lowest position with one more, of an answer or of a document. An unknown one changes nothing. */
+export function lowerPosition(lowest: LowestPosition, { visit }: EntryAnswer, position?: number | null): LowestPosition {
+  if (position == null) return lowest;
   // A visitor who enters again has the same token and another visit.
   return { visit, position: visit === lowest.visit ? Math.min(lowest.position, position) : position };
 }

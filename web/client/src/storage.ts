@@ -18,20 +18,32 @@ export const NO_PLACE: StoredPlace = { token: "", lowest: NO_POSITION };
 
 /** Values that last as long as the returned object. */
 export function memoryStorage(): PlaceStorage {
-  const items = new Map<string, string>();
-  return { getItem: (key) => items.get(key) ?? null, setItem: (key, value) => items.set(key, value) };
+  const items: Record<string, string> = {};
+  return { getItem: (key) => items[key] ?? null, setItem: (key, value) => (items[key] = value) };
 }
 
-/** A storage of the browser, if there is one and it is allowed. */
-export function defaultStorage(name: "localStorage" | "sessionStorage"): PlaceStorage {
-  try {
-    // Other environments have a `localStorage` that warns or that all visitors of the process share.
-    if (globalThis.document) return globalThis[name];
-  } catch {
-    // A browser may forbid even to read its name.
-  }
-  return memoryStorage();
+// A storage of the browser. What it refuses to keep goes into the tab's history, which a reload keeps. What else the page has
+// there stays, also if it is no object.
+function browserStorage(name: "localStorage" | "sessionStorage"): PlaceStorage {
+  const items: Record<string, string> = {};
+  return {
+    getItem: (key) => history.state?.[key] ?? globalThis[name].getItem(key),
+    setItem(key, value) {
+      try {
+        globalThis[name].setItem(key, value);
+      } catch (error) {
+        items[key] = value;
+        const { state } = history;
+        if ((state ?? items).constructor !== Object) throw error;
+        history.replaceState({ ...state, ...items }, "");
+      }
+    },
+  };
 }
+
+// Other environments have a `localStorage` that warns or that all visitors of the process share.
+const defaultStorage = (name: "localStorage" | "sessionStorage") =>
+  globalThis.document ? browserStorage(name) : memoryStorage();
 
 /**
  * A visitor id. Where `randomUUID` does not exist, such as on an insecure page, it is empty, and the server generates one.
@@ -42,11 +54,13 @@ export function drawVisitor(): string {
 
 /** Reads and writes what is stored. The client works without a storage, so no failure of it counts. */
 export class PlaceRecords {
+  /** Whether something that was written is not kept. */
+  isUnstored = false;
   // The account whose place and secret are read and written.
   #account = "";
   #storage: PlaceStorage;
-  // What a tab of a browser keeps for itself.
-  #tabStorage: PlaceStorage | undefined;
+  // What a tab of a browser keeps for itself. Any other storage is the same.
+  #tabStorage: PlaceStorage;
   #key: string;
   #accounts = "";
   // What the storage has, or `undefined` as long as it was not read. Nothing is written before.
@@ -56,7 +70,7 @@ export class PlaceRecords {
   /** `address` is that of the queue. Without a `storage`, it is the browser's. */
   constructor(storage: PlaceStorage | undefined, address: string) {
     this.#storage = storage ?? defaultStorage("localStorage");
-    if (!storage) this.#tabStorage = defaultStorage("sessionStorage");
+    this.#tabStorage = storage ?? defaultStorage("sessionStorage");
     this.#key = `vestibule:place:${address}`;
   }
 
@@ -70,23 +84,20 @@ export class PlaceRecords {
   /** Reads the accounts of this tab, or of the browser. */
   async readAccounts(): Promise<string> {
     const key = `${this.#key}:accounts`;
-    const text = (await this.#read(key)) ?? "";
-    this.#accounts = this.#tabStorage ? ((await this.#read(key, this.#tabStorage)) ?? "") : text;
-    return this.#accounts || text;
+    this.#accounts = (await this.#read(key, this.#tabStorage)) ?? "";
+    return this.#accounts || ((await this.#read(key)) ?? "");
   }
 
   /** Stores the accounts for this tab, and for the next one. */
   writeAccounts(text: string): void {
     if (text === this.#accounts) return;
     this.#accounts = text;
-    for (const storage of [this.#storage, this.#tabStorage]) {
-      if (storage) void this.#write(`${this.#key}:accounts`, text, storage);
-    }
+    for (const storage of [this.#storage, this.#tabStorage]) void this.#write(`${this.#key}:accounts`, text, storage);
   }
 
-  /** Whether an account has a place. */
-  async hasPlace(account: string): Promise<boolean> {
-    return !!(await this.#read(this.#placeKey(account)));
+  /** Reads the text of the place of an account, if it has one. */
+  readPlaceOf(account: string): Promise<string | null | void> {
+    return this.#read(this.#placeKey(account));
   }
 
   /** Reads the secret that a ticket for this queue gave. */
@@ -100,7 +111,7 @@ export class PlaceRecords {
   }
 
   /** Reads and writes the place of this account from now on. */
-  select(account: string): void {
+  selectAccount(account: string): void {
     this.#account = account;
     this.#text = undefined;
   }
@@ -129,15 +140,15 @@ export class PlaceRecords {
   }
 
   #write(key: string, value: string, storage = this.#storage): Promise<unknown> {
-    return this.#queue(() => storage.setItem(key, value));
+    return this.#queue(() => storage.setItem(key, value), true);
   }
 
   // One access at a time, so that an asynchronous storage keeps the last value.
-  #queue<T>(access: () => T): Promise<Awaited<T> | void> {
+  #queue<T>(access: () => T, isWrite = false): Promise<Awaited<T> | void> {
     let timer: ReturnType<typeof setTimeout>;
     const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, ACCESS_MS_MAX)));
     const result = Promise.race([this.#access.then(access), timeout])
-      .catch(() => {})
+      .catch(() => void (this.isUnstored ||= isWrite))
       .finally(() => clearTimeout(timer));
     this.#access = result;
     return result as Promise<Awaited<T> | void>;

@@ -4,6 +4,7 @@
 //
 // Where the browser has no locks, such as on an insecure page, each tab polls for itself.
 
+import { openChannel } from "./channel.js";
 import type { Answer } from "./request.js";
 
 /**
@@ -45,14 +46,12 @@ export class Tabs {
     this.#name = name;
     this.#prepare = prepare;
     this.#change = change;
-    if (globalThis.navigator?.locks && globalThis.BroadcastChannel) {
-      this.#channel = new BroadcastChannel(name);
-      this.#channel.onmessage = ({ data }) => receive(data);
-      this.post({});
-      this.lead(false);
-    } else {
-      this.isLeader = true;
-    }
+    this.#channel = globalThis.navigator?.locks && openChannel(name);
+    this.isLeader = !this.#channel;
+    if (!this.#channel) return;
+    this.#channel.onmessage = ({ data }) => receive(data);
+    this.post({});
+    this.lead(false);
   }
 
   /** Posts a message to the other tabs. */

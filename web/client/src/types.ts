@@ -30,7 +30,8 @@ export interface QueueOptions {
   /** The id of the queue. */
   queue: string;
   /**
-   * The part of the API's address before `/queues`, such as `https://api.example/Prod`. Empty for the page's origin.
+   * The part of the API's address before `/queues`, such as `https://api.example/Prod`, or a path. Empty for the page's
+   * origin. `joinQueue` throws on anything else.
    */
   base?: string;
   /**
@@ -79,10 +80,11 @@ export interface QueueOptions {
 export interface LeadingTab {
   /** Whether the visitor had the place before: this page was loaded again, or the tab that led is closed. */
   readonly hadPlace: boolean;
-  /** Asks the server for the place, if the queue lets its visitors leave by closing the page. */
-  readonly look: () => void;
-  /** Tells the server that this page is closed, if the queue lets its visitors leave by that. */
-  readonly tellClosed: () => void;
+  /**
+   * Asks the server for the place, or tells it that this page is closed, if the queue lets its visitors leave by closing the
+   * page.
+   */
+  readonly ask: (kind: "status" | "close") => void;
 }
 
 /** What a tab does about its closing from now on. It is called when the tab leads, and returns what ends it. */
@@ -113,6 +115,8 @@ interface AnyState {
   readonly problem: ProblemError | null;
   /** Whether the visitor can go on as another account. */
   readonly otherAccount: OtherAccount;
+  /** Whether the browser lets the page store nothing, so that a reload loses the place. */
+  readonly isUnstored: boolean;
 }
 
 interface EntryFields extends AnyState {

@@ -7,6 +7,6 @@ export type { EntryState, WaitRange } from "./answers.js";
 export type { QueueSummary } from "./document.js";
 export { chooseMessage, type Messages } from "./message.js";
 export { joinQueue } from "./place.js";
-export { END_CODES, ProblemError, REFUSAL_CODES, type ProblemBody } from "./problem.js";
+export { ProblemError, type ProblemBody } from "./problem.js";
 export { memoryStorage } from "./storage.js";
 export type * from "./types.js";

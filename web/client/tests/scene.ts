@@ -62,6 +62,8 @@ export class Scene {
   requests: FakeRequest[] = [];
   answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer> = () => ({ status: 503, body: {} });
   places: Place[] = [];
+  /** What the console was told. */
+  warnings: unknown[][] = [];
 
   /** Joins a queue. */
   join(options: Partial<QueueOptions> = {}): Place {
@@ -124,6 +126,8 @@ export function useScene(): () => Scene {
     mock.timers.reset();
     mock.timers.enable({ apis: ["setTimeout"] });
     scene = new Scene();
+    const { warnings } = scene;
+    console.warn = (...words) => warnings.push(words);
   });
   afterEach(async () => {
     scene.places.forEach((place) => place.close());
