@@ -9,7 +9,7 @@ use std::{
 use axum::{
     Router,
     extract::{Path as PathParameters, Request},
-    http::HeaderMap,
+    http::{HeaderMap, header},
     response::{IntoResponse, Response},
     routing::{MethodRouter, get},
 };
@@ -51,7 +51,10 @@ pub(crate) fn routes(web: Option<PathBuf>) -> Router {
             let page = own
                 .or_else(|| read_file(web.as_deref()?, &[], &page))
                 .or_else(|| embedded_file(&page));
-            page.unwrap_or_else(no_such_file)
+            (
+                [(header::VARY, "accept-language")],
+                page.unwrap_or_else(no_such_file),
+            )
         }
     };
     let file = move |PathParameters(names): PathParameters<Vec<String>>| async move {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::stack::{Stack, items, text_of};
+use crate::stack::{Stack, items};
 
 /// Whose paths reach an answer about one visitor. It is small, and no cache has it.
 const ENTRIES: &str = "/queues/*/entries*";
@@ -32,12 +32,9 @@ pub(crate) fn texts_are_compressed(stack: &Stack<'_>) -> Vec<String> {
 }
 
 fn compresses(stack: &Stack<'_>, policy: &Value) -> bool {
-    let id = text_of(policy);
-    let policy = stack
-        .resources
-        .get(id.as_str())
-        .map(|policy| &policy.properties["CachePolicyConfig"]["ParametersInCacheKeyAndForwardedToOrigin"]);
-    policy.is_some_and(|key| {
+    let policy = stack.find("AWS::CloudFront::CachePolicy", policy);
+    policy.is_some_and(|policy| {
+        let key = &policy["CachePolicyConfig"]["ParametersInCacheKeyAndForwardedToOrigin"];
         key["EnableAcceptEncodingGzip"] == true && key["EnableAcceptEncodingBrotli"] == true
     })
 }

@@ -28,9 +28,10 @@ pub(super) fn count(language: Language, number: u64) -> String {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push_str(separator);
         }
-        text.push(match is_arabic {
-            true => ARABIC_DIGITS[usize::from(digit - b'0')],
-            false => char::from(digit),
+        text.push(if is_arabic {
+            ARABIC_DIGITS[usize::from(digit - b'0')]
+        } else {
+            char::from(digit)
         });
     }
     text
