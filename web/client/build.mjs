@@ -1,14 +1,17 @@
 // Builds the package:
 //
-//   node build.mjs            the bundles and the declarations into dist/
+//   node build.mjs            the bundles, the languages of the element, the list of them for Rust and the declarations into dist/
 //   node build.mjs --types    the declarations alone
 //   node build.mjs --tests    the unit tests into build/
 
 import { execFileSync } from "node:child_process";
-import { readFile, readdir, rm } from "node:fs/promises";
+import { readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
+
+import { readSentences } from "../page/assets.mjs";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
@@ -39,9 +42,47 @@ export const inlineNumbers = {
   },
 };
 
-/** Builds the bundles. With `write: false`, the result has their texts. */
-export function buildBundles({ write }) {
-  return build({
+// The sentences of web/lang that the element says.
+const ELEMENT_KEYS = `
+  about accountGo accountLead accountOther blocked closed completed ended enter evicted finished gone hint identity-missing in
+  invalid-ticket join joining leave left lost offline overlong paused refused refusedLead resetLead shut ticket-required turn undo unknown
+  unknown-queue waiting
+`
+  .trim()
+  .split(/\s+/);
+
+/** Reads the sentences that the element says, in all languages by tag. */
+export async function readElementSentences() {
+  const pick = (file) => Object.fromEntries(ELEMENT_KEYS.map((key) => [key, file[key]]));
+  const languages = Object.entries(await readSentences(`${folder}../lang`));
+  return Object.fromEntries(languages.map(([tag, file]) => [tag, pick(file)]));
+}
+
+/** Resolves "virtual:sentences": English, and for each other language what loads it from its file beside the element. */
+export function sentencesPlugin({ en, ...others }) {
+  const loaders = Object.keys(others).map((tag) => `"${tag}": () => import("./lang-${tag}.js")`);
+  const contents = `export const ENGLISH = ${JSON.stringify(en)}, LOADERS = { ${loaders.join(", ")} };`;
+  return {
+    name: "sentences",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^virtual:sentences$/ }, () => ({ path: "sentences", namespace: "virtual", sideEffects: false }));
+      onResolve({ filter: /^\.\/lang-/, namespace: "virtual" }, ({ path }) => ({ path, external: true }));
+      onLoad({ filter: /.*/, namespace: "virtual" }, () => ({ contents }));
+    },
+  };
+}
+
+// The scripts as a constant of Rust, for the runner, which serves them: address and text.
+const describeScripts = (names) => `// The scripts of the client library: address and text. web/client/build.mjs makes this file.
+&[
+${names.map((name) => `    ("/${name}", include_str!("${name}")),`).join("\n")}
+]
+`;
+
+/** Builds the bundles, and the languages of the element. With `write: false`, the result has their texts. */
+export async function buildBundles({ write }) {
+  const sentences = await readElementSentences();
+  const { outputFiles } = await build({
     absWorkingDir: folder,
     entryPoints: ["src/vestibule.ts", "src/element.ts", "src/closing.ts"],
     outdir: "dist",
@@ -51,10 +92,20 @@ export function buildBundles({ write }) {
     format: "esm",
     target: "es2022",
     minify: true,
+    charset: "utf8",
     mangleProps: MANGLED,
-    plugins: [inlineNumbers],
-    write,
+    plugins: [inlineNumbers, sentencesPlugin(sentences)],
+    write: false,
   });
+  const { en, ...others } = sentences;
+  const languages = Object.entries(others).map(([tag, texts]) => ({
+    path: `${folder}dist/lang-${tag}.js`,
+    text: `export default ${JSON.stringify(texts)};\n`,
+  }));
+  const files = [...outputFiles, ...languages];
+  files.push({ path: `${folder}dist/scripts.rs`, text: describeScripts(files.map(({ path }) => basename(path))) });
+  if (write) await Promise.all(files.map(({ path, text }) => writeFile(path, text)));
+  return { outputFiles: files };
 }
 
 async function buildDeclarations() {
@@ -83,7 +134,7 @@ export async function buildUnitTests(folder, plugins = []) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--tests")) {
-    await buildUnitTests(folder);
+    await buildUnitTests(folder, [sentencesPlugin(await readElementSentences())]);
   } else {
     if (!process.argv.includes("--types")) await buildBundles({ write: true });
     await buildDeclarations();

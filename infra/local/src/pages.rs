@@ -19,14 +19,7 @@ use vestibule_api::{
 };
 
 /// The bundles of the client library, which other pages may load.
-const SCRIPTS: [(&str, &str); 3] = [
-    (
-        "/vestibule.js",
-        include_str!("../../../web/client/dist/vestibule.js"),
-    ),
-    ("/closing.js", include_str!("../../../web/client/dist/closing.js")),
-    ("/element.js", include_str!("../../../web/client/dist/element.js")),
-];
+const SCRIPTS: &[(&str, &str)] = include!("../../../web/client/dist/scripts.rs");
 
 /// The API's document, for tools that generate clients.
 const API_DOCUMENT: &str = include_str!("../../../docs/openapi.json");

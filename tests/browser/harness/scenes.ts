@@ -112,6 +112,15 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     },
     entry: [waiting({ queue_state: "scheduled", position: null, place: undefined, estimated_wait_seconds: undefined })],
   },
+  days: {
+    screen: "before",
+    text: /Doors open on \w+day, .* at .*2 days 3:0\d:/s,
+    get document() {
+      const nowMs = Date.now();
+      return publicDocument({ state: "scheduled", now_ms: nowMs, opens_at_ms: nowMs + (2 * 24 + 3) * 3_600_000 + 300_000 });
+    },
+    entry: [waiting({ queue_state: "scheduled", position: null, place: undefined, estimated_wait_seconds: undefined })],
+  },
   turn: { screen: "turn", text: /your turn.*enter within 0:4\d/s, entry: [entry({ state: "ready", claim_in_ms: 48_000 })] },
   in: { screen: "in", text: /You’re in.*4:\d\d left/s, entry: [active(280_000)] },
   ending: { screen: "ending", text: /0:5\d left.*need more time/s, entry: [active(58_000)] },

@@ -7,7 +7,10 @@ import { createRequire } from "node:module";
 import { expect, type Page } from "@playwright/test";
 
 /** The languages of the page with a locale of each. */
-export const LOCALES = { en: "en-US", ko: "ko-KR", ja: "ja-JP", ar: "ar-EG" } as const;
+export const LOCALES = {
+  ...{ en: "en-US", ko: "ko-KR", ja: "ja-JP", ar: "ar-EG" },
+  ...{ de: "de-DE", es: "es-MX", fr: "fr-CA", "zh-Hans": "zh-CN", "zh-Hant": "zh-HK" },
+} as const;
 export type Language = keyof typeof LOCALES;
 export const LANGUAGES = Object.keys(LOCALES) as Language[];
 

@@ -13,7 +13,7 @@ test("element shows the position in the colours of the page", async ({ page, ser
   await queue.open(FULL);
   await queue.enter();
   await open(page, servers.site, { queue: queue.id, base: servers.base });
-  await expect(part(page, "headline")).toHaveText("You are in line");
+  await expect(part(page, "headline")).toHaveText("You’re in line");
   await expect(part(page, "number")).toHaveText("2");
   await expect(part(page, "number")).toBeVisible();
   await expect(part(page, "number")).toHaveCSS("color", "rgb(1, 2, 3)");
@@ -29,7 +29,7 @@ test("element lets the visitor in and goes to the target", async ({ page, server
   await expect(part(page, "number")).toHaveText("1");
 
   await queue.completeActive();
-  await expect(part(page, "headline")).toHaveText("It is your turn");
+  await expect(part(page, "headline")).toHaveText("It’s your turn");
   await expect(part(page, "number"), "the time that is left").toHaveText(/^(1:00|0:\d\d)$/);
   await expect.poll(() => page.evaluate(() => (globalThis as any).statuses.at(-1))).toBe("ready");
   await page.getByRole("button", { name: "Enter now" }).click();
@@ -48,8 +48,22 @@ test("joining again in one element revives the other one", async ({ tabs, server
   }
   const [, front] = pages;
   await front.getByRole("button", { name: "Leave the line" }).click();
-  for (const page of pages) await expect(part(page, "headline")).toHaveText("You have left");
+  for (const page of pages) await expect(part(page, "headline")).toHaveText("You’ve left the line");
   await queue.enter();
   await front.getByRole("button", { name: "Join the line" }).click();
   for (const page of pages) await expect(part(page, "number")).toHaveText("2");
+});
+
+test("element speaks the language of the page, and of no file that is missing", async ({ page, servers, queue }) => {
+  await queue.open(FULL);
+  await queue.update({ message: { en: "Soon", ko: "곧 시작해요" } });
+  await open(page, servers.site, { queue: queue.id, base: servers.base, lang: "ko-KR" });
+  await expect(part(page, "headline")).toHaveText("순서를 기다리고 있어요");
+  await expect(part(page, "place")).toHaveAttribute("lang", "ko");
+  await expect(part(page, "message")).toHaveText("곧 시작해요");
+  await expect(part(page, "message")).toHaveAttribute("lang", "ko");
+  await page.route("**/lang-ja.js", (route) => route.abort());
+  await open(page, servers.site, { queue: queue.id, base: servers.base, lang: "ja" });
+  await expect(part(page, "headline")).toHaveText("You’re in line");
+  await expect(part(page, "place")).toHaveAttribute("lang", "en");
 });

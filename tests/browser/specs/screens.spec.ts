@@ -19,7 +19,8 @@ async function open(page: Page, base: string, name: string): Promise<Scene> {
 for (const [n, name] of names.entries()) {
   const language = screens.LANGUAGES[n % screens.LANGUAGES.length]!;
   const colorScheme = screens.COLOUR_SCHEMES[Math.floor(n / 2) % 2]!;
-  const viewport = screens.SIZES[n % screens.SIZES.length]!;
+  // Nine languages would each have the same of three sizes.
+  const viewport = screens.SIZES[(n + Math.floor(n / screens.LANGUAGES.length)) % screens.SIZES.length]!;
 
   test.describe(`screen ${name}`, () => {
     test.use({ locale: screens.LOCALES[language], colorScheme, viewport });
@@ -42,6 +43,28 @@ for (const [n, name] of names.entries()) {
       await expect(page.locator("body")).toContainText(text, { useInnerText: true });
     });
   }
+}
+
+// The longest words stand on buttons and in the countdown of days.
+const NARROW = ["waiting", "leaving", "ending", "days"];
+
+for (const language of screens.LANGUAGES) {
+  test.describe(`screens in ${language}`, () => {
+    test.use({ locale: screens.LOCALES[language], viewport: screens.SIZES[0] });
+
+    test(`are whole at 320 px in ${language}`, async ({ browser, servers }, { project }) => {
+      for (const name of NARROW) {
+        const context = await browser.newContext(project.use);
+        const page = await context.newPage();
+        await open(page, servers.base, name);
+        await expect(page.locator("html")).toHaveAttribute("lang", language);
+        await screens.finishAnimations(page);
+        await test.step(name, () => screens.expectNoOverflow(page));
+        if (name !== NARROW.at(-1)) await screens.expectAccessible(page);
+        await context.close();
+      }
+    });
+  });
 }
 
 // The public document alone says that the queue has not opened. The visitor's place comes with the second answer.

@@ -3,6 +3,7 @@
 
 import type { Page } from "@playwright/test";
 
+import { BOUND_MS } from "../harness/chromium.js";
 import { SCENES, openScene } from "../harness/scenes.js";
 import * as screens from "../harness/screens.js";
 import { expect, test } from "../harness/test.js";
@@ -25,6 +26,7 @@ async function expectGoodScreen(page: Page, screen: string, language: screens.La
 
 for (const [name, scene] of Object.entries(SCENES)) {
   test(`screen ${name} is whole in every language, colour and width @long`, async ({ browser, servers }) => {
+    test.setTimeout(8 * BOUND_MS);
     for (const [n, language] of screens.LANGUAGES.entries()) {
       const viewport = screens.SIZES[n % screens.SIZES.length]!;
       const context = await browser.newContext({ locale: screens.LOCALES[language], viewport });

@@ -167,8 +167,8 @@ test("element hands over no pass of another account", async ({ page, servers, qu
   await open("foreign");
   expect(await passOwner(page, queue, ["foreign", "own"])).toEqual(["foreign"]);
   await open("own");
-  await expect(page.getByText("This link is for another account.")).toBeVisible();
-  await expect(page.getByRole("button", { name: "Keep this place" })).toBeVisible();
+  await expect(page.getByText("The link that you opened is for another account.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Keep my place" })).toBeVisible();
   await page.getByRole("button", { name: "Go on as the other account" }).click();
   expect(await passOwner(page, queue, ["foreign", "own"])).toEqual(["own"]);
 });

@@ -4,11 +4,16 @@
 //   <vestibule-line queue="demo:1" base="https://api.example/Prod"></vestibule-line>
 //
 // It fires `vestibule-state` with the new state as its `detail`. If the visitor is let in and the queue has a target, the
-// element goes there with the pass, unless a listener prevents the default of the event.
+// element goes there with the pass, unless a listener prevents the default of the event. It speaks the language of the page
+// around it, or else of the browser, from the file lang-TAG.js beside it.
 
+import { ENGLISH, LOADERS } from "virtual:sentences";
+import { Format } from "./format.js";
+import { languageOfText } from "./message.js";
 import { countdownText, headlineText, hintText, waitText } from "./texts.js";
 import type { Place, PlaceState, QueueOptions } from "./types.js";
-import { joinQueue } from "./vestibule.js";
+import { chooseMessage, joinQueue } from "./vestibule.js";
+import { Words, localeOf, matchLanguage, type Sentences } from "./words.js";
 
 const STYLE = `
 :host {
@@ -35,15 +40,17 @@ button {
 }`;
 
 // A page may forbid text that is parsed as HTML (Trusted Types), so each part is created by itself.
-function addPart(parent: Node, tag: string, part: string, text = ""): HTMLElement {
+function addPart(parent: Node, tag: string, part: string): HTMLElement {
   const element = document.createElement(tag);
   element.part.value = part;
-  element.textContent = text;
+  element.dir = "auto";
   parent.appendChild(element);
   return element;
 }
 
 const COUNTDOWN_MS = 250;
+// The keys of the words on the buttons.
+const BUTTONS = { claim: "enter", keep: "undo", account: "accountGo", leave: "leave", join: "join" };
 
 /** `<vestibule-line queue base confirm return>`. */
 export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
@@ -55,26 +62,31 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   #root: ShadowRoot | undefined;
   #tabs: BroadcastChannel | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
+  #words!: Words;
+  #format!: Format;
 
   connectedCallback(): void {
     if (!this.#root) {
       this.#root = this.attachShadow({ mode: "open" });
       // A change of the first three is read out.
-      const spoken = addPart(this.#root, "div", "spoken");
+      const place = addPart(this.#root, "div", "place");
+      const spoken = addPart(place, "div", "spoken");
       spoken.ariaLive = "polite";
       addPart(spoken, "h2", "headline");
       addPart(spoken, "p", "message");
       addPart(spoken, "p", "hint");
-      addPart(this.#root, "p", "number");
-      addPart(this.#root, "p", "wait");
-      addPart(this.#root, "button", "claim", "Enter now").onclick = () => void this.place?.claim();
-      addPart(this.#root, "button", "keep", "Keep this place").onclick = () => this.place?.keepAccount();
-      addPart(this.#root, "button", "account", "Go on as the other account").onclick = () => this.place?.changeAccount();
-      addPart(this.#root, "button", "leave", "Leave the line").onclick = () => void this.place?.leave();
-      addPart(this.#root, "button", "join", "Join the line").onclick = () => {
+      addPart(place, "p", "number");
+      addPart(place, "p", "wait");
+      addPart(place, "button", "claim").onclick = () => void this.place?.claim();
+      addPart(place, "button", "keep").onclick = () => this.place?.keepAccount();
+      addPart(place, "button", "account").onclick = () => this.place?.changeAccount();
+      addPart(place, "button", "leave").onclick = () => void this.place?.leave();
+      addPart(place, "button", "join").onclick = () => {
         this.#join();
         this.#tabs?.postMessage(0);
       };
+      this.#speak("en", ENGLISH);
+      void this.#loadLanguage();
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(STYLE);
       // A policy that forbids inline styles allows this.
@@ -118,15 +130,11 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   }
 
   #show(state: PlaceState): void {
+    this.#write(state);
     const { status, otherAccount } = state;
     // No pass is handed over before the visitor has said whose it is.
     const isUndecided = otherAccount === "new";
     const isInLine = ["waiting", "ready", "active"].includes(status);
-    this.#setText("headline", headlineText(state));
-    this.#setText("message", state.queue.message);
-    this.#setText("hint", hintText(state));
-    this.#setText("wait", status === "waiting" ? waitText(state.estimatedWaitSeconds) : "");
-    this.#showNumber();
     this.#part("claim").hidden = !(status === "ready" && state.needsInput);
     this.#part("leave").hidden = !isInLine;
     this.#part("keep").hidden = !isInLine || !isUndecided;
@@ -145,13 +153,40 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     }
   }
 
+  // English stays until the other language is there, and if it cannot be had.
+  async #loadLanguage(): Promise<void> {
+    const wanted = [this.closest<HTMLElement>("[lang]")?.lang ?? "", ...navigator.languages];
+    const language = wanted.map((tag) => matchLanguage(tag, ["en", ...Object.keys(LOADERS)])).find(Boolean) ?? "en";
+    const loaded = await LOADERS[language]?.().catch(() => undefined);
+    if (loaded) this.#speak(language, loaded.default);
+  }
+
+  #speak(language: string, sentences: Sentences): void {
+    this.#words = new Words(language, { ...ENGLISH, ...sentences });
+    this.#format = new Format(localeOf(language));
+    this.#part("place").lang = language;
+    const n = this.#words.text("accountOther");
+    for (const [name, key] of Object.entries(BUTTONS)) this.#part(name).textContent = this.#words.text(key, { n });
+    if (this.place) this.#write(this.place.state);
+  }
+
+  #write(state: PlaceState): void {
+    const message = chooseMessage(state.queue, [this.#words.language, ...navigator.languages]);
+    this.#setText("headline", headlineText(this.#words, state));
+    this.#setText("message", message);
+    this.#part("message").lang = languageOfText(state.queue, message);
+    this.#setText("hint", hintText(this.#words, state));
+    this.#setText("wait", waitText(this.#words, this.#format, state));
+    this.#showNumber();
+  }
+
   // The position in the whole line, or the time that is left.
   #showNumber(): void {
     const state = this.place?.state;
     const { ahead = null, isAheadExpected = false } = state?.status === "waiting" ? state : {};
-    const position = ahead !== null && (isAheadExpected ? "≈" : "") + (ahead + 1).toLocaleString();
+    const position = ahead !== null && (isAheadExpected ? "≈" : "") + this.#format.count(ahead + 1);
     const endsAtMs = state && "endsAtMs" in state ? state.endsAtMs : Number.NaN;
-    this.#setText("number", position || countdownText(endsAtMs - performance.now()));
+    this.#setText("number", position || countdownText(this.#format, endsAtMs - performance.now()));
   }
 
   #setText(name: string, text: string): void {

@@ -1,4 +1,4 @@
-// Numbers, times and durations as the visitor's locale writes them.
+// Numbers and durations as the visitor's locale writes them.
 
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
@@ -8,29 +8,23 @@ const MINUTES_MAX_S = 90 * MINUTE_S;
 const HOURS_MAX_S = 36 * HOUR_S;
 
 /** The unit of a duration, with its length in seconds. Hours and days begin where these parameters say. */
-function unitOf(seconds: number, hoursFromS: number, daysFromS: number): [number, "second" | "minute" | "hour" | "day"] {
+export function unitOf(seconds: number, hoursFromS: number, daysFromS: number): [number, "second" | "minute" | "hour" | "day"] {
   if (seconds >= daysFromS) return [DAY_S, "day"];
   if (seconds >= hoursFromS) return [HOUR_S, "hour"];
   return seconds >= MINUTE_S ? [MINUTE_S, "minute"] : [1, "second"];
 }
 
-const TIME = { hour: "numeric", minute: "2-digit" } as const;
-const DAY = { weekday: "long", month: "long", day: "numeric" } as const;
-
-/** Whether a time is so far from now that its day belongs to it. */
-export const isFar = (unixMs: number): boolean => Math.abs(unixMs - Date.now()) > DAY_S * 1_000;
-
 /** The formats of one locale. */
 export class Format {
-  #locale: string;
+  readonly locale: string;
 
   constructor(locale: string) {
-    this.#locale = locale;
+    this.locale = locale;
   }
 
   /** A number. */
   count(value: number): string {
-    return value.toLocaleString(this.#locale);
+    return value.toLocaleString(this.locale);
   }
 
   /** A range of seconds in the unit that suits it, such as "8–10 minutes". */
@@ -43,32 +37,10 @@ export class Format {
     return (low < high && format.formatRange?.(low, high)) || format.format(high);
   }
 
-  /** A time of the day, and its zone if that is asked for. */
-  time(unixMs: number, timeZoneName?: "short"): string {
-    return this.#date(unixMs, { ...TIME, timeZoneName });
-  }
-
-  /** A day. */
-  day(unixMs: number): string {
-    return this.#date(unixMs, DAY);
-  }
-
-  /** A time of the day, with the day if it is not within one. */
-  clock(unixMs: number): string {
-    return this.#date(unixMs, isFar(unixMs) ? { ...DAY, ...TIME } : TIME);
-  }
-
-  /** How long ago, such as "4 seconds ago". */
-  ago(ms: number): string {
-    const seconds = Math.max(1, Math.round(ms / 1_000));
-    const [size, unit] = unitOf(seconds, HOUR_S, DAY_S);
-    return new Intl.RelativeTimeFormat(this.#locale).format(-Math.floor(seconds / size), unit);
-  }
-
   /** A countdown, such as "26:56", "1:02:03" or "2 days 3:04:05". */
   left(ms: number): string {
     const seconds = Math.max(0, Math.ceil(ms / 1_000));
-    const digits = new Intl.NumberFormat(this.#locale, { minimumIntegerDigits: 2, useGrouping: false });
+    const digits = new Intl.NumberFormat(this.locale, { minimumIntegerDigits: 2, useGrouping: false });
     const days = Math.floor(seconds / DAY_S);
     const [hours, minutes] = [Math.floor((seconds % DAY_S) / HOUR_S), Math.floor(seconds / MINUTE_S) % MINUTE_S];
     const parts = days || hours ? [this.count(hours), digits.format(minutes)] : [this.count(minutes)];
@@ -76,10 +48,6 @@ export class Format {
   }
 
   #unit(unit: string): Intl.NumberFormat {
-    return new Intl.NumberFormat(this.#locale, { style: "unit", unit, unitDisplay: "long" });
-  }
-
-  #date(unixMs: number, options: Intl.DateTimeFormatOptions): string {
-    return new Intl.DateTimeFormat(this.#locale, options).format(unixMs);
+    return new Intl.NumberFormat(this.locale, { style: "unit", unit, unitDisplay: "long" });
   }
 }

@@ -19,9 +19,12 @@ import {
 } from "./samples.js";
 import { Follower } from "../src/follower.js";
 import { headlineText } from "../src/texts.js";
+import { Words } from "../src/words.js";
 import { stateOf, useScene } from "./scene.js";
 
 const scene = useScene();
+// The sentence of a key is the key.
+const ECHO = new Words("en", { finished: "finished" });
 const over = (more = {}) => refusal(410, "queue-finished", undefined, { message: "Sold out", ...more });
 
 test("a visitor near the head learns the end by a poll", () => {
@@ -31,7 +34,7 @@ test("a visitor near the head learns the end by a poll", () => {
     const { queue, problem } = stateWith("finished", follower, 5_000);
     assert.deepEqual([queue.message, problem], ["Sold out", null]);
     assert.deepEqual([follower.isOver, follower.token], [true, ""]);
-    assert.equal(headlineText(follower.stateAt(5_000)), "This line is over");
+    assert.equal(headlineText(ECHO, follower.stateAt(5_000)), "finished");
   }
 });
 
@@ -108,7 +111,7 @@ test("a visitor of a deleted queue learns it by a poll, by entering and by the d
     const { problem } = stateWith("finished", follower, 5_000);
     assert.equal(problem, null);
     assert.deepEqual([follower.isOver, follower.token], [true, ""]);
-    assert.equal(headlineText(follower.stateAt(5_000)), "This line is over");
+    assert.equal(headlineText(ECHO, follower.stateAt(5_000)), "finished");
   }
   for (const kind of ["enter", "document"] as const) {
     const follower = new Follower(() => 0.5, true, "", kind === "document");

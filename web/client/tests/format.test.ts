@@ -35,16 +35,3 @@ test("a countdown has as many parts as it needs", () => {
   for (const [ms, text] of cases) assert.equal(format.left(ms), text);
   assert.equal(new Format("ar-EG").left(58_000), "٠:٥٨");
 });
-
-test("an age is in words, and never of no time", () => {
-  const format = new Format("en-US");
-  const ages = [0, 4_200, 130_000, 3_600_000, 180_000_000].map((ms) => format.ago(ms));
-  assert.deepEqual(ages, ["1 second ago", "4 seconds ago", "2 minutes ago", "1 hour ago", "2 days ago"]);
-});
-
-test("a time of another day has its date", () => {
-  const format = new Format("en-US");
-  assert.match(format.clock(Date.now() + 60_000), /^\d+:\d\d\s[AP]M$/);
-  assert.match(format.clock(Date.now() + 50 * 3_600_000), /day, \w+ \d+ at \d+:\d\d/);
-  assert.match(format.time(Date.now(), "short"), /M [A-Z]/);
-});

@@ -1,19 +1,12 @@
 // Numbers, times and durations as the operator's locale writes them.
 
-import { Format } from "../../client/src/format.js";
+import { PageFormat } from "../../page/src/format.js";
 
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 
 /** The formats of one locale. */
-export class ConsoleFormat extends Format {
-  readonly locale: string;
-
-  constructor(locale: string) {
-    super(locale);
-    this.locale = locale;
-  }
-
+export class ConsoleFormat extends PageFormat {
   /** A rate, with a decimal only if it is small. */
   rate(value: number): string {
     return value.toLocaleString(this.locale, { maximumFractionDigits: value < 100 ? 1 : 0 });

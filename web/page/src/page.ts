@@ -1,12 +1,12 @@
 // The waiting page around a place in a queue: joins, follows, and shows what the visitor sees.
 
 import { leaveOnClose } from "../../client/src/closing.js";
-import { Format } from "../../client/src/format.js";
 import { languageOfText } from "../../client/src/message.js";
 import { chooseMessage, joinQueue, type Place, type PlaceState } from "../../client/src/vestibule.js";
 import { localeOf } from "../../client/src/words.js";
 import { LinkedAccount } from "./account.js";
 import { TurnAlert } from "./alert.js";
+import { PageFormat } from "./format.js";
 import { HandOver } from "./hand_over.js";
 import { Leaving } from "./leaving.js";
 import { Login } from "./login.js";
@@ -209,7 +209,7 @@ function setSpoken(text: string): void {
 function speak(): void {
   const { lang: language } = document.documentElement;
   const words = readWords(language, theme);
-  writer = new ScreenWriter(words, new Format(localeOf(language)));
+  writer = new ScreenWriter(words, new PageFormat(localeOf(language)));
   showWords((key) => words.text(key));
   setText("event", words.text("event") || queue);
   applyTheme(theme, theme.name ?? words.text("brand"), language);

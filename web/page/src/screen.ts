@@ -1,8 +1,8 @@
 // What the page says for a state of the place, as texts. Pure: the same state and time give the same screen.
 
-import { isFar, type Format } from "../../client/src/format.js";
 import type { PlaceState } from "../../client/src/types.js";
 import type { Words } from "../../client/src/words.js";
+import { isFar, type PageFormat } from "./format.js";
 import type { Question } from "./question.js";
 import { nameScreen, waitNow, type Context, type ScreenName } from "./screen_name.js";
 
@@ -62,9 +62,9 @@ const ACTIONS: Partial<Record<ScreenName, readonly Action[]>> = {
 /** Writes the screens in one language. */
 export class ScreenWriter {
   readonly words: Words;
-  readonly format: Format;
+  readonly format: PageFormat;
 
-  constructor(words: Words, format: Format) {
+  constructor(words: Words, format: PageFormat) {
     this.words = words;
     this.format = format;
   }

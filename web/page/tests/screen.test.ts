@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Format } from "../../client/src/format.js";
 import { ProblemError } from "../../client/src/problem.js";
 import type { PlaceState } from "../../client/src/types.js";
 import { Words } from "../../client/src/words.js";
+import { PageFormat } from "../src/format.js";
 import type { Question } from "../src/question.js";
 import { ScreenWriter } from "../src/screen.js";
 import { nameScreen, type Context } from "../src/screen_name.js";
@@ -17,7 +17,7 @@ const KEYS = new Proxy({}, {
   get: (_, key) => `${String(key)} {n}{t}{r}`.trim(),
   getOwnPropertyDescriptor: () => ({ configurable: true, enumerable: true }),
 });
-const writer = new ScreenWriter(new Words("en", KEYS), new Format("en-US"));
+const writer = new ScreenWriter(new Words("en", KEYS), new PageFormat("en-US"));
 
 const context = (changes: Partial<Context> = {}): Context => ({
   ...{ nowMs: 10_000, stateAtMs: 10_000, undoUntilMs: 0, wasIn: false },
@@ -49,7 +49,7 @@ test("the wait grows shorter between two answers, and the position stays", () =>
 test("an opening has its zone, and its day if that is another one", () => {
   const headline = (words: Record<string, string>, ms: number) => {
     const queue = { ...state("waiting").queue, state: "scheduled", opensAtMs: ms + 10_000 };
-    return new ScreenWriter(new Words("en", words), new Format("en-US")).write(state("waiting", { queue }), context()).headline;
+    return new ScreenWriter(new Words("en", words), new PageFormat("en-US")).write(state("waiting", { queue }), context()).headline;
   };
   const words = { before: "Doors open at {c}", beforeDay: "Doors open on {d} at {c}", opensSoon: "soon" };
   assert.match(headline(words, 3_600_000), /^Doors open at \d+:\d\d\s[AP]M \S+$/);

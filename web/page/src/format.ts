@@ -1,0 +1,42 @@
+// Times as the visitor's locale writes them, besides numbers and durations.
+
+import { Format, unitOf } from "../../client/src/format.js";
+
+const HOUR_S = 3_600;
+const DAY_S = 86_400;
+const DAY_MS = 86_400_000;
+
+const TIME = { hour: "numeric", minute: "2-digit" } as const;
+const DAY = { weekday: "long", month: "long", day: "numeric" } as const;
+
+/** Whether a time is so far from now that its day belongs to it. */
+export const isFar = (unixMs: number): boolean => Math.abs(unixMs - Date.now()) > DAY_MS;
+
+/** The formats of one locale. */
+export class PageFormat extends Format {
+  /** A time of the day, and its zone if that is asked for. */
+  time(unixMs: number, timeZoneName?: "short"): string {
+    return this.#date(unixMs, { ...TIME, timeZoneName });
+  }
+
+  /** A day. */
+  day(unixMs: number): string {
+    return this.#date(unixMs, DAY);
+  }
+
+  /** A time of the day, with the day if it is not within one. */
+  clock(unixMs: number): string {
+    return this.#date(unixMs, isFar(unixMs) ? { ...DAY, ...TIME } : TIME);
+  }
+
+  /** How long ago, such as "4 seconds ago". */
+  ago(ms: number): string {
+    const seconds = Math.max(1, Math.round(ms / 1_000));
+    const [size, unit] = unitOf(seconds, HOUR_S, DAY_S);
+    return new Intl.RelativeTimeFormat(this.locale).format(-Math.floor(seconds / size), unit);
+  }
+
+  #date(unixMs: number, options: Intl.DateTimeFormatOptions): string {
+    return new Intl.DateTimeFormat(this.locale, options).format(unixMs);
+  }
+}
