@@ -47,8 +47,8 @@ export class Words {
 
   /** The sentence of a key with its values, or an empty one. `number` chooses the plural form. */
   text(key: string, values: Record<string, string> = {}, number = 0): string {
-    // A key may come from a server: every object has a member `constructor`.
-    const sentence = Object.hasOwn(this.#sentences, key) ? this.#sentences[key]! : "";
+    const sentence = this.#sentences[key] ?? "";
+    // A key may come from a server. What it finds in every object, such as `constructor`, has no forms.
     const form = typeof sentence === "string" ? sentence : (sentence[this.#plural.select(number)] ?? sentence.other ?? "");
     return form.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
   }

@@ -13,10 +13,7 @@ import { nameScreen, type Context } from "../src/screen_name.js";
 import { Start, progressOf } from "../src/walk.js";
 
 // Each sentence is its key, with its values.
-const KEYS = new Proxy({}, {
-  get: (_, key) => `${String(key)} {n}{t}{r}`.trim(),
-  getOwnPropertyDescriptor: () => ({ configurable: true, enumerable: true }),
-});
+const KEYS = new Proxy({}, { get: (_, key) => `${String(key)} {n}{t}{r}`.trim() });
 const writer = new ScreenWriter(new Words("en", KEYS), new PageFormat("en-US"));
 
 const context = (changes: Partial<Context> = {}): Context => ({

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The languages that ship, as tags with the texts of their files.
 pub(super) const LANGUAGES: &[(&str, &str)] = include!("../../../../web/page/dist/languages.rs");
@@ -65,13 +66,11 @@ type Sentences = HashMap<String, Sentence>;
 /// The sentences by the tag of their language.
 static SENTENCES: LazyLock<HashMap<&str, Sentences>> = LazyLock::new(|| {
     let parse = |(tag, text): &(&'static str, &str)| {
-        let members: HashMap<String, serde_json::Value> =
+        let members: HashMap<String, Value> =
             serde_json::from_str(text).expect("a test reads the embedded sentences in every language");
         // A member that is no sentence says who has read the others.
-        let sentences = members
-            .into_iter()
-            .filter_map(|(key, member)| Some((key, serde_json::from_value(member).ok()?)));
-        (*tag, sentences.collect())
+        let read = |(key, member)| Some((key, serde_json::from_value(member).ok()?));
+        (*tag, members.into_iter().filter_map(read).collect())
     };
     LANGUAGES.iter().map(parse).collect()
 });
@@ -138,7 +137,7 @@ mod tests {
 
     #[test]
     fn plural_categories_are_those_of_browsers() {
-        let cases: serde_json::Value =
+        let cases: Value =
             serde_json::from_str(include_str!("../../../../web/page/tests/language_cases.json"))
                 .expect("JSON");
         for (tag, _) in LANGUAGES {
