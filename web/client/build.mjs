@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
 
-import { readSentences } from "../page/assets.mjs";
+import { readSentences, shorten } from "../page/assets.mjs";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
@@ -102,7 +102,8 @@ export async function buildBundles({ write }) {
     path: `${folder}dist/lang-${tag}.js`,
     text: `export default ${JSON.stringify(texts)};\n`,
   }));
-  const files = [...outputFiles, ...languages];
+  const bundles = outputFiles.map(async ({ path, text }) => ({ path, text: `${await shorten(text)}\n` }));
+  const files = [...(await Promise.all(bundles)), ...languages];
   files.push({ path: `${folder}dist/scripts.rs`, text: describeScripts(files.map(({ path }) => basename(path))) });
   if (write) await Promise.all(files.map(({ path, text }) => writeFile(path, text)));
   return { outputFiles: files };

@@ -5,7 +5,9 @@ import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 
 // The tools are those of the client library.
-const { build, transform } = createRequire(new URL("../client/package.json", import.meta.url))("esbuild");
+const requireTool = createRequire(new URL("../client/package.json", import.meta.url));
+const { build, transform } = requireTool("esbuild");
+const { minify } = requireTool("terser");
 
 const KINDS = {
   html: "text/html; charset=utf-8",
@@ -24,6 +26,11 @@ export async function readSentences(folder) {
     names.map(async (name) => [basename(name, ".json"), JSON.parse(await readFile(`${folder}/${name}`, "utf8"))]),
   );
   return Object.fromEntries(texts);
+}
+
+/** Makes a bundle smaller. The bundler alone leaves some three in a hundred bytes more. */
+export async function shorten(script) {
+  return (await minify(script, { module: true, ecma: 2020, compress: { passes: 3 } })).code;
 }
 
 /**
@@ -45,7 +52,7 @@ export async function buildScriptAndStyle({ folder, name, mangleProps, plugins =
   });
   const source = await readFile(`${folder}${name}.css`, "utf8");
   const { code: style } = await transform(source, { loader: "css", minify: true, target: STYLE_TARGETS });
-  return { script: outputFiles[0].text, style };
+  return { script: await shorten(outputFiles[0].text), style };
 }
 
 /** Reads index.html of a folder, without the white space between its lines. */

@@ -56,7 +56,8 @@ pub(crate) fn routes(web: Option<PathBuf>) -> Router {
         };
         let own = web.as_deref().and_then(|web| read_file(web, folder, name));
         // Every folder has the theme of the page.
-        own.or_else(|| embedded_file(name)).unwrap_or_else(no_such_file)
+        let is_of_page = || embedded_file(&names.join("/")).or_else(|| embedded_file(name));
+        own.or_else(is_of_page).unwrap_or_else(no_such_file)
     };
     router
         .route("/", get(page.clone()).post(continue_without_javascript))

@@ -1,1 +1,1 @@
-var l=({hadPlace:e,ask:t})=>{let o=new AbortController,s=({persisted:i})=>i||t("close");addEventListener("pagehide",s,{signal:o.signal});let n=()=>t("status");e&&n();let r=e?setTimeout(n,5e3):void 0;return()=>{o.abort(),clearTimeout(r)}};export{l as leaveOnClose};
+var e=({hadPlace:e,ask:t})=>{let a=new AbortController;addEventListener("pagehide",({persisted:e})=>e||t("close"),{signal:a.signal});let l=()=>t("status");e&&l();let s=e?setTimeout(l,5e3):void 0;return()=>{a.abort(),clearTimeout(s)}};export{e as leaveOnClose};
