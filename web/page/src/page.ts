@@ -266,7 +266,7 @@ async function run(): Promise<void> {
   listen();
   join();
   // The script runs, so no visitor needs the form for browsers without it.
-  part("plain").remove();
+  part("scriptless").remove();
 }
 
 const chosen = chosenLanguage(parameters.get("lang"));
