@@ -9,7 +9,7 @@ import { readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 import { readSentences, shorten } from "../page/assets.mjs";
 
@@ -19,7 +19,7 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should
 // not be here.
 const INTERNAL = `
-  addInput announced atMs attendance changeFollowed changeVisibility compare describeOther documentAgeMs dueMs entry entryAtMs expedite askSpread farMs
+  addInput announced atMs attendance changeFollowed changeVisibility chooseForm compare describeOther documentAgeMs dueMs entry entryAtMs expedite askSpread farMs
   followLinked followed forgetEntry holdSeconds isChosen isConfirmed isLeader isOffline isOther isOver isPageVisible isReset lead lowest markAnswer nearMs newest
   newestSinceAnswer nextRequest postpone readAccounts readPlace readPlaceOf readSecret readVisitor receive receivedAtMs resyncAtMs schedule
   scheduleAfterEntry selectAccount staleAtMs start startTurn stateAt toText wake writeAccounts writePlace writeVisitor
@@ -42,10 +42,22 @@ export const inlineNumbers = {
   },
 };
 
+// Imports a style as a text, without what only its reader needs.
+const styleAsText = {
+  name: "style",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code.trim(), loader: "text" };
+    });
+  },
+};
+
 // The sentences of web/lang that the element says.
 const ELEMENT_KEYS = `
-  about accountGo accountLead accountOther blocked closed completed ended enter evicted finished gone hint identity-missing in
-  invalid-ticket join joining leave left lost offline overlong paused refused refusedLead resetLead shut ticket-required turn undo unknown
+  about accountGo accountLead accountOther blocked closed completed ended enter evicted finished gone hint
+  identity-missing in invalid-ticket join joining leave leaveCostHere leaveTitle leaving leavingLead left loop
+  lost offline overlong paused refused refusedLead resetLead shop shut ticket-required turn undo unknown
   unknown-queue waiting
 `
   .trim()
@@ -84,17 +96,17 @@ export async function buildBundles({ write }) {
   const sentences = await readElementSentences();
   const { outputFiles } = await build({
     absWorkingDir: folder,
-    entryPoints: ["src/vestibule.ts", "src/element.ts", "src/closing.ts"],
+    entryPoints: ["vestibule", "element", "closing", "hand_over"].map((name) => `src/${name}.ts`),
     outdir: "dist",
-    // The element and a page share one library.
-    external: ["./vestibule.js"],
+    // The element and a page share one library and one guard against loops.
+    external: ["./vestibule.js", "./hand_over.js"],
     bundle: true,
     format: "esm",
     target: "es2022",
     minify: true,
     charset: "utf8",
     mangleProps: MANGLED,
-    plugins: [inlineNumbers, sentencesPlugin(sentences)],
+    plugins: [inlineNumbers, styleAsText, sentencesPlugin(sentences)],
     write: false,
   });
   const { en, ...others } = sentences;
@@ -109,11 +121,21 @@ export async function buildBundles({ write }) {
   return { outputFiles: files };
 }
 
-async function buildDeclarations() {
+/** Builds the declarations of what package.json exports, and of what these import, into a folder. */
+export async function buildDeclarations(target) {
   const compiler = fileURLToPath(new URL("node_modules/typescript/bin/tsc", import.meta.url));
-  const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", "dist/types"];
-  await rm(`${folder}dist/types`, { recursive: true, force: true });
+  const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", target];
+  await rm(target, { recursive: true, force: true });
   execFileSync(process.execPath, [compiler, "--project", ".", ...options], { cwd: folder, stdio: "inherit" });
+  const { exports } = JSON.parse(await readFile(`${folder}package.json`, "utf8"));
+  const needed = new Set(Object.values(exports).flatMap(({ types }) => types?.match(/\w+(?=\.d\.ts$)/) ?? []));
+  // A set goes on with what is added meanwhile.
+  for (const name of needed) {
+    const text = await readFile(`${target}/${name}.d.ts`, "utf8");
+    for (const [, imported] of text.matchAll(/"\.\/(\w+)\.js"/g)) needed.add(imported);
+  }
+  const isNeeded = (file) => needed.has(file.replace(".d.ts", ""));
+  for (const file of await readdir(target)) if (!isNeeded(file)) await rm(`${target}/${file}`);
 }
 
 /** Builds the unit tests of a folder into its build/. */
@@ -135,9 +157,9 @@ export async function buildUnitTests(folder, plugins = []) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--tests")) {
-    await buildUnitTests(folder, [sentencesPlugin(await readElementSentences())]);
+    await buildUnitTests(folder, [styleAsText, sentencesPlugin(await readElementSentences())]);
   } else {
     if (!process.argv.includes("--types")) await buildBundles({ write: true });
-    await buildDeclarations();
+    await buildDeclarations(`${folder}dist/types`);
   }
 }

@@ -27,6 +27,8 @@ const config = {
       "vestibule-client": ["../../dist/types/vestibule.d.ts"],
       "vestibule-client/element": ["../../dist/types/element.d.ts"],
       "vestibule-client/closing": ["../../dist/types/closing.d.ts"],
+      "vestibule-client/hand_over": ["../../dist/types/hand_over.d.ts"],
+      "vestibule-client/react": ["../../dist/types/react.d.ts"],
     },
   },
   include: ["."],

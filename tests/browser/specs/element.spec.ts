@@ -9,6 +9,11 @@ const open = (page: Page, site: string, attributes: Record<string, string>) =>
   page.goto(`${site}/element.html?${new URLSearchParams(attributes)}`);
 const part = (page: Page, name: string) => page.locator(`vestibule-line [part=${name}]`);
 
+async function leave(page: Page): Promise<void> {
+  await part(page, "leave").click();
+  await part(page, "confirm").click();
+}
+
 test("element shows the position in the colours of the page", async ({ page, servers, queue }) => {
   await queue.open(FULL);
   await queue.enter();
@@ -47,7 +52,8 @@ test("joining again in one element revives the other one", async ({ tabs, server
     await expect(part(page, "number")).toHaveText("1");
   }
   const [, front] = pages;
-  await front.getByRole("button", { name: "Leave the line" }).click();
+  await leave(front);
+  await front.evaluate(() => dispatchEvent(new PageTransitionEvent("pagehide")));
   for (const page of pages) await expect(part(page, "headline")).toHaveText("You’ve left the line");
   await queue.enter();
   await front.getByRole("button", { name: "Join the line" }).click();
@@ -66,4 +72,77 @@ test("element speaks the language of the page, and of no file that is missing", 
   await open(page, servers.site, { queue: queue.id, base: servers.base, lang: "ja" });
   await expect(part(page, "headline")).toHaveText("You’re in line");
   await expect(part(page, "place")).toHaveAttribute("lang", "en");
+});
+
+test("element ends a loop with a shop that sends the visitor back", async ({ page, servers, queue }) => {
+  await queue.open({ ...ONE_AT_A_TIME, target_url: `${servers.site}/shop.html` });
+  await open(page, servers.site, { queue: queue.id, base: servers.base });
+  await expect(part(page, "number")).toHaveText("1");
+  const back = page.url();
+  let visits = 0;
+  await page.route(`${servers.site}/shop.html`, async (route) => {
+    visits++;
+    await route.fulfill({ contentType: "text/html", body: `<script>location.replace(${JSON.stringify(back)})</script>` });
+  });
+  await page.mouse.move(10, 10);
+  await page.mouse.move(20, 20);
+  await queue.completeActive();
+  await expect(part(page, "hint")).toContainText("sent you back");
+  await expect(part(page, "headline")).toHaveText("You’re in");
+  expect(visits).toBe(2);
+  // The visitor may still go there.
+  await page.unroute(`${servers.site}/shop.html`);
+  await part(page, "target").click();
+  await expect(page).toHaveTitle("Shop");
+  expect(page.url()).toContain("#pass=");
+});
+
+test("leaving in the element asks first and can be taken back", async ({ page, servers, queue, traffic }) => {
+  await queue.open(FULL);
+  await traffic.record();
+  await open(page, servers.site, { queue: queue.id, base: servers.base });
+  await expect(part(page, "number")).toHaveText("1");
+  await part(page, "leave").click();
+  await expect(part(page, "stay")).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(part(page, "dialog")).toBeHidden();
+  await leave(page);
+  await expect(part(page, "headline")).toHaveText("You’re leaving the line");
+  await expect(part(page, "wait"), "the time to take it back").toHaveText(/ for 0:(10|0\d)\.$/);
+  await expect(part(page, "undo")).toBeFocused();
+  await part(page, "undo").click();
+  await expect(part(page, "headline")).toHaveText("You’re in line");
+  expect(traffic.ofKind("leave"), "nothing was sent").toHaveLength(0);
+  await leave(page);
+  await expect(part(page, "headline")).toHaveText("You’ve left the line", { timeout: 15_000 });
+  expect(traffic.ofKind("leave")).toHaveLength(1);
+});
+
+test("element names the language of its texts, whatever that of the page is", async ({ page, servers, queue }) => {
+  await queue.open(FULL);
+  await queue.update({ message: { default: "ar", ar: "مرحبا", ko: "안녕하세요" } });
+  await page.addInitScript(() => Object.defineProperty(navigator, "languages", { value: ["ko-KR"] }));
+  await open(page, servers.site, { queue: queue.id, base: servers.base });
+  await page.evaluate(() => Object.assign(document.documentElement, { lang: "ar", dir: "rtl" }));
+  await expect(part(page, "place")).toHaveAttribute("lang", "ko");
+  await expect(part(page, "place")).toHaveCSS("direction", "ltr");
+  await expect(part(page, "message")).toHaveText("안녕하세요");
+  await expect(part(page, "message")).toHaveAttribute("lang", "ko");
+  await expect(part(page, "message")).toHaveAttribute("dir", "auto");
+  await open(page, servers.site, { queue: queue.id, base: servers.base, lang: "ar" });
+  await expect(part(page, "place")).toHaveAttribute("lang", "ar");
+  await expect(part(page, "place")).toHaveCSS("direction", "rtl");
+});
+
+test("element works where the browser forbids channels", async ({ page, servers, queue }) => {
+  await queue.open(FULL);
+  await page.addInitScript(() => {
+    globalThis.BroadcastChannel = class {
+      constructor() {
+        throw new DOMException("forbidden", "SecurityError");
+      }
+    } as unknown as typeof BroadcastChannel;
+  });
+  await open(page, servers.site, { queue: queue.id, base: servers.base });
+  await expect(part(page, "number")).toHaveText("1");
 });

@@ -3,6 +3,7 @@
     ("/vestibule.js", include_str!("vestibule.js")),
     ("/element.js", include_str!("element.js")),
     ("/closing.js", include_str!("closing.js")),
+    ("/hand_over.js", include_str!("hand_over.js")),
     ("/lang-ar.js", include_str!("lang-ar.js")),
     ("/lang-de.js", include_str!("lang-de.js")),
     ("/lang-es.js", include_str!("lang-es.js")),

@@ -8,49 +8,52 @@
 // around it, or else of the browser, from the file lang-TAG.js beside it.
 
 import { ENGLISH, LOADERS } from "virtual:sentences";
+import STYLE from "./element.css";
 import { Format } from "./format.js";
+import { HandOver } from "./hand_over.js";
+import { Leaving } from "./leaving.js";
 import { languageOfText } from "./message.js";
 import { countdownText, headlineText, hintText, waitText } from "./texts.js";
 import type { Place, PlaceState, QueueOptions } from "./types.js";
-import { chooseMessage, joinQueue } from "./vestibule.js";
+import { chooseMessage, joinQueue, openChannel } from "./vestibule.js";
 import { Words, localeOf, matchLanguage, type Sentences } from "./words.js";
 
-const STYLE = `
-:host {
-  display: block;
-  padding: var(--vestibule-padding, 1.5rem);
-  border-radius: var(--vestibule-radius, .5rem);
-  background: var(--vestibule-ground, #fff);
-  color: var(--vestibule-ink, #1d2433);
-  font: var(--vestibule-font, 1rem/1.5 system-ui, sans-serif);
-  text-align: center;
-}
-:host([hidden]), [hidden] { display: none !important }
-h2, p, button { margin: 0 .2em .5em }
-[part=number] { color: var(--vestibule-accent, #2457d6); font-size: 3em; font-weight: 700; line-height: 1.2 }
-[part=hint] { color: var(--vestibule-soft, #5a6478) }
-button {
-  padding: .6em 1.2em;
-  border: 1px solid;
-  border-radius: var(--vestibule-radius, .5rem);
-  background: none;
-  color: var(--vestibule-accent, #2457d6);
-  font: inherit;
-  cursor: pointer;
-}`;
-
-// A page may forbid text that is parsed as HTML (Trusted Types), so each part is created by itself.
-function addPart(parent: Node, tag: string, part: string): HTMLElement {
+// A page may forbid text that is parsed as HTML (Trusted Types), so each part is created by itself. `key` is that of the words
+// of a part that always says the same.
+function addPart(parent: Node, tag: string, part: string, key = ""): HTMLElement {
   const element = document.createElement(tag);
   element.part.value = part;
-  element.dir = "auto";
+  if (key) element.dataset["text"] = key;
   parent.appendChild(element);
   return element;
 }
 
 const COUNTDOWN_MS = 250;
-// The keys of the words on the buttons.
-const BUTTONS = { claim: "enter", keep: "undo", account: "accountGo", leave: "leave", join: "join" };
+/** The visitor has a place. */
+const IN_LINE: readonly PlaceState["status"][] = ["waiting", "ready", "active"];
+
+/** The event of the element. */
+export type VestibuleStateEvent = CustomEvent<PlaceState>;
+
+/** Attributes and properties of the element, for the JSX of a framework. */
+export interface VestibuleLineAttributes {
+  queue: string;
+  base?: string | undefined;
+  confirm?: QueueOptions["confirm"];
+  return?: string | undefined;
+  options?: Partial<QueueOptions>;
+  "onvestibule-state"?: (event: VestibuleStateEvent) => void;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "vestibule-line": VestibuleLine;
+  }
+  // It bubbles, so a document and a window have it, too.
+  interface GlobalEventHandlersEventMap {
+    "vestibule-state": VestibuleStateEvent;
+  }
+}
 
 /** `<vestibule-line queue base confirm return>`. */
 export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
@@ -64,27 +67,49 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   #timer: ReturnType<typeof setInterval> | undefined;
   #words!: Words;
   #format!: Format;
+  #handOver = new HandOver();
+  #leaving = new Leaving(
+    () => void this.place?.leave(),
+    () => this.#show(),
+  );
 
   connectedCallback(): void {
     if (!this.#root) {
       this.#root = this.attachShadow({ mode: "open" });
-      // A change of the first three is read out.
+      // The page may be in another language. The direction is that of the headline.
       const place = addPart(this.#root, "div", "place");
+      place.dir = "auto";
+      // A change of the first three is read out.
       const spoken = addPart(place, "div", "spoken");
       spoken.ariaLive = "polite";
       addPart(spoken, "h2", "headline");
-      addPart(spoken, "p", "message");
+      addPart(spoken, "p", "message").dir = "auto";
       addPart(spoken, "p", "hint");
       addPart(place, "p", "number");
       addPart(place, "p", "wait");
-      addPart(place, "button", "claim").onclick = () => void this.place?.claim();
-      addPart(place, "button", "keep").onclick = () => this.place?.keepAccount();
-      addPart(place, "button", "account").onclick = () => this.place?.changeAccount();
-      addPart(place, "button", "leave").onclick = () => void this.place?.leave();
-      addPart(place, "button", "join").onclick = () => {
+      addPart(place, "button", "claim", "enter").onclick = () => void this.place?.claim();
+      addPart(place, "a", "target", "shop");
+      addPart(place, "button", "keep", "undo").onclick = () => this.place?.keepAccount();
+      addPart(place, "button", "account", "accountGo").onclick = () => this.place?.changeAccount();
+      addPart(place, "button", "undo", "undo").onclick = () => {
+        this.#leaving.undo();
+        this.#take();
+      };
+      addPart(place, "button", "join", "join").onclick = () => {
         this.#join();
         this.#tabs?.postMessage(0);
       };
+      const dialog = addPart(place, "dialog", "dialog") as HTMLDialogElement;
+      addPart(dialog, "h2", "question", "leaveTitle");
+      addPart(dialog, "p", "cost", "leaveCostHere");
+      addPart(dialog, "button", "stay", "undo").onclick = () => dialog.close();
+      addPart(dialog, "button", "confirm", "leave").onclick = () => {
+        dialog.close();
+        this.#leaving.depart();
+        // The button that had the focus is hidden.
+        this.#part("undo").focus();
+      };
+      addPart(place, "button", "leave", "leave").onclick = () => dialog.showModal();
       this.#speak("en", ENGLISH);
       void this.#loadLanguage();
       const sheet = new CSSStyleSheet();
@@ -93,15 +118,16 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
       this.#root.adoptedStyleSheets = [sheet];
     }
     // To join again in one tab is for all tabs of the visitor.
-    this.#tabs = new BroadcastChannel(`vestibule:${this.getAttribute("queue")}`);
-    this.#tabs.onmessage = () => this.#part("join").hidden || this.#join();
-    this.#timer = setInterval(() => this.#showNumber(), COUNTDOWN_MS);
+    this.#tabs = openChannel(`vestibule:${this.getAttribute("queue")}`);
+    if (this.#tabs) this.#tabs.onmessage = () => this.#part("join").hidden || this.#join();
+    this.#timer = setInterval(() => this.#showTime(), COUNTDOWN_MS);
     this.#join();
   }
 
   disconnectedCallback(): void {
     clearInterval(this.#timer);
     this.#tabs?.close();
+    this.#leaving.finish();
     this.#end();
   }
 
@@ -118,45 +144,67 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
 
   #join(): void {
     this.#end();
-    const {
-      queue = "",
-      base = "",
-      confirm = "auto",
-      return: returnTo = "",
-    } = Object.fromEntries([...this.attributes].map(({ name, value }) => [name, value])) as Partial<QueueOptions & { return: string }>;
-    const place = (this.place = joinQueue({ queue, base, confirm, returnTo, ...this.options }));
-    place.subscribe((state) => place === this.place && this.#show(state));
-    this.#show(place.state);
+    const read = (name: string, otherwise = "") => this.getAttribute(name) ?? otherwise;
+    const attributes = { queue: read("queue"), base: read("base"), confirm: read("confirm", "auto"), returnTo: read("return") };
+    const place = (this.place = joinQueue({ ...(attributes as QueueOptions), ...this.options }));
+    place.subscribe(() => place === this.place && this.#take());
+    this.#take();
   }
 
-  #show(state: PlaceState): void {
-    this.#write(state);
-    const { status, otherAccount } = state;
-    // No pass is handed over before the visitor has said whose it is.
-    const isUndecided = otherAccount === "new";
-    const isInLine = ["waiting", "ready", "active"].includes(status);
-    this.#part("claim").hidden = !(status === "ready" && state.needsInput);
-    this.#part("leave").hidden = !isInLine;
-    this.#part("keep").hidden = !isInLine || !isUndecided;
-    this.#part("account").hidden = !isInLine || otherAccount === "none";
-    this.#part("join").hidden = isInLine || ["joining", "finished"].includes(status);
+  #show(): void {
+    if (!this.place) return;
+    const { state } = this.place;
+    const { status, otherAccount, queue } = state;
+    const isLeaving = this.#leaving.undoUntilMs > 0;
+    const isHere = IN_LINE.includes(status);
+    const isInLine = isHere && !isLeaving;
+    const isSentBack = status === "active" && this.#handOver.isLooping && isInLine;
+    const message = chooseMessage(queue, [this.#words.language, ...navigator.languages]);
+    this.#setText("headline", isLeaving ? this.#words.text("leaving") : headlineText(this.#words, state));
+    this.#setText("message", message);
+    this.#part("message").lang = languageOfText(queue, message);
+    this.#setText("hint", isLeaving ? "" : isSentBack ? this.#words.text("loop") : hintText(this.#words, state));
+    this.#showTime();
+    const shown = {
+      claim: isInLine && status === "ready" && state.needsInput,
+      target: isSentBack,
+      undo: isLeaving,
+      leave: isInLine,
+      keep: isInLine && otherAccount === "new",
+      account: isInLine && otherAccount !== "none",
+      join: !isHere && !["joining", "finished"].includes(status),
+    };
+    for (const [name, isShown] of Object.entries(shown)) this.#part(name).hidden = !isShown;
+  }
+
+  #take(): void {
+    const { state } = this.place!;
+    const { status } = state;
+    // The visit has ended by itself.
+    if (!IN_LINE.includes(status)) {
+      (this.#part("dialog") as HTMLDialogElement).close();
+      this.#leaving.undo();
+    }
+    this.#show();
     const event = new CustomEvent("vestibule-state", {
       detail: state,
       bubbles: true,
       composed: true,
       cancelable: true,
     });
-    if (this.dispatchEvent(event) && status === "active" && state.targetUrl && !isUndecided) {
-      this.#end();
-      // Going back does not lead here again.
-      location.replace(state.targetUrl);
-    }
+    // No pass is handed over before the visitor has said whose it is.
+    const isDecided = state.otherAccount !== "new" && !this.#leaving.undoUntilMs;
+    if (!this.dispatchEvent(event) || status !== "active" || !state.targetUrl || !isDecided) return;
+    (this.#part("target") as HTMLAnchorElement).href = state.targetUrl;
+    this.#handOver.go(state.targetUrl, state.token);
+    if (this.#handOver.isLooping) this.#show();
+    else this.#end();
   }
 
   // English stays until the other language is there, and if it cannot be had.
   async #loadLanguage(): Promise<void> {
     const wanted = [this.closest<HTMLElement>("[lang]")?.lang ?? "", ...navigator.languages];
-    const language = wanted.map((tag) => matchLanguage(tag, ["en", ...Object.keys(LOADERS)])).find(Boolean) ?? "en";
+    const language = matchLanguage(wanted, ["en", ...Object.keys(LOADERS)]) ?? "en";
     const loaded = await LOADERS[language]?.().catch(() => undefined);
     if (loaded) this.#speak(language, loaded.default);
   }
@@ -165,28 +213,26 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     this.#words = new Words(language, { ...ENGLISH, ...sentences });
     this.#format = new Format(localeOf(language));
     this.#part("place").lang = language;
+    this.#part("dialog").ariaLabel = this.#words.text("leaveTitle");
     const n = this.#words.text("accountOther");
-    for (const [name, key] of Object.entries(BUTTONS)) this.#part(name).textContent = this.#words.text(key, { n });
-    if (this.place) this.#write(this.place.state);
+    for (const part of this.#root!.querySelectorAll<HTMLElement>("[data-text]")) {
+      const key = part.dataset["text"]!;
+      part.textContent = this.#words.text(key, { n });
+    }
+    this.#show();
   }
 
-  #write(state: PlaceState): void {
-    const message = chooseMessage(state.queue, [this.#words.language, ...navigator.languages]);
-    this.#setText("headline", headlineText(this.#words, state));
-    this.#setText("message", message);
-    this.#part("message").lang = languageOfText(state.queue, message);
-    this.#setText("hint", hintText(this.#words, state));
-    this.#setText("wait", waitText(this.#words, this.#format, state));
-    this.#showNumber();
-  }
-
-  // The position in the whole line, or the time that is left.
-  #showNumber(): void {
-    const state = this.place?.state;
-    const { ahead = null, isAheadExpected = false } = state?.status === "waiting" ? state : {};
+  // The position in the whole line or the time that is left, and the wait. While the visitor leaves, the time to take it back.
+  #showTime(): void {
+    if (!this.place) return;
+    const { state } = this.place;
+    const { undoUntilMs } = this.#leaving;
+    const { ahead = null, isAheadExpected = false } = state.status === "waiting" ? state : {};
     const position = ahead !== null && (isAheadExpected ? "≈" : "") + this.#format.count(ahead + 1);
-    const endsAtMs = state && "endsAtMs" in state ? state.endsAtMs : Number.NaN;
-    this.#setText("number", position || countdownText(this.#format, endsAtMs - performance.now()));
+    const endsAtMs = undoUntilMs || ("endsAtMs" in state ? state.endsAtMs : Number.NaN);
+    const t = countdownText(this.#format, endsAtMs - performance.now());
+    this.#setText("number", undoUntilMs ? "" : position || t);
+    this.#setText("wait", undoUntilMs ? this.#words.text("leavingLead", { t }) : waitText(this.#words, this.#format, state));
   }
 
   #setText(name: string, text: string): void {

@@ -40,11 +40,11 @@ export class Format {
   /** A countdown, such as "26:56", "1:02:03" or "2 days 3:04:05". */
   left(ms: number): string {
     const seconds = Math.max(0, Math.ceil(ms / 1_000));
-    const digits = new Intl.NumberFormat(this.locale, { minimumIntegerDigits: 2, useGrouping: false });
+    const digits = (value: number) => value.toLocaleString(this.locale, { minimumIntegerDigits: 2 });
     const days = Math.floor(seconds / DAY_S);
     const [hours, minutes] = [Math.floor((seconds % DAY_S) / HOUR_S), Math.floor(seconds / MINUTE_S) % MINUTE_S];
-    const parts = days || hours ? [this.count(hours), digits.format(minutes)] : [this.count(minutes)];
-    return (days ? `${this.#unit("day").format(days)} ` : "") + [...parts, digits.format(seconds % MINUTE_S)].join(":");
+    const parts = days || hours ? [this.count(hours), digits(minutes)] : [this.count(minutes)];
+    return (days ? `${this.#unit("day").format(days)} ` : "") + [...parts, digits(seconds % MINUTE_S)].join(":");
   }
 
   #unit(unit: string): Intl.NumberFormat {

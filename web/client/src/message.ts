@@ -1,13 +1,23 @@
 // Which text of the operator's message a visitor reads.
 
-import { coveringTags } from "./words.js";
-
 /** The operator's message, as answers have it. */
 export interface Messages {
   /** The text for visitors whose languages have none of their own. */
   readonly message?: string;
   /** The texts by language tag in lower case. */
   readonly messages?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The tags that cover a language tag, in lower case, the nearest first (lookup of RFC 4647, section 3.4). Chinese without a
+ * script is in the likely one of its region, so `zh-hant` covers `zh-TW`.
+ */
+export function coveringTags(tag: string): string[] {
+  const tags = [tag.toLowerCase().replaceAll("_", "-")];
+  const withScript = (_: string, isTraditional?: string) => (isTraditional ? "zh-hant" : "zh-hans");
+  let range = tags[0]!.replace(/^zh\b(?!-han)(.*-(tw|hk|mo)\b)?.*/, withScript);
+  for (; range; range = range.replace(/-?[^-]*$/, "")) tags.push(range);
+  return tags;
 }
 
 /** The text in the first of the visitor's languages that the message has, or else the text for all others. */

@@ -5,7 +5,9 @@
 
 export type { EntryState, WaitRange } from "./answers.js";
 export type { QueueSummary } from "./document.js";
-export { chooseMessage, type Messages } from "./message.js";
+// The element has the second one, and the channel, from here.
+export { chooseMessage, coveringTags, type Messages } from "./message.js";
+export { openChannel } from "./channel.js";
 export { joinQueue } from "./place.js";
 export { ProblemError, type ProblemBody } from "./problem.js";
 export { memoryStorage } from "./storage.js";

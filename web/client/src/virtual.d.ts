@@ -4,3 +4,9 @@ declare module "virtual:sentences" {
   export const ENGLISH: ElementSentences;
   export const LOADERS: Readonly<Record<string, () => Promise<{ default: ElementSentences }>>>;
 }
+
+/** A style as a text. */
+declare module "*.css" {
+  const text: string;
+  export default text;
+}

@@ -1,11 +1,12 @@
 // The package: its bundles are those of the sources, small, and what package.json says.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-import { buildBundles, readElementSentences } from "../build.mjs";
+import { buildBundles, buildDeclarations, readElementSentences } from "../build.mjs";
 
 const folder = new URL("..", import.meta.url);
 const read = (path) => readFile(new URL(path, folder), "utf8");
@@ -17,6 +18,15 @@ test("the committed bundles are those of the sources", async () => {
     const isSame = text === (await readFile(path, "utf8"));
     assert.ok(isSame, `${path} is not the bundle of the sources: run infra/client.sh build`);
   }
+});
+
+test("the committed declarations are those of the sources, so a folder that is installed has its types", async () => {
+  const built = await mkdtemp(`${tmpdir()}/vestibule-types-`);
+  await buildDeclarations(built);
+  const names = (await readdir(built)).sort();
+  assert.deepEqual((await readdir(new URL("dist/types", folder))).sort(), names);
+  for (const name of names) assert.equal(await read(`dist/types/${name}`), await readFile(`${built}/${name}`, "utf8"), name);
+  await rm(built, { recursive: true });
 });
 
 test("the core has at most 8 KB", async () => {
@@ -48,8 +58,8 @@ test("the package has no runtime dependency, and exports what exists", async () 
   const manifest = JSON.parse(await read("package.json"));
   assert.equal(manifest.dependencies, undefined);
   assert.match(manifest.version, /^\d+\.\d+\.\d+$/);
-  for (const { default: path } of Object.values(manifest.exports).filter((target) => target.default)) {
-    assert.ok((await read(path)).length > 0, path);
+  for (const { default: path, types } of Object.values(manifest.exports).filter((target) => target.default)) {
+    for (const file of [path, types]) assert.ok((await read(file)).length > 0, file);
   }
 });
 

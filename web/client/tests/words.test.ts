@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import cases from "../../page/tests/language_cases.json";
-import { Words, localeOf, matchLanguage } from "../src/words.js";
+import { PluralWords, Words, localeOf, matchLanguage } from "../src/words.js";
 
 test("a language covers the tags that the pages without JavaScript say", () => {
   const languages = ["ar", "de", "en", "es", "fr", "ja", "ko", "zh-Hans", "zh-Hant"];
-  for (const [tag, language] of Object.entries(cases.languages)) assert.equal(matchLanguage(tag, languages) ?? null, language, tag);
+  for (const [tag, language] of Object.entries(cases.languages)) assert.equal(matchLanguage([tag], languages) ?? null, language, tag);
 });
 
 test("numbers are those of the browser's region of the language", () => {
@@ -20,13 +20,14 @@ test("numbers are those of the browser's region of the language", () => {
 });
 
 test("a sentence takes the plural form of its number", () => {
-  const words = new Words("ar", { here: { one: "واحد", two: "اثنان", other: "{n}" }, name: "{n}" });
+  const words = new PluralWords("ar", { here: { one: "واحد", two: "اثنان", other: "{n}" }, name: "{n}" });
   const here = (number: number) => words.text("here", { n: String(number) }, number);
   assert.deepEqual([1, 2, 5].map(here), ["واحد", "اثنان", "5"]);
   assert.equal(words.text("name"), "");
 });
 
 test("a key that is a member of every object has no sentence", () => {
-  const words = new Words("en", {});
-  assert.deepEqual([words.text("constructor"), words.text("toString")], ["", ""]);
+  for (const words of [new Words("en", {}), new PluralWords("en", {})]) {
+    assert.deepEqual([words.text("constructor"), words.text("toString")], ["", ""]);
+  }
 });

@@ -1,7 +1,7 @@
 // The languages of the console: which one the operator reads, and their files of sentences.
 
 import LANGUAGES from "virtual:languages";
-import { Words, matchLanguage, type Sentences } from "../../client/src/words.js";
+import { PluralWords, matchLanguage, type Words, type Sentences } from "../../client/src/words.js";
 import { readStored, writeStored } from "../../page/src/stored.js";
 
 const STORED_LANGUAGE = "vestibule:language";
@@ -13,8 +13,8 @@ export const languageNames = (): [tag: string, name: string][] =>
 
 /** The language that the operator chose by hand, or the first one of the browser that exists. */
 export function chooseLanguage(): string {
-  const wanted = [readStored(STORED_LANGUAGE), ...navigator.languages];
-  return wanted.map((tag) => matchLanguage(tag ?? "", Object.keys(LANGUAGES))).find(Boolean) ?? "en";
+  const wanted = [readStored(STORED_LANGUAGE) ?? "", ...navigator.languages];
+  return matchLanguage(wanted, Object.keys(LANGUAGES)) ?? "en";
 }
 
 /** Keeps the language that the operator has chosen. */
@@ -25,7 +25,7 @@ export async function loadWords(language: string): Promise<Words> {
   const address = new URL(LANGUAGES[language]!.path, import.meta.url);
   for (;;) {
     const response = await fetch(address).catch(() => undefined);
-    if (response?.ok) return new Words(language, (await response.json()) as Sentences);
+    if (response?.ok) return new PluralWords(language, (await response.json()) as Sentences);
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }

@@ -1,15 +1,17 @@
 // The waiting page around a place in a queue: joins, follows, and shows what the visitor sees.
 
+import { openChannel } from "../../client/src/channel.js";
 import { leaveOnClose } from "../../client/src/closing.js";
+import { HandOver } from "../../client/src/hand_over.js";
+import { Leaving } from "../../client/src/leaving.js";
 import { languageOfText } from "../../client/src/message.js";
 import { chooseMessage, joinQueue, type Place, type PlaceState } from "../../client/src/vestibule.js";
 import { localeOf } from "../../client/src/words.js";
 import { LinkedAccount } from "./account.js";
 import { TurnAlert } from "./alert.js";
 import { PageFormat } from "./format.js";
-import { HandOver } from "./hand_over.js";
-import { Leaving } from "./leaving.js";
 import { Login } from "./login.js";
+import { ask, endQuestion } from "./question.js";
 import { watchForReopening } from "./reopening.js";
 import { ScreenWriter, countBehind, isLost, type Screen } from "./screen.js";
 import { CLOSED_CODES } from "./screen_name.js";
@@ -44,9 +46,12 @@ const walk = new Walk();
 const start = new Start(queue);
 const alert = new TurnAlert();
 const handOver = new HandOver();
-const leaving = new Leaving(() => void leave(), render);
+const leaving = new Leaving(() => void leave(), () => {
+  endQuestion();
+  render();
+});
 // The other tabs of the visitor. A place that has ended stays so, and to join again in one tab is for all of them.
-const tabs = globalThis.BroadcastChannel && new BroadcastChannel(`vestibule-page:${queue}`);
+const tabs = openChannel(`vestibule-page:${queue}`);
 
 let fetchOfPlace: typeof globalThis.fetch;
 let theme: Theme = {};
@@ -228,8 +233,11 @@ function listen(): void {
   part("target").addEventListener("click", keepAccount);
   part("account").addEventListener("click", changeAccount);
   for (const name of ["leave", "done"]) {
-    part(name).addEventListener("click", () => leaving.ask(writer!.writeQuestion(state, { behindCount: countBehind(state) })));
+    part(name).addEventListener("click", () => {
+      ask(writer!.writeQuestion(state, { behindCount: countBehind(state) }), { yes: () => leaving.depart() });
+    });
   }
+  part("undo").addEventListener("click", () => leaving.undo());
   const menu = part<HTMLSelectElement>("language");
   menu.addEventListener("change", () => showIn(menu.value, fragment));
   const toggle = part<HTMLInputElement>("alert");

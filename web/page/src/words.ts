@@ -1,6 +1,6 @@
 // The sentences of the page, which stand in it, with those of a theme over them, and the choice of another language.
 
-import { Words, type Sentences } from "../../client/src/words.js";
+import { PluralWords, type Words, type Sentences } from "../../client/src/words.js";
 import { readStored, writeStored } from "./stored.js";
 import { themeTags, type Theme } from "./theme.js";
 import { part } from "./view.js";
@@ -34,5 +34,5 @@ export const readWords = (language: string, theme: Theme): Words =>
 /** Sentences with the texts of a theme over them. What only the theme's English has is in English. */
 export function withTheme(language: string, sentences: Sentences, { texts = {} }: Theme): Words {
   const [english, ...others] = themeTags(language).map((tag) => texts[tag]);
-  return new Words(language, Object.assign({}, english, sentences, ...others));
+  return new PluralWords(language, Object.assign({}, english, sentences, ...others));
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { ProblemError } from "../../client/src/problem.js";
 import type { PlaceState } from "../../client/src/types.js";
-import { Words } from "../../client/src/words.js";
+import { PluralWords } from "../../client/src/words.js";
 import { PageFormat } from "../src/format.js";
 import type { Question } from "../src/question.js";
 import { ScreenWriter } from "../src/screen.js";
@@ -14,7 +14,7 @@ import { Start, progressOf } from "../src/walk.js";
 
 // Each sentence is its key, with its values.
 const KEYS = new Proxy({}, { get: (_, key) => `${String(key)} {n}{t}{r}`.trim() });
-const writer = new ScreenWriter(new Words("en", KEYS), new PageFormat("en-US"));
+const writer = new ScreenWriter(new PluralWords("en", KEYS), new PageFormat("en-US"));
 
 const context = (changes: Partial<Context> = {}): Context => ({
   ...{ nowMs: 10_000, stateAtMs: 10_000, undoUntilMs: 0, wasIn: false },
@@ -46,7 +46,7 @@ test("the wait grows shorter between two answers, and the position stays", () =>
 test("an opening has its zone, and its day if that is another one", () => {
   const headline = (words: Record<string, string>, ms: number) => {
     const queue = { ...state("waiting").queue, state: "scheduled", opensAtMs: ms + 10_000 };
-    return new ScreenWriter(new Words("en", words), new PageFormat("en-US")).write(state("waiting", { queue }), context()).headline;
+    return new ScreenWriter(new PluralWords("en", words), new PageFormat("en-US")).write(state("waiting", { queue }), context()).headline;
   };
   const words = { before: "Doors open at {c}", beforeDay: "Doors open on {d} at {c}", opensSoon: "soon" };
   assert.match(headline(words, 3_600_000), /^Doors open at \d+:\d\d\s[AP]M \S+$/);

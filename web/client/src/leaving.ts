@@ -1,12 +1,9 @@
 // Leaving asks first, and can be taken back: the request is sent only after a while. A place in line could not be had
 // back from the server.
 
-import { ask, endQuestion, type Question } from "./question.js";
-import { part } from "./view.js";
-
 const UNDO_MS = 10_000;
 
-/** The way out of the line or the session. */
+/** The way out of the line or the session, after the visitor has said yes. */
 export class Leaving {
   /** Until when the visitor may take it back, as a reading of `performance.now()`, or 0. */
   undoUntilMs = 0;
@@ -18,32 +15,29 @@ export class Leaving {
   constructor(leave: () => void, change: () => void) {
     this.#leave = leave;
     this.#change = change;
-    part("undo").addEventListener("click", () => this.undo());
-    // A closed page cannot be taken back.
-    addEventListener("pagehide", () => this.undoUntilMs && this.#finish());
   }
 
-  /** Asks the visitor, in these words. */
-  ask(question: Question): void {
-    ask(question, { yes: () => this.#start() });
+  /** The visitor leaves, and may take it back for a while. */
+  depart(): void {
+    this.undoUntilMs = performance.now() + UNDO_MS;
+    this.#timer = setTimeout(this.finish, UNDO_MS);
+    // A closed page cannot be taken back.
+    addEventListener("pagehide", this.finish);
+    this.#change();
   }
 
   /** The visitor stays, or the visit has ended by itself. */
   undo(): void {
     clearTimeout(this.#timer);
-    endQuestion();
+    removeEventListener("pagehide", this.finish);
     this.undoUntilMs = 0;
     this.#change();
   }
 
-  #start(): void {
-    this.undoUntilMs = performance.now() + UNDO_MS;
-    this.#timer = setTimeout(() => this.#finish(), UNDO_MS);
-    this.#change();
-  }
-
-  #finish(): void {
+  /** Leaves now, if the visitor leaves. */
+  finish = (): void => {
+    if (!this.undoUntilMs) return;
     this.undo();
     this.#leave();
-  }
+  };
 }

@@ -1,4 +1,7 @@
-// The way of an admitted visitor to the shop.
+// The way of an admitted visitor to the shop, which ends a loop with a shop that does not accept the pass:
+//
+//   const handOver = new HandOver();
+//   if (state.status === "active") handOver.go(state.targetUrl, state.token);
 
 import { readStored, writeStored } from "./stored.js";
 
@@ -20,17 +23,20 @@ export class HandOver {
   go(address: string, token: string): void {
     if (token === this.#token) return;
     this.#token = token;
-    this.isLooping = this.#isSentBack();
+    this.isLooping = this.#isSentBack(address);
     if (!this.isLooping) location.replace(address);
   }
 
-  #isSentBack(): boolean {
+  #isSentBack(address: string): boolean {
     const nowMs = Date.now();
     const key = `vestibule:redirects:${this.#token}`;
     const times = (readStored(key, "sessionStorage") ?? "").split(" ").map(Number);
     const recent = times.filter((ms) => ms <= nowMs && ms > nowMs - LOOP_MS);
     if (recent.length >= REDIRECTS_MAX) return true;
-    writeStored(key, [...recent, nowMs].join(" "), "sessionStorage");
-    return false;
+    const text = [...recent, nowMs].join(" ");
+    writeStored(key, text, "sessionStorage");
+    // Without a storage each time is the first one, so the visitor who comes from the shop goes back by hand.
+    const isCounted = readStored(key, "sessionStorage") === text;
+    return !isCounted && document.referrer.startsWith(`${new URL(address, location.href).origin}/`);
   }
 }

@@ -1,0 +1,41 @@
+/** With these codes the server says that the queue is over or gone. The visit has ended, and no visitor can enter. */
+export declare const OVER_CODES: readonly string[];
+/** With these codes the server says that the visit has ended, or that the place no longer exists. */
+export declare const END_CODES: readonly string[];
+/** With these codes the server refuses a visitor, and no retry helps. */
+export declare const REFUSAL_CODES: readonly string[];
+/** The body of a refusal: a problem by RFC 9457, or anything else that a proxy answered. */
+export interface ProblemBody {
+    readonly code?: string;
+    readonly title?: string;
+    readonly detail?: string;
+    readonly [name: string]: unknown;
+}
+/** What is known of a refusal. */
+export interface Refusal {
+    /** That of HTTP, or 0 if no answer came. */
+    readonly status: number;
+    readonly body: ProblemBody;
+    /** The time that the server asks for, in milliseconds. */
+    readonly retryAfterMs?: number | undefined;
+    /** What was thrown in the place of an answer, also by a function of the options. */
+    readonly cause?: unknown;
+}
+/**
+ * A request that the server did not carry out. Its `code` is the stable code of a problem by RFC 9457, `network` if no
+ * answer came, or `no-problem` if the answer is not from the API. `cause` is what was thrown in the place of an answer.
+ */
+export declare class ProblemError extends Error implements Refusal {
+    readonly code: string;
+    readonly status: number;
+    readonly body: ProblemBody;
+    readonly retryAfterMs: number | undefined;
+    constructor({ status, body, retryAfterMs, cause }: Refusal);
+}
+/**
+ * The milliseconds until the retry after a failure that `failures` others preceded: Retry-After, if the answer has one,
+ * plus a random time up to 1 s, 2 s, 4 s and so on, at most `boundMs` (exponential backoff with full jitter). The
+ * random time is added because the server tells many clients the same second, and they must not come back in it
+ * together. Both are at most ten minutes, whatever a proxy answers.
+ */
+export declare function backoffMs(retryAfterMs: number, failures: number, boundMs: number, random: number): number;

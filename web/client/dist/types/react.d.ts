@@ -1,0 +1,9 @@
+import type * as React from "react";
+import type { VestibuleLine, VestibuleLineAttributes } from "./element.js";
+declare module "react" {
+    namespace JSX {
+        interface IntrinsicElements {
+            "vestibule-line": React.DetailedHTMLProps<React.HTMLAttributes<VestibuleLine>, VestibuleLine> & VestibuleLineAttributes;
+        }
+    }
+}
