@@ -19,10 +19,12 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // shortened. A name that is missing here costs some bytes. The tests also run the bundle, in case that a name should
 // not be here.
 const INTERNAL = `
-  addInput announced atMs attendance changeFollowed changeVisibility chooseForm compare describeOther documentAgeMs dueMs entry entryAtMs expedite askSpread farMs
-  followLinked followed forgetEntry holdSeconds isChosen isConfirmed isLeader isOffline isOther isOver isPageVisible isReset lead lowest markAnswer nearMs newest
-  newestSinceAnswer nextRequest postpone readAccounts readPlace readPlaceOf readSecret readVisitor receive receivedAtMs resyncAtMs schedule
-  scheduleAfterEntry selectAccount staleAtMs start startTurn stateAt toText wake writeAccounts writePlace writeVisitor
+  addInput announced askSpread atMs attendance changeFollowed changeVisibility chooseForm compare depart describeOther
+  documentAgeMs dueMs entry entryAtMs expedite farMs finish followed followLinked forgetEntry holdSeconds isChosen
+  isConfirmed isLeader isOffline isOther isOver isPageVisible isReset lead locale lowest markAnswer nearMs newest
+  newestSinceAnswer nextRequest post postpone readAccounts readPlace readPlaceOf readSecret readVisitor receive
+  receivedAtMs resyncAtMs schedule scheduleAfterEntry selectAccount staleAtMs start startTurn stateAt toText undoUntilMs
+  wake writeAccounts writePlace writeVisitor
 `;
 
 /** The names that a bundle with the sources of the library shortens. */
@@ -55,7 +57,7 @@ const styleAsText = {
 
 // The sentences of web/lang that the element says.
 const ELEMENT_KEYS = `
-  about accountGo accountLead accountOther blocked closed completed ended enter evicted finished gone hint
+  about accountGo accountLead accountOther blocked closed completed ended enter evicted finished gone hint hintTab
   identity-missing in invalid-ticket join joining leave leaveCostHere leaveTitle leaving leavingLead left loop
   lost offline overlong paused refused refusedLead resetLead shop shut ticket-required turn undo unknown
   unknown-queue waiting

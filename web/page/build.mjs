@@ -16,10 +16,10 @@ import { buildScriptAndStyle, describeFiles, readIndex, readSentences, writeFile
 // The page has the library in its own script, so it may also shorten options and states of the library, besides its own
 // members. No server, other tab or later visit sees any of them.
 const INTERNAL = `
-  aheadAtEntry aheadCount behindCount changeAccount closesAtMs estimatedWaitSeconds hadPlace isAheadExpected isAsking isBack
-  isDrawn isExpected isExtendRefused isInLine isLooping isMissedTurn isUnknown joinText keepAccount limitedBy needsInput
-  nowMs opensAtMs otherAccount returnTo stateAtMs subscribe targetUrl undoText undoUntilMs updatedAtMs wasIn
-  whenClosed writeAccountQuestion writeOtherAccount writeQuestion
+  aheadAtEntry aheadCount behindCount changeAccount closesAtMs depart estimatedWaitSeconds hadPlace isAheadExpected
+  isAsking isBack isDrawn isExpected isExtendRefused isInLine isLooping isMissedTurn isOn isOnline isUnknown
+  isUnstored isVisible joinText keepAccount limitedBy needsInput opensAtMs otherAccount returnTo stateAtMs subscribe
+  targetUrl undoText undoUntilMs updatedAtMs wasIn whenClosed words writeAccountQuestion writeOtherAccount writeQuestion
 `;
 const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
 const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];
@@ -59,13 +59,13 @@ export async function buildPage() {
   const index = await readIndex(folder);
   const offer = (tag, isOwn) =>
     `<option value="${tag}" lang="${tag}" dir="auto"${isOwn ? " selected" : ""}>${sentencesByTag[tag].name}</option>`;
-  const pages = Object.entries(sentencesByTag).map(([tag, { name, ...sentences }]) => {
+  const pages = Object.entries(sentencesByTag).map(([tag, { name, plain, ...sentences }]) => {
     const values = {
       tag,
       direction: RIGHT_TO_LEFT.includes(tag) ? "rtl" : "ltr",
       brand: sentences.brand,
       joining: sentences.joining,
-      plain: sentences.plain,
+      plain,
       languages: Object.keys(sentencesByTag).map((other) => offer(other, other === tag)).join(""),
       sentences: JSON.stringify(sentences).replaceAll("<", "\\u003c"),
       script,

@@ -188,6 +188,54 @@ test("hidden tab calls its visitor", async ({ tabs, servers, queue, tabsTraffic 
   expect(tabsTraffic.ofKind("claim"), "only the visitor claims").toHaveLength(0);
 });
 
+test("after a reload a key lets the alert sound, which says what it can do", async ({ page, servers, queue, traffic }) => {
+  await queue.open(ONE_AT_A_TIME);
+  await traffic.shortenPolls();
+  await page.addInitScript(recordCalls);
+  await page.addInitScript(() => {
+    (globalThis as any).Notification.permission = "denied";
+    localStorage.setItem("vestibule:alert", "on");
+  });
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  await expect(page.locator("label")).toContainText("Call me by sound when it’s my turn");
+  await page.keyboard.press("Tab");
+  // The input of a minute ago confirms no turn.
+  await page.clock.install();
+  await page.clock.fastForward(61_000);
+  await queue.completeActive();
+  await waiting.expectHeadline("It’s your turn");
+  await expect.poll(() => page.evaluate(() => (globalThis as any).calls as string[])).toContain("tone");
+});
+
+test("page that can store nothing asks to keep the tab open, unless its history keeps the place", async ({ page, servers, queue }) => {
+  await queue.open(FULL);
+  await queue.enter();
+  await page.addInitScript(() => {
+    for (const name of ["localStorage", "sessionStorage"]) {
+      Object.defineProperty(globalThis, name, {
+        get() {
+          throw new DOMException("forbidden", "SecurityError");
+        },
+      });
+    }
+  });
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(2);
+  await queue.enter();
+  await page.reload();
+  await waiting.expectPosition(2);
+  await expect(waiting.part("hint")).toContainText("You can reload this page");
+  await page.addInitScript(() => {
+    history.replaceState = () => {
+      throw new DOMException("forbidden", "SecurityError");
+    };
+  });
+  await page.goto(page.url());
+  await waiting.expectPosition(4);
+  await expect(waiting.part("hint")).toHaveText("Keep this tab open: a reload loses your place.");
+});
+
 test("without the switch no sound and no notification call", async ({ page, servers }) => {
   await page.addInitScript(recordCalls);
   await openScene(page, servers.base, SCENES["turn"]!);

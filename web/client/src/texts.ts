@@ -23,14 +23,14 @@ export function headlineText(words: Words, state: PlaceState): string {
 }
 
 /** What else the visitor should know, or an empty string. */
-export function hintText(words: Words, { status, connection, problem, otherAccount }: PlaceState): string {
+export function hintText(words: Words, { status, connection, problem, otherAccount, isUnstored }: PlaceState): string {
   if (status === "failed") {
     const code = problem?.code ?? "";
     return words.text(REFUSALS[code] ?? code) || words.text("refusedLead");
   }
   if (otherAccount === "new") return words.text("accountLead");
   if (connection !== "online") return words.text(connection === "offline" ? "offline" : "lost");
-  return status === "waiting" ? words.text("hint") : "";
+  return status === "waiting" ? words.text(isUnstored ? "hintTab" : "hint") : "";
 }
 
 /** The expected wait, or why there is none. Empty for a visitor who does not wait. */

@@ -48,6 +48,6 @@ export class Words {
 export class PluralWords extends Words {
   protected override chooseForm(sentence: Sentence | undefined, number: number): string {
     const forms = Object(sentence) as Partial<Record<Intl.LDMLPluralRule, string>>;
-    return super.chooseForm(sentence, number) || (forms[new Intl.PluralRules(this.language).select(number)] ?? forms.other ?? "");
+    return super.chooseForm(sentence, number) || forms[new Intl.PluralRules(this.language).select(number)] || forms.other || "";
   }
 }

@@ -53,6 +53,7 @@ test("every status of a place has a headline", () => {
 
 test("a hint tells of the network and a refusal", () => {
   assert.match(hint(stateOf()), /your place is kept/);
+  assert.match(hint({ ...stateOf(), isUnstored: true }), /Keep this tab open/);
   const follower = joinedFollower(nearEntry());
   receiveFailure(follower, "status", noAnswer(), 1);
   assert.match(hint(follower.stateAt(1)), /Trying again/);

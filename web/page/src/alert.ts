@@ -15,6 +15,9 @@ const TONES = [
 const TONE_S = 0.5;
 const LOUDNESS = 0.25;
 
+// Some browsers have no notifications.
+const isPermission = (value: NotificationPermission): boolean => globalThis.Notification?.permission === value;
+
 /** The alert of one page. */
 export class TurnAlert {
   #audio: AudioContext | undefined;
@@ -25,7 +28,12 @@ export class TurnAlert {
 
   constructor() {
     // After a reload the sound needs a gesture again.
-    addEventListener("pointerdown", () => this.isOn && this.#unlock(), { capture: true });
+    for (const name of ["pointerdown", "keydown"]) addEventListener(name, () => this.isOn && this.#unlock(), { capture: true });
+  }
+
+  /** The key of the sentence beside the switch, which says what the alert can do. */
+  get key(): string {
+    return isPermission("granted") || (isPermission("default") && !this.isOn) ? "alert" : "alertSound";
   }
 
   /** The visitor used the switch. */
@@ -34,7 +42,7 @@ export class TurnAlert {
     writeStored(STORED, isOn ? "on" : "");
     if (!isOn) return this.stop();
     this.#unlock();
-    if (globalThis.Notification?.permission === "default") void Notification.requestPermission();
+    if (isPermission("default")) void Notification.requestPermission();
   }
 
   /** Calls the visitor. */
@@ -44,7 +52,7 @@ export class TurnAlert {
     this.#ring(RINGS);
     try {
       const options: NotificationOptions = { body, lang, dir: dir as NotificationDirection, tag: "turn" };
-      if (globalThis.Notification?.permission !== "granted") return;
+      if (!isPermission("granted")) return;
       const notification = new Notification(title, options);
       notification.onclick = () => {
         focus();

@@ -172,6 +172,7 @@ function render(): void {
   const isLinkLost = nowMs - lostAtMs >= LOST_MS;
   const strip = nowMs < noticeUntilMs ? words.text("failed") : isLinkLost ? screen.strip : "";
   document.body.dataset["link"] = isLinkLost ? "lost" : "online";
+  setText("alert-text", words.text(alert.key));
   const message = chooseMessage(state.queue, [words.language, ...navigator.languages]);
   showScreen(screen, message, strip);
   part("message").lang = languageOfText(state.queue, message);

@@ -82,7 +82,7 @@ export class ScreenWriter {
       ...this.#numbers(name, state, context),
       ...this.#when(name, state, context),
       updated: isInLine && state.updatedAtMs ? this.#updated(state, context) : "",
-      hint: isInLine ? words.text("hint") : "",
+      hint: isInLine ? words.text(state.isUnstored ? "hintTab" : "hint") : "",
       strip: this.#strip(state),
       actions: this.#actions(name, state, context),
       joinText: words.text(joinKey),

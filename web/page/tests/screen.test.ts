@@ -54,6 +54,11 @@ test("an opening has its zone, and its day if that is another one", () => {
   assert.equal(headline(words, NaN), "soon", "nobody has said when");
 });
 
+test("a page that can store nothing asks to keep the tab open, and only that one", () => {
+  const hint = (changes: object) => writer.write(state("waiting", changes), context()).hint.trim();
+  assert.deepEqual([hint({ isUnstored: false }), hint({ isUnstored: true })], ["hint", "hintTab"]);
+});
+
 test("a pause is told although an answer still has an expected wait", () => {
   const queue = { ...state("waiting").queue, state: "paused" };
   assert.equal(nameScreen(state("waiting", { queue }), context()), "paused");
