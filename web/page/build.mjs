@@ -19,7 +19,7 @@ const INTERNAL = `
   aheadAtEntry aheadCount behindCount changeAccount closesAtMs depart estimatedWaitSeconds hadPlace isAheadExpected
   isAsking isBack isDrawn isExpected isExtendRefused isInLine isLooping isMissedTurn isOn isOnline isUnknown
   isUnstored isVisible joinText keepAccount limitedBy needsInput opensAtMs otherAccount returnTo stateAtMs subscribe
-  targetUrl undoText undoUntilMs updatedAtMs wasIn whenClosed words writeAccountQuestion writeOtherAccount writeQuestion
+  targetUrl undoText undoUntilMs updatedAtMs wasIn endsAtMs retryAfterMs whenClosed words writeAccountQuestion writeOtherAccount writeQuestion
 `;
 const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
 const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];

@@ -24,7 +24,8 @@ test("the committed page is that of the sources", async () => {
 
 test("the first load has at most 22 KB in any language", async () => {
   const files = Object.entries(await buildPage()).filter(([path]) => !path.endsWith(".rs"));
-  const size = ([, text]) => gzipSync(text, { level: 9 }).length;
+  // Nothing compresses what is so small: see MinimumCompressionSize in template.yaml.
+  const size = ([, text]) => (text.length < 1_024 ? text.length : gzipSync(text, { level: 9 }).length);
   const isPage = ([path]) => path.endsWith(".html");
   const theme = files.filter((file) => !isPage(file)).reduce((sum, file) => sum + size(file), 0);
   const bytes = theme + Math.max(...files.filter(isPage).map(size));
