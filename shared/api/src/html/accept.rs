@@ -6,6 +6,9 @@ use super::words::LANGUAGES;
 
 /// The language of a visitor whose own ones do not ship.
 const FALLBACK_LANGUAGE: &str = "en";
+/// The longest language tag that counts, in bytes (RFC 5646, section 4.4.1). A header may be as long as the gateway allows, and
+/// each of its subtags would be one more tag to compare.
+const TAG_BYTES_MAX: usize = 35;
 /// The regions that write Chinese in traditional characters.
 const TRADITIONAL_REGIONS: [&str; 3] = ["tw", "hk", "mo"];
 
@@ -42,6 +45,9 @@ fn match_language(tag: &str) -> Option<&'static str> {
 /// The tags that cover a language tag, in lower case, the nearest first (lookup of RFC 4647, section 3.4). Chinese without a
 /// script is in the likely one of its region, so `zh-hant` covers `zh-TW`. `web/client/src/words.ts` has the same rule.
 pub(super) fn covering_tags(tag: &str) -> Vec<String> {
+    if tag.len() > TAG_BYTES_MAX {
+        return Vec::new();
+    }
     let whole = tag.to_ascii_lowercase().replace('_', "-");
     let mut range = likely_chinese(&whole).unwrap_or(&whole);
     let mut tags = vec![whole.clone()];
@@ -170,6 +176,13 @@ mod tests {
         for (tag, language) in cases["languages"].as_object().expect("cases") {
             assert_eq!(match_language(tag), language.as_str(), "{tag}");
         }
+    }
+
+    #[test]
+    fn a_tag_that_is_too_long_costs_nothing() {
+        let subtags = "-a".repeat(30_000);
+        assert!(covering_tags(&format!("ko{subtags}")).is_empty());
+        assert_eq!(choose_language(Some(&format!("ja{subtags}")), Some("ko")), "ko");
     }
 
     #[test]
