@@ -21,7 +21,8 @@ const FADE_MS = 320;
 export function showScreen(screen: Screen, message: string, strip: string): void {
   const { body, activeElement: focused } = document;
   // Before the opening, the same screen comes twice: by the public document, and then with the rows of the visitor's place.
-  const isNew = body.dataset["state"] !== screen.name || part("alert-row").hidden === screen.isInLine;
+  const before = body.dataset["state"];
+  const isNew = before !== screen.name || part("alert-row").hidden === screen.isInLine;
   // Without boxes for a moment, the new screen is no shift of the old one.
   if (isNew) part("main").hidden = true;
   if (isNew) void body.offsetWidth;
@@ -34,7 +35,8 @@ export function showScreen(screen: Screen, message: string, strip: string): void
   part("undo").textContent = screen.undoText;
   showRows(screen);
   part("main").hidden = false;
-  if (isNew && !matchMedia("(prefers-reduced-motion: reduce)").matches) part("main").animate(FADE, FADE_MS);
+  // The file says "One moment" already, and the theme may move it.
+  if (isNew && before !== "none" && !matchMedia("(prefers-reduced-motion: reduce)").matches) part("main").animate(FADE, FADE_MS);
   if (focused && focused !== body && !(focused as HTMLElement).offsetParent) part("headline").focus({ preventScroll: true });
 }
 
