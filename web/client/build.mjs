@@ -30,20 +30,6 @@ const INTERNAL = `
 /** The names that a bundle with the sources of the library shortens. */
 export const MANGLED = new RegExp(`^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
 
-/** Writes the number of a constant wherever its file names it. The bundler declares a variable instead. */
-export const inlineNumbers = {
-  name: "numbers",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/src\/\w+\.ts$/ }, async ({ path }) => {
-      const text = await readFile(path, "utf8");
-      const numbers = text.matchAll(/^const ([A-Z_]+) = ([-\d._ *]+);$/gm);
-      const inline = (contents, [declaration, name, number]) =>
-        contents.replace(declaration, "").replace(new RegExp(`\\b${name}\\b`, "g"), `(${number})`);
-      return { contents: [...numbers].reduce(inline, text), loader: "ts" };
-    });
-  },
-};
-
 // Imports a style as a text, without what only its reader needs.
 const styleAsText = {
   name: "style",
@@ -108,7 +94,7 @@ export async function buildBundles({ write }) {
     minify: true,
     charset: "utf8",
     mangleProps: MANGLED,
-    plugins: [inlineNumbers, styleAsText, sentencesPlugin(sentences)],
+    plugins: [styleAsText, sentencesPlugin(sentences)],
     write: false,
   });
   const { en, ...others } = sentences;

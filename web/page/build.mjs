@@ -10,7 +10,7 @@
 
 import { fileURLToPath } from "node:url";
 
-import { MANGLED, buildUnitTests, inlineNumbers } from "../client/build.mjs";
+import { MANGLED, buildUnitTests } from "../client/build.mjs";
 import { buildScriptAndStyle, describeFiles, readIndex, readSentences, writeFiles } from "./assets.mjs";
 
 // The page has the library in its own script, so it may also shorten options and states of the library, besides its own
@@ -55,7 +55,7 @@ ${tags.map((tag) => `    ("${tag}", include_str!("../../lang/${tag}.json")),`).j
 /** Builds the page. Returns the texts of its files by their paths in dist/. */
 export async function buildPage() {
   const sentencesByTag = await readPageSentences();
-  const { script, style } = await buildScriptAndStyle({ folder, name: "page", mangleProps: MANGLED_HERE, plugins: [inlineNumbers] });
+  const { script, style } = await buildScriptAndStyle({ folder, name: "page", mangleProps: MANGLED_HERE });
   const index = await readIndex(folder);
   const offer = (tag, isOwn) =>
     `<option value="${tag}" lang="${tag}" dir="auto"${isOwn ? " selected" : ""}>${sentencesByTag[tag].name}</option>`;

@@ -15,8 +15,8 @@ export interface Claims {
 export function readClaims(token: unknown): Claims {
   try {
     const payload = (token as string).split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/");
-    // The text is UTF-8.
-    return Object(JSON.parse(decodeURIComponent(escape(atob(payload)))));
+    const bytes = Uint8Array.from(atob(payload), (letter) => letter.charCodeAt(0));
+    return Object(JSON.parse(new TextDecoder().decode(bytes)));
   } catch {
     return {};
   }

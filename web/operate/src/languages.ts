@@ -2,7 +2,7 @@
 
 import LANGUAGES from "virtual:languages";
 import { PluralWords, matchLanguage, type Words, type Sentences } from "../../client/src/words.js";
-import { readStored, writeStored } from "../../page/src/stored.js";
+import { readStored, writeStored } from "../../client/src/stored.js";
 
 const STORED_LANGUAGE = "vestibule:language";
 const RETRY_MS = 2_000;

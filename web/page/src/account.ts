@@ -5,7 +5,7 @@ import { readClaims } from "../../client/src/accounts.js";
 import type { PlaceState, WaitingState } from "../../client/src/vestibule.js";
 import { ask, endQuestion, isAsking, writeQuestion, type Answers } from "./question.js";
 import type { Screen, ScreenWriter } from "./screen.js";
-import { readStored, writeStored } from "./stored.js";
+import { readStored, writeStored } from "../../client/src/stored.js";
 import { setText } from "./view.js";
 
 const NAME_LENGTH_MAX = 40;

@@ -1,7 +1,7 @@
 // Calls the visitor when the turn has come: by sound, notification and vibration. The switch on the page is the gesture
 // that permits the sound.
 
-import { readStored, writeStored } from "./stored.js";
+import { readStored, writeStored } from "../../client/src/stored.js";
 
 const STORED = "vestibule:alert";
 const RINGS = 3;

@@ -1,7 +1,7 @@
 // The login of a shop whose visitors need an authorizer. The page sends a visitor without a token to it, and it comes back
 // to the page with the token in the fragment, which no server sees.
 
-import { readStored, writeStored } from "./stored.js";
+import { readStored, writeStored } from "../../client/src/stored.js";
 
 // With these codes the authorizer does not know the visitor.
 const UNKNOWN_VISITOR = /^(unauthorized|identity-missing)$/;

@@ -1,7 +1,7 @@
 // The walk: a floor, dots for the other visitors, a larger one for the visitor, and a door at the end, which opens as the
 // visitor comes nearer. The dots fill the floor and count nothing. All lengths are units of the drawing.
 
-import { readStored, writeStored } from "./stored.js";
+import { readStored, writeStored } from "../../client/src/stored.js";
 import type { Screen } from "./screen.js";
 import type { ScreenName } from "./screen_name.js";
 import { part } from "./view.js";

@@ -1,7 +1,7 @@
 // The sentences of the page, which stand in it, with those of a theme over them, and the choice of another language.
 
 import { PluralWords, type Words, type Sentences } from "../../client/src/words.js";
-import { readStored, writeStored } from "./stored.js";
+import { readStored, writeStored } from "../../client/src/stored.js";
 import { themeTags, type Theme } from "./theme.js";
 import { part } from "./view.js";
 

@@ -51,7 +51,7 @@ test("an opening has its zone, and its day if that is another one", () => {
   const words = { before: "Doors open at {c}", beforeDay: "Doors open on {d} at {c}", opensSoon: "soon" };
   assert.match(headline(words, 3_600_000), /^Doors open at \d+:\d\d\s[AP]M \S+$/);
   assert.match(headline(words, 50 * 3_600_000), /^Doors open on \w+day, \w+ \d+ at \d+:\d\d\s[AP]M \S+$/);
-  assert.equal(headline(words, NaN), "soon", "nobody has said when");
+  assert.equal(headline(words, NaN), "soon", "the opening time is not known");
 });
 
 test("a page that can store nothing asks to keep the tab open, and only that one", () => {
