@@ -34,6 +34,7 @@ for (const fonts of ["usual", "wide"] as const) {
 }
 
 test("each script has a real font, which the tests bring", async ({ servers }) => {
+  test.setTimeout(8 * BOUND_MS);
   test.skip(process.platform !== "linux", "fontconfig lists the fonts only there");
   const latin = { en: "Noto Sans", de: "Noto Sans", es: "Noto Sans", fr: "Noto Sans" };
   // The tests bring no Chinese font.

@@ -23,9 +23,9 @@ export function showScreen(screen: Screen, message: string, strip: string): void
   // Before the opening, the same screen comes twice: by the public document, and then with the rows of the visitor's place.
   const before = body.dataset["state"];
   const isNew = before !== screen.name || part("alert-row").hidden === screen.isInLine;
-  // Without boxes for a moment, the new screen is no shift of the old one.
+  // Without boxes for a moment, the new screen is no shift of the old one. A call, because a build leaves out what only reads.
   if (isNew) part("main").hidden = true;
-  if (isNew) void body.offsetWidth;
+  if (isNew) body.getBoundingClientRect();
   body.dataset["state"] = screen.name;
   for (const name of ["headline", "detail", "range", "clock", "updated", "hint", "ahead", "behind"] as const) setText(name, screen[name]);
   setText("number", screen.number);
