@@ -174,6 +174,15 @@ local function put_entry(fact, fact_place, is_new)
   return build_live(is_new and version or 0, 1, put)
 end
 
+-- Stores the end of the record, which the backup has, and holds the slot as long as the record says.
+local function store_settled_end()
+  store_end(keys, id, record)
+  redis.call('ZADD', settled, string.format('%.0f', queue.now_ms), id)
+  if is_held(record) then
+    hold_slot(keys, id, record.visit, record.how, record.step_ms)
+  end
+end
+
 -- Decides about the provisional place from the greatest fact that is known besides it, if any. Returns the reply, or
 -- nil if the record decides: that visit goes on, or is the provisional one itself.
 local function resolve_provisional(known)
@@ -186,8 +195,9 @@ local function resolve_provisional(known)
     remove_from_set()
     uncount_entered()
     take_version(queue, state)
-    if record and record.visit == known.visit and record.step == known.step and is_held(record) then
-      hold_slot(keys, id, record.visit, record.how, record.step_ms)
+    -- Else `ended` would tell of an earlier visit, once the slot is free.
+    if record and record.visit == known.visit and record.step == known.step then
+      store_settled_end()
     end
     return { 'enter-again' }
   end
@@ -280,9 +290,5 @@ if is_in_line() then
   redis.call('HINCRBY', state, TOTALS[record.how] or 'completed', 1)
 end
 take_version(queue, state)
-store_end(keys, id, record)
-redis.call('ZADD', settled, string.format('%.0f', queue.now_ms), id)
-if is_held(record) then
-  hold_slot(keys, id, record.visit, record.how, record.step_ms)
-end
+store_settled_end()
 return { 'ended', removed }

@@ -5,10 +5,10 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     fact::{Fact, Turn},
     record::{EntryRecord, PutDecision},
-    score::WaitScore,
+    score::{Visit, WaitScore},
     state::EntryState,
 };
-use vestibule_line::{AdoptBasis, AdoptOutcome, LeaveReason};
+use vestibule_line::{AdoptBasis, AdoptOutcome, EntryLookup, LeaveReason, NotFound};
 use vestibule_tests::lines::{Subject, visitor};
 
 use super::{
@@ -182,9 +182,40 @@ pub(crate) async fn a_later_visit_that_ended_needs_a_new_place(mut subject: Subj
     );
     let view = subject.view().await;
     assert_eq!((view.waiting, view.totals.entered), (2, 2));
+    assert_eq!(known_end(&subject, 2).await, lost);
     let again = subject.enter(visitor(2)).await.status;
     assert!(again.visit() > lost, "{again:?}");
     assert_eq!(subject.position(visitor(2)).await, 3);
+}
+
+/// Once its slot is free, the line does not tell of an earlier visit.
+pub(crate) async fn a_later_visit_whose_slot_is_held_is_the_last_one(mut subject: Subject) {
+    subject.open(two_at_a_time()).await;
+    subject.line_up(1..=3).await;
+    subject.leave(visitor(2), LeaveReason::Leave).await;
+    let EntryStatus::Waiting { score: place, .. } = subject.enter(visitor(2)).await.status else {
+        panic!("not waiting");
+    };
+    let lost = WaitScore::next(0, subject.clock.now_ms() + 5_000).visit();
+    let held = Fact::held(lost, subject.clock.now_ms() + 3_000);
+    let record = ended_record(&subject, 2, held, EndReason::Left).await;
+    assert_eq!(
+        adopt_provisional(&subject, place, Some(record)).await,
+        AdoptOutcome::EnterAgain
+    );
+    assert_eq!(known_end(&subject, 2).await, lost);
+    subject.advance_seconds(4);
+    subject.tick().await;
+    assert_eq!(known_end(&subject, 2).await, lost);
+}
+
+/// The visit that the line knows to be over.
+async fn known_end(subject: &Subject, number: u64) -> Visit {
+    let lookup = subject.line.status(&subject.queue, visitor(number)).await;
+    match lookup.expect("the line answers") {
+        EntryLookup::NotFound(NotFound::Ended(end)) => end.fact().visit,
+        other => panic!("not ended: {other:?}"),
+    }
 }
 
 pub(crate) async fn a_later_live_visit_replaces_the_new_place(mut subject: Subject) {

@@ -68,6 +68,7 @@ macro_rules! durability_cases {
                 without_a_visit_that_goes_on_the_place_stands
                 an_end_that_the_backup_lacks_counts_as_well
                 a_later_visit_that_ended_needs_a_new_place
+                a_later_visit_whose_slot_is_held_is_the_last_one
                 a_repeated_fast_track_stays_provisional_until_claimed
                 a_later_live_visit_replaces_the_new_place
                 a_place_that_is_confirmed_meanwhile_stays
