@@ -196,7 +196,7 @@ local function resolve_provisional(known)
     uncount_entered()
     take_version(queue, state)
     -- Else `ended` would tell of an earlier visit, once the slot is free.
-    if record and record.visit == known.visit and record.step == known.step then
+    if record and record.visit == known.visit and record.step == known.step and not is_live(record) then
       store_settled_end()
     end
     return { 'enter-again' }

@@ -153,15 +153,21 @@ impl Step<'_> {
                 (None, None) => require(held.contains(&id), || format!("{id} is gone without an end"))?,
             }
         }
-        // A restore brings back an earlier visit than one whose end the backup has refused so far. The earlier one ends, too.
-        let live = self.before.progress();
+        let (live, known_ends) = (self.before.progress(), self.before.ends());
+        for (id, is) in now.iter().filter(|(id, _)| !live.contains_key(id)) {
+            if let Some((visit, step, _)) = known_ends.get(id) {
+                require(*is >= (*visit, *step), || {
+                    format!("{id} is at {is:?}, after the end of {visit} {step}")
+                })?;
+            }
+        }
+        // A restore brings back what has ended if the backup has refused the end so far. That ends once more.
         for (id, (visit, step, how)) in &ends {
-            if let Some((known_visit, known_step, _)) = self.before.ends().get(id) {
-                let is_back = live
-                    .get(id)
-                    .is_some_and(|was| was.0 < *known_visit && was.0 == *visit);
-                require(is_back || (visit, step) >= (known_visit, known_step), || {
-                    format!("the end of {id} went back to {visit} {step} {how}")
+            if let Some((known_visit, known_step, _)) = known_ends.get(id) {
+                let (known, is) = ((*known_visit, *known_step), (*visit, *step));
+                let is_back = live.get(id).is_some_and(|was| *was < known && *was <= is);
+                require(is_back || is >= known, || {
+                    format!("the end of {id} went back from {known:?} to {is:?} {how}")
                 })?;
             }
         }
