@@ -9,14 +9,14 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_line::{
-    AdoptBasis, AdoptOutcome, ConfigureOutcome, JoinKind, LeaveOutcome, LeaveReason, NotFound,
+    AdoptBasis, AdoptOutcome, ConfigureOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, NotFound,
     RestoredEntries,
 };
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
     adopt::{adopt, ended_record},
-    missing::expect_end,
+    missing::{expect_end, unknown},
     restore::configuration_of_epoch,
     settings::bounded,
 };
@@ -248,6 +248,35 @@ pub(crate) async fn a_restore_holds_the_slots(mut subject: Subject) {
     let entered = rebuilt.enter(visitor(1)).await;
     assert_eq!(entered.kind, JoinKind::TookBack);
     assert!(entered.status.visit() > visit);
+}
+
+/// The line had lost the visit whose slot is held, and knows the end of an earlier one, or an earlier end.
+pub(crate) async fn a_restored_slot_counts_more_than_an_earlier_end(subject: Subject) {
+    for is_same_visit in [true, false] {
+        let mut subject = subject.sibling();
+        open_full(&mut subject, two_slots()).await;
+        let visit = subject.status(visitor(1)).await.visit();
+        subject.advance_ms(SESSION_MS);
+        subject.tick().await;
+        let later = Visit::new(visit.number() + u64::from(!is_same_visit)).expect("a visit");
+        let held = Fact::held(later, subject.clock.now_ms() + 5_000);
+        let record = ended_record(&subject, 1, held, EndReason::Left).await;
+        let configuration = configuration_of_epoch(&subject, 2);
+        let places: RestoredEntries = [&record].into_iter().collect();
+        let restored = subject
+            .line
+            .restore(&subject.queue, &configuration, 0, places)
+            .await;
+        assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
+        // The backup has the rest.
+        assert_eq!(
+            subject.lookup(visitor(1)).await,
+            EntryLookup::NotFound(unknown(&subject))
+        );
+        let completed = subject.leave(visitor(1), LeaveReason::Complete).await;
+        assert_eq!(completed.fact(), Fact::ended(later));
+        assert_eq!(expect_end(&subject, 1).await.fact(), Fact::ended(later));
+    }
 }
 
 pub(crate) async fn a_record_with_a_held_slot_is_taken_over(subject: Subject) {

@@ -66,9 +66,13 @@ local function describe_missing(end_text)
   return end_text and parse_end(end_text) or { state = 'unknown' }
 end
 
--- Describes an entry whose slot is held. A script without the key `held` learns only what `ended` has of it.
+-- Describes an entry whose slot is held. A script without the key `held` learns only what `ended` has of it. An end of an
+-- earlier visit or step counts for nothing: the line had lost the rest, and a restore brought it back.
 local function describe_held(queue, keys, id, visit, how, end_text)
   local entry = describe_missing(end_text)
+  if entry.visit and (entry.visit < visit or (entry.visit == visit and entry.step < 5)) then
+    entry = { state = 'unknown' }
+  end
   local free_at_ms = keys.held and tonumber(redis.call('ZSCORE', keys.held, id))
   if free_at_ms and entry.state == 'unknown' then
     entry = { state = 'ended', visit = visit, step = 5, step_ms = free_at_ms, is_over = false, epoch = queue.epoch,

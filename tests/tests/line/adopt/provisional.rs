@@ -5,10 +5,10 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     fact::{Fact, Turn},
     record::{EntryRecord, PutDecision},
-    score::{Visit, WaitScore},
+    score::WaitScore,
     state::EntryState,
 };
-use vestibule_line::{AdoptBasis, AdoptOutcome, EntryLookup, LeaveReason, NotFound};
+use vestibule_line::{AdoptBasis, AdoptOutcome, LeaveReason};
 use vestibule_tests::lines::{Subject, visitor};
 
 use super::{
@@ -16,6 +16,7 @@ use super::{
     write,
 };
 use crate::{
+    missing::expect_end,
     restore::PUT_RULES,
     settings::{bounded, two_at_a_time},
 };
@@ -182,7 +183,7 @@ pub(crate) async fn a_later_visit_that_ended_needs_a_new_place(mut subject: Subj
     );
     let view = subject.view().await;
     assert_eq!((view.waiting, view.totals.entered), (2, 2));
-    assert_eq!(known_end(&subject, 2).await, lost);
+    assert_eq!(expect_end(&subject, 2).await.fact().visit, lost);
     let again = subject.enter(visitor(2)).await.status;
     assert!(again.visit() > lost, "{again:?}");
     assert_eq!(subject.position(visitor(2)).await, 3);
@@ -203,19 +204,10 @@ pub(crate) async fn a_later_visit_whose_slot_is_held_is_the_last_one(mut subject
         adopt_provisional(&subject, place, Some(record)).await,
         AdoptOutcome::EnterAgain
     );
-    assert_eq!(known_end(&subject, 2).await, lost);
+    assert_eq!(expect_end(&subject, 2).await.fact().visit, lost);
     subject.advance_seconds(4);
     subject.tick().await;
-    assert_eq!(known_end(&subject, 2).await, lost);
-}
-
-/// The visit that the line knows to be over.
-async fn known_end(subject: &Subject, number: u64) -> Visit {
-    let lookup = subject.line.status(&subject.queue, visitor(number)).await;
-    match lookup.expect("the line answers") {
-        EntryLookup::NotFound(NotFound::Ended(end)) => end.fact().visit,
-        other => panic!("not ended: {other:?}"),
-    }
+    assert_eq!(expect_end(&subject, 2).await.fact().visit, lost);
 }
 
 pub(crate) async fn a_later_live_visit_replaces_the_new_place(mut subject: Subject) {

@@ -98,6 +98,7 @@ macro_rules! visitor_cases {
                 the_service_frees_a_held_slot
                 with_online_passes_a_slot_is_free_at_once
                 a_restore_holds_the_slots
+                a_restored_slot_counts_more_than_an_earlier_end
                 a_record_with_a_held_slot_is_taken_over
             }
             limits {
