@@ -106,7 +106,7 @@ fn version_of_epoch(epoch: u32) -> Version {
 }
 
 /// The place of a visitor who entered this many milliseconds before now.
-fn place_before(subject: &Subject, ms: u64) -> WaitScore {
+pub(crate) fn place_before(subject: &Subject, ms: u64) -> WaitScore {
     WaitScore::next(0, subject.clock.now_ms() - ms)
 }
 

@@ -2,13 +2,15 @@
 
 use vestibule_domain::{
     change::{EndReason, Event},
+    fact::{Fact, Turn},
     settings::{Entrance, Settings},
     state::EntryState,
 };
-use vestibule_line::{JoinKind, PROMOTE_CHUNK};
+use vestibule_line::{AdoptBasis, JoinKind, PROMOTE_CHUNK};
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
 use crate::{
+    adopt::{adopt, live_record, place_before},
     missing::expect_end_reason,
     restore::restored_entries,
     settings::{bounded, in_turn},
@@ -130,6 +132,36 @@ pub(crate) async fn an_absent_entry_ends_when_its_wait_is_too_old(mut subject: S
     subject.advance_seconds(180);
     let tick = subject.tick().await;
     assert_eq!((tick.overlong_waits, tick.absences, tick.waiting), (2, 0, 0));
+    assert_eq!(subject.view().await.absent, 0);
+}
+
+/// The wait for a second turn goes on, and its visitor is not passed over by the ends of others.
+pub(crate) async fn an_overlong_wait_passes_no_visitor_who_goes_on(mut subject: Subject) {
+    let settings = Settings {
+        waiting_seconds_max: u32::try_from(SECONDS_MAX).expect("small"),
+        presence_seconds: 90,
+        ..bounded(1, 1, 1)
+    };
+    subject.open(settings).await;
+    subject.enter_silently(visitor(1)).await;
+    subject.enter_silently(visitor(2)).await;
+    subject.enter_silently(visitor(3)).await;
+    let place = place_before(&subject, 10_000);
+    let second = live_record(&subject, 9, Fact::waiting(place.visit(), Turn::Second)).await;
+    adopt(
+        &subject,
+        9,
+        Some(second),
+        AdoptBasis::UnknownAt(subject.clock.now_ms()),
+    )
+    .await;
+    subject.advance_seconds(SECONDS_MAX);
+    let tick = subject.tick().await;
+    assert_eq!((tick.overlong_waits, tick.waiting), (2, 1));
+    let view = subject.view().await;
+    assert_eq!((view.in_line(), view.absent), (1, 0));
+    let fact = subject.line.check_in(&subject.queue, visitor(9)).await;
+    fact.expect("the line answers");
     assert_eq!(subject.view().await.absent, 0);
 }
 

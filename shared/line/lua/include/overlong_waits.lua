@@ -32,17 +32,19 @@ do
   end
 
   -- Counts that the heads of the lanes went past these entries, so that visitors who follow the public document learn of
-  -- it. Absent ones were passed before. The speed of a lane counts turns only.
-  local function pass_ended_waits(keys, lanes, ids, places)
+  -- it. Absent ones were passed before. The speed of a lane counts turns only. No head goes past the first entry of its lane
+  -- that goes on: `first_kept` has its place.
+  local function pass_ended_waits(keys, lanes, ids, places, first_kept)
     local presents = redis.call('ZMSCORE', keys.present, unpack(ids))
     for i, place in ipairs(places) do
-      local progress = lanes[find_lane(place)]
+      local lane = find_lane(place)
+      local progress = lanes[lane]
       if progress.absent > 0 and not presents[i] and place <= progress.passed_through then
         progress.absent = progress.absent - 1
       else
         progress.gone_ahead, progress.speed_gone_ahead = progress.gone_ahead + 1, progress.speed_gone_ahead + 1
       end
-      progress.passed_through = math.max(progress.passed_through, place)
+      progress.passed_through = math.max(progress.passed_through, math.min(place, (first_kept[lane] or math.huge) - 1))
     end
   end
 
@@ -63,17 +65,19 @@ do
     if begun_by_ms < moving_since_ms or (opens_at_ms <= tick.now_ms and begun_by_ms < opens_at_ms) then
       return 0, ''
     end
-    local found, ids, places = find_overlong_waits(keys, lanes, begun_by_ms, limit), {}, {}
-    for _, wait in ipairs(found) do
-      local _, step = parse_visit(redis.call('HGET', keys.visits, wait.id))
+    local ids, places, first_kept = {}, {}, {}
+    for _, wait in ipairs(find_overlong_waits(keys, lanes, begun_by_ms, limit)) do
+      local lane, _, step = find_lane(wait.place), parse_visit(redis.call('HGET', keys.visits, wait.id))
       if step ~= WAITING_AGAIN then
         ids[#ids + 1], places[#places + 1] = wait.id, wait.place
+      else
+        first_kept[lane] = first_kept[lane] or wait.place
       end
     end
     if #ids == 0 then
       return 0, ''
     end
-    pass_ended_waits(keys, lanes, ids, places)
+    pass_ended_waits(keys, lanes, ids, places, first_kept)
     for _, set in ipairs({ keys.waiting, keys.present, keys.seen }) do
       redis.call('ZREM', set, unpack(ids))
     end

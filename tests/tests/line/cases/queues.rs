@@ -78,6 +78,7 @@ macro_rules! queue_cases {
                 the_oldest_waits_end_first_and_in_chunks
                 a_pause_starts_the_longest_wait_anew
                 an_absent_entry_ends_when_its_wait_is_too_old
+                an_overlong_wait_passes_no_visitor_who_goes_on
                 a_restored_wait_has_the_whole_time_again
                 no_wait_is_too_old_while_the_clocks_disagree
             }
