@@ -43,9 +43,9 @@ const styleAsText = {
 
 // The sentences of web/lang that the element says.
 const ELEMENT_KEYS = `
-  about accountGo accountLead accountOther blocked closed completed ended enter evicted finished gone hint hintTab
+  about accountGo accountLead accountOther blocked cancelled closed completed ended enter evicted finished gone hint hintTab
   identity-missing in invalid-ticket join joining leave leaveCostHere leaveTitle leaving leavingLead left loop
-  lost offline overlong paused refused refusedLead resetLead shop shut ticket-required turn undo unknown
+  lost offline overlong paused refused refusedLead resetLead shop shut sold_out ticket-required turn undo unknown
   unknown-queue waiting
 `
   .trim()

@@ -18,7 +18,7 @@ import { buildScriptAndStyle, describeFiles, readIndex, readSentences, writeFile
 const INTERNAL = `
   aheadAtEntry aheadCount behindCount changeAccount closesAtMs depart estimatedWaitSeconds hadPlace isAheadExpected
   isAsking isBack isDrawn isExpected isExtendRefused isInLine isLooping isMissedTurn isOn isOnline isUnknown
-  isUnstored isVisible joinText keepAccount limitedBy needsInput opensAtMs otherAccount returnTo stateAtMs subscribe
+  isUnstored isVisible finishReason joinText keepAccount limitedBy needsInput opensAtMs otherAccount returnTo stateAtMs subscribe
   targetUrl undoText undoUntilMs updatedAtMs wasIn endsAtMs retryAfterMs whenClosed words writeAccountQuestion writeOtherAccount writeQuestion
 `;
 const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
@@ -30,7 +30,7 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 // without JavaScript have.
 const OF_OTHERS = `
   read_by_native_speaker startLead start position opens registeredLead fullLook closedLook busyLead over refreshes
-  update again cookie-required foreign-origin scriptRequired finished seconds minutes hours days
+  update again cookie-required foreign-origin scriptRequired seconds minutes hours days
 `
   .trim()
   .split(/\s+/);

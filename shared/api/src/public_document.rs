@@ -14,7 +14,7 @@ use vestibule_domain::{
     pace::LimitedBy,
     poll_pacing::{DOCUMENT_REFRESH_FAR_MS, DOCUMENT_REFRESH_NEAR_MS, enter_spread_ms, resync_ms},
     queue_state::QueueState,
-    settings::{Entrance, Mode},
+    settings::{Entrance, FinishReason, Mode},
 };
 
 use super::{
@@ -50,6 +50,9 @@ struct PublicDocument<'a> {
     mode: Mode,
     /// Who may enter at `now_ms`.
     entrance: Entrance,
+    /// Why the queue is over, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finish_reason: Option<FinishReason>,
     /// Before the opening: when it is, in Unix milliseconds, and over how many milliseconds clients spread their requests to
     /// enter.
     #[serde(flatten)]
@@ -181,6 +184,7 @@ pub(super) async fn handle(
         .opens_at_ms
         .filter(|_| snapshot.view.configuration.is_scheduled(now_ms));
     let draw = snapshot.view.configuration.draw_seed();
+    let entrance = settings.entrance_at(now_ms);
     // Before the opening no visitor learns how far the line has moved.
     let lanes = snapshot.view.lanes.iter().filter(|_| opening.is_none());
     let view = PublicDocument {
@@ -202,7 +206,8 @@ pub(super) async fn handle(
         estimated_waits: snapshot.estimated_waits().map(EstimatedWait::from).collect(),
         paused: settings.paused,
         mode: settings.mode,
-        entrance: settings.entrance_at(now_ms),
+        entrance,
+        finish_reason: (entrance == Entrance::Finished).then(|| settings.finish_reason()),
         opening: opening.map(|opens_at_ms| OpeningDocument {
             opens_at_ms,
             // Without a draw the order of entering is that of the line, so no visitor waits to enter.

@@ -160,6 +160,7 @@ impl EventOutbox {
             serial,
             noticed_at_ms: at_ms,
             state: self.switches.map(|switches| switches.state),
+            finish_reason: self.switches.and_then(|switches| switches.finish_reason),
             troubles: self.troubles.clone(),
         });
     }

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{configuration::Configuration, queue_state::QueueState, settings::Entrance};
+use crate::{
+    configuration::Configuration,
+    queue_state::QueueState,
+    settings::{Entrance, FinishReason},
+};
 
 /// What changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +75,9 @@ pub struct QueueEvent {
     pub noticed_at_ms: u64,
     /// The state of the queue with the change; `None` if the promoter has not read it yet.
     pub state: Option<QueueState>,
+    /// Why the queue is over, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<FinishReason>,
     /// The troubles that the queue is in, with the change.
     pub troubles: BTreeSet<String>,
 }
@@ -111,6 +118,9 @@ pub struct SwitchesInForce {
     pub phase: EntrancePhase,
     /// Whether the queue is paused.
     pub is_paused: bool,
+    /// Why the queue is over, if it is.
+    #[serde(default)]
+    pub finish_reason: Option<FinishReason>,
     /// What the queue does, as its visitors see it.
     pub state: QueueState,
 }
@@ -119,7 +129,7 @@ impl Configuration {
     /// The switches in force at `now_ms`, in Unix milliseconds of line time.
     pub fn switches_in_force(&self, now_ms: u64) -> SwitchesInForce {
         let phase = match self.settings.entrance_at(now_ms) {
-            Entrance::Finished => EntrancePhase::Finished,
+            Entrance::Finished | Entrance::SoldOut | Entrance::Cancelled => EntrancePhase::Finished,
             Entrance::Closed => EntrancePhase::Closed,
             // As in the state: the opening to come says more.
             _ if self.is_scheduled(now_ms) => EntrancePhase::Scheduled,
@@ -129,6 +139,7 @@ impl Configuration {
         SwitchesInForce {
             phase,
             is_paused: self.settings.paused,
+            finish_reason: (phase == EntrancePhase::Finished).then(|| self.settings.finish_reason()),
             state: self.queue_state(now_ms),
         }
     }

@@ -31,7 +31,7 @@ impl Settings {
     /// `draining`.
     pub fn queue_state(&self, now_ms: u64, is_scheduled: bool) -> QueueState {
         match self.entrance_at(now_ms) {
-            Entrance::Finished => QueueState::Finished,
+            Entrance::Finished | Entrance::SoldOut | Entrance::Cancelled => QueueState::Finished,
             Entrance::Closed => QueueState::Closed,
             _ if is_scheduled => QueueState::Scheduled,
             _ if self.paused => QueueState::Paused,

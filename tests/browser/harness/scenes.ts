@@ -151,7 +151,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     },
     entry: [problem(409, "queue-closed")],
   },
-  soldout: { screen: "soldout", text: /Sold out/, entry: ending(problem(410, "queue-finished", { state: "finished", ...MESSAGES })) },
+  finished: { screen: "finished", text: /Sold out/, entry: ending(problem(410, "queue-finished", { finish_reason: "sold_out", ...MESSAGES })) },
   refused: { screen: "refused", text: /need a link/, entry: [problem(403, "ticket-required")] },
 };
 

@@ -53,11 +53,8 @@ test("visitors of a finished queue read the operator's message", async ({ page, 
   const waiting = await WaitingPage.open(page, servers.base, queue.id);
   await waiting.expectPosition(1);
   const message = "Size M comes back in May.";
-  await queue.update({ message });
-  // A process knows a message within a second. An end that comes sooner may be told without it.
-  await expect(waiting.part("message")).toHaveText(message);
   const { epoch } = await queue.run("describe");
-  await queue.run("finish", { confirm: queue.id, epoch });
+  await queue.run("finish", { confirm: queue.id, epoch, reason: "sold_out", message });
   await waiting.expectHeadline("Sold out");
   await expect(waiting.part("message")).toHaveText(message);
   await waiting.expectHidden("join");

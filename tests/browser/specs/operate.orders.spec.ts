@@ -181,10 +181,13 @@ for (const format of ["json", "csv"] as const) {
 test("a finished queue tells its visitors, and is deleted", async ({ queue, page }) => {
   const { token } = await queue.enter();
   await openOrder(page, "finish");
+  await page.locator('dialog [name="reason"]').selectOption("cancelled");
+  await page.locator('dialog [name="en"]').fill("The singer is ill.");
   await confirm(page, queue);
   await giveOrder(page, "Finished");
   await closeDialog(page);
   await expect.poll(async () => (await queue.readStatus(token))["code"]).toBe("queue-finished");
+  expect(await queue.readStatus(token)).toMatchObject({ finish_reason: "cancelled", message: "The singer is ill." });
   await expect(page.locator('[data-part="state"]')).toHaveText("Finished");
   await openOrder(page, "delete");
   await confirm(page, queue);

@@ -278,13 +278,20 @@ async fn a_page_says_what_the_queue_does(backend: &Backend) {
     );
     let refused = browser.open(&path).await;
     expect_page(&refused, "closed");
-    order(json!({ "op": "finish" })).await;
-    let over = show(&entry_path, "soldout").await;
-    let html = expect_page(over.expect_status(410), "soldout");
+    order(json!({ "op": "finish", "reason": "cancelled", "message": "The singer is ill" })).await;
+    let over = show(&entry_path, "finished").await;
+    let html = expect_page(over.expect_status(410), "finished");
     assert!(
         !html.contains("<form") && !over.headers.contains_key("refresh"),
         "{html}"
     );
+    let start = show(&path, "finished").await;
+    for html in [html, expect_page(&start, "finished")] {
+        assert!(
+            html.contains("Cancelled") && html.contains("The singer is ill"),
+            "{html}"
+        );
+    }
 }
 
 /// A form carries no ticket, so the page offers none.

@@ -138,6 +138,8 @@ pub(crate) async fn passthrough_obeys_the_switches(mut subject: Subject) {
         (Entrance::Draining, Refusal::Draining),
         (Entrance::Closed, Refusal::Closed),
         (Entrance::Finished, Refusal::Finished),
+        (Entrance::SoldOut, Refusal::Finished),
+        (Entrance::Cancelled, Refusal::Finished),
     ];
     for (entrance, refusal) in refusals {
         subject

@@ -148,6 +148,7 @@ fn entrance() -> impl Strategy<Value = Setting> {
         (2, Just(Entrance::Draining)),
         (2, Just(Entrance::Closed)),
         (1, Just(Entrance::Finished)),
+        (1, Just(Entrance::Cancelled)),
     ];
     Union::new_weighted(entrances).prop_map(Setting::Entrance)
 }

@@ -141,6 +141,20 @@ async fn every_switch_works_and_other_edits_are_kept() {
             let settings = outage.deployment.settings_in_force(&line).await;
             assert_eq!(settings.entrance, entrance, "{op}");
         }
+        // A message needs the table.
+        let queue = outage.deployment.queue.as_str();
+        let finish = json!({ "op": "finish", "queue": queue, "confirm": queue, "epoch": 1, "reason": "sold_out", "message": "Bye" });
+        let finished = run_command(&outage.admin, finish).await;
+        assert_eq!(
+            (&finished["stored"], &finished["left_out"]),
+            (&json!(false), &json!(["message"]))
+        );
+        let settings = &finished["settings"];
+        assert_eq!(
+            (&settings["entrance"], &settings["message"]),
+            (&json!("sold_out"), &Value::Null)
+        );
+        outage.run("close").await;
         outage.run("pause").await;
         outage.run("resume").await;
         let unconfirmed = json!({ "op": "close", "queue": outage.deployment.queue.as_str() });

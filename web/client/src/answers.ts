@@ -86,6 +86,8 @@ export interface PublicDocument extends Messages {
   readonly estimated_waits?: readonly EstimatedWait[];
   readonly state: string;
   readonly limited_by?: string;
+  /** Why the queue is over, if it is. */
+  readonly finish_reason?: string;
   /** Before the opening: when it is, by the server's clock. */
   readonly opens_at_ms?: number;
   /** Before a draw: the hash of its seed. */

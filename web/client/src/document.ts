@@ -19,6 +19,8 @@ export interface QueueSummary {
   readonly messages: Readonly<Record<string, string>>;
   /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
   readonly limitedBy: string;
+  /** Why the queue is over: `over`, `sold_out` or `cancelled`. Empty while it is not. */
+  readonly finishReason: string;
   /** How many visitors wait. `NaN` if that is not known. */
   readonly waiting: number;
   /** When the queue opens, as a reading of `performance.now()`. `NaN` if it has opened, or if that is not known. */
@@ -68,8 +70,8 @@ export function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean {
 
 /** What the page shows about the queue, from a document, or from an answer about the entry with another `state`. */
 export function summarizeQueue(answer: Partial<PublicDocument>, state = answer.state): QueueAnswer {
-  const { messages = {}, limited_by: limitedBy = "", waiting = NaN } = answer;
-  return { state: state ?? "", message: chooseMessage(answer), messages, limitedBy, waiting };
+  const { messages = {}, limited_by: limitedBy = "", finish_reason: finishReason = "", waiting = NaN } = answer;
+  return { state: state ?? "", message: chooseMessage(answer), messages, limitedBy, finishReason, waiting };
 }
 
 /** Whether the document calls the entry to check in. */

@@ -229,7 +229,8 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     const { undoUntilMs } = this.#leaving;
     const { ahead = null, isAheadExpected = false } = state.status === "waiting" ? state : {};
     const position = ahead !== null && (isAheadExpected ? "≈" : "") + this.#format.count(ahead + 1);
-    const endsAtMs = undoUntilMs || ("endsAtMs" in state ? state.endsAtMs : Number.NaN);
+    // Every state has the fields of all.
+    const endsAtMs = undoUntilMs || (state as { endsAtMs: number }).endsAtMs;
     const t = countdownText(this.#format, endsAtMs - performance.now());
     this.#setText("number", undoUntilMs ? "" : position || t);
     this.#setText("wait", undoUntilMs ? this.#words.text("leavingLead", { t }) : waitText(this.#words, this.#format, state));

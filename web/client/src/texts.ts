@@ -19,7 +19,9 @@ export function headlineText(words: Words, state: PlaceState): string {
   const { status } = state;
   // A wait that lasted longer than the queue allows had no turn.
   if (status === "expired") return words.text(state.reason ? "overlong" : state.isMissedTurn ? "gone" : "ended");
-  return words.text(HEADLINES[status] ?? status);
+  // A reason of the queue's end that has no words here is none.
+  const over = status === "finished" && words.text(state.queue.finishReason);
+  return over || words.text(HEADLINES[status] ?? status);
 }
 
 /** What else the visitor should know, or an empty string. */
@@ -29,7 +31,7 @@ export function hintText(words: Words, { status, connection, problem, otherAccou
     return words.text(REFUSALS[code] ?? code) || words.text("refusedLead");
   }
   if (otherAccount === "new") return words.text("accountLead");
-  if (connection !== "online") return words.text(connection === "offline" ? "offline" : "lost");
+  if (connection !== "online") return words.text(connection) || words.text("lost");
   return status === "waiting" ? words.text(isUnstored ? "hintTab" : "hint") : "";
 }
 

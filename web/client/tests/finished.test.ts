@@ -24,7 +24,7 @@ import { stateOf, useScene } from "./scene.js";
 
 const scene = useScene();
 // The sentence of a key is the key.
-const ECHO = new Words("en", { finished: "finished" });
+const ECHO = new Words("en", { finished: "finished", sold_out: "sold_out" });
 const over = (more = {}) => refusal(410, "queue-finished", undefined, { message: "Sold out", ...more });
 
 test("a visitor near the head learns the end by a poll", () => {
@@ -32,9 +32,25 @@ test("a visitor near the head learns the end by a poll", () => {
     const follower = joinedFollower(nearEntry());
     receiveFailure(follower, kind, over({ state: "dismissed" }), 5_000);
     const { queue, problem } = stateWith("finished", follower, 5_000);
-    assert.deepEqual([queue.message, problem], ["Sold out", null]);
+    assert.deepEqual([queue.message, queue.finishReason, problem], ["Sold out", "", null]);
     assert.deepEqual([follower.isOver, follower.token], [true, ""]);
     assert.equal(headlineText(ECHO, follower.stateAt(5_000)), "finished");
+  }
+});
+
+test("the reason of the end is said if there are words for it, to those for whom it is the end", () => {
+  for (const [reason, headline] of [["sold_out", "sold_out"], ["over", "finished"], ["rain", "finished"]]) {
+    const near = joinedFollower(nearEntry());
+    receiveFailure(near, "status", over({ state: "dismissed", finish_reason: reason }), 5_000);
+    const far = joinedFollower();
+    receiveDocument(far, publicDocument({ state: "finished", finish_reason: reason, now_ms: 2_000 }), 5_000);
+    for (const follower of [near, far]) {
+      assert.equal(stateWith("finished", follower, 5_000).queue.finishReason, reason);
+      assert.equal(headlineText(ECHO, follower.stateAt(5_000)), headline);
+    }
+    const inside = joinedFollower(activeEntry({ queue_state: "finished" }));
+    receiveDocument(inside, publicDocument({ state: "finished", finish_reason: reason, now_ms: 2_000 }), 5_000);
+    assert.equal(headlineText(new Words("en", { in: "in", sold_out: "x" }), inside.stateAt(5_000)), "in");
   }
 });
 

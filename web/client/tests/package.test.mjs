@@ -47,10 +47,10 @@ test("the element has all sentences that it says, and no other", async () => {
   const sources = (await read("src/texts.ts")) + (await read("src/element.ts"));
   const named = [...sources.matchAll(/words\.text\(([^;]*)\)/g)].flatMap(([, expression]) => expression.match(/(?<=")[\w-]+(?=")/g) ?? []);
   assert.ok(named.length > 10, `${named}`);
-  const isMade = (key) => !["new", "offline"].includes(key);
-  assert.deepEqual(named.filter((key) => isMade(key) && !(key in en)), []);
-  // A problem's code is a key, and so is the name of a status.
-  const isUsed = (key) => sources.includes(`"${key}"`) || key.includes("-") || ["blocked", "completed", "evicted", "finished", "left", "waiting"].includes(key);
+  assert.deepEqual(named.filter((key) => key !== "new" && !(key in en)), []);
+  // A problem's code is a key, and so are the name of a status, of a connection and of the reason of a queue's end.
+  const names = ["blocked", "cancelled", "completed", "evicted", "finished", "left", "offline", "sold_out", "waiting"];
+  const isUsed = (key) => sources.includes(`"${key}"`) || key.includes("-") || names.includes(key);
   assert.deepEqual(Object.keys(en).filter((key) => !isUsed(key)), []);
 });
 

@@ -64,6 +64,11 @@ export const toMoment = (text: string | undefined): number | null => (text ? new
 
 const MOMENTS = ["opens_at_ms", "closes_at_ms", "ends_at_ms"] as const;
 const momentFields: Field[] = MOMENTS.map((name) => ({ name, kind: "moment", optional: true }));
+const messageFields: Field[] = [
+  ...MESSAGE_LANGUAGES.map((language): Field => ({ name: language, kind: "area", language, optional: true })),
+  { name: "other_language", kind: "text", optional: true },
+  { name: "other_text", kind: "area", optional: true, isAsked: (values) => Boolean(values["other_language"]) },
+];
 const PACE: Field[] = [
   { name: "batch", kind: "number", min: 1, max: 1_000_000 },
   { name: "interval_seconds", kind: "number", min: 1, max: 3_600 },
@@ -78,11 +83,7 @@ export const ORDERS = {
   pause: simple("pause"),
   resume: simple("resume"),
   message: {
-    fields: [
-      ...MESSAGE_LANGUAGES.map((language): Field => ({ name: language, kind: "area", language, optional: true })),
-      { name: "other_language", kind: "text", optional: true },
-      { name: "other_text", kind: "area", optional: true, isAsked: (values) => Boolean(values["other_language"]) },
-    ],
+    fields: messageFields,
     toCommand: (queue, values) => update(queue, { message: toMessage(values) }),
   },
   pace: {
@@ -137,7 +138,14 @@ export const ORDERS = {
     toCommand: (queue, values) => ({ op: "report", queue, format: values["format"] }),
   },
   close: simple("close", true),
-  finish: simple("finish", true),
+  finish: {
+    fields: [{ name: "reason", kind: "choice", choices: ["over", "sold_out", "cancelled"] }, ...messageFields],
+    isDestructive: true,
+    toCommand: (queue, values) => {
+      const message = toMessage(values);
+      return { op: "finish", queue, reason: values["reason"], ...(message ? { message } : {}) };
+    },
+  },
   delete: simple("delete", true),
   create: {
     fields: [

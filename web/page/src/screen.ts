@@ -37,7 +37,7 @@ export interface Screen {
 /** The screens of a visitor who keeps a place. */
 const IN_LINE: readonly ScreenName[] = ["before", "waiting", "near", "paused", "shut"];
 /** What these say comes first, or no account helps. */
-const NO_CHANGE: readonly ScreenName[] = ["leaving", "finishing", "refused", "closed", "soldout"];
+const NO_CHANGE: readonly ScreenName[] = ["leaving", "finishing", "refused", "closed", "finished"];
 /** A wait that is so short has no range. */
 const MOMENT_SECONDS = 3;
 /** The line does not move, although nobody has paused it. */
@@ -77,7 +77,7 @@ export class ScreenWriter {
     const joinKey = name === "missed" ? "back" : name === "refused" ? "retry" : "join";
     return {
       name,
-      headline: name === "before" ? this.#opening(state, context) : words.text(name === "ending" ? "in" : name),
+      headline: this.#headline(name, state, context),
       detail: this.#detail(name, state, context),
       ...this.#numbers(name, state, context),
       ...this.#when(name, state, context),
@@ -125,6 +125,14 @@ export class ScreenWriter {
     if (otherAccount === "none" || NO_CHANGE.includes(screen.name)) return "";
     if (otherAccount === "former") return words.text("accountBack");
     return words.text("accountGo", { n: name || words.text("accountOther") });
+  }
+
+  #headline(name: ScreenName, state: PlaceState, context: Context): string {
+    const { words } = this;
+    if (name === "before") return this.#opening(state, context);
+    // A reason that has no words here is none.
+    const reason = name === "finished" ? words.text(state.queue.finishReason) : "";
+    return reason || words.text(name === "ending" ? "in" : name);
   }
 
   #opening({ queue }: PlaceState, { nowMs }: Context): string {

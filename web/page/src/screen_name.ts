@@ -25,7 +25,7 @@ export type ScreenName =
   | "reset"
   | "full"
   | "closed"
-  | "soldout"
+  | "finished"
   | "refused";
 
 /** What the page knows besides the state of the place. */
@@ -88,8 +88,6 @@ export function nameScreen(state: PlaceState, context: Context): ScreenName {
       if (state.reason) return "overlong";
       if (!state.isMissedTurn) return "ended";
       return state.endsAtMs > nowMs ? "missed" : "gone";
-    case "finished":
-      return "soldout";
     case "failed":
       return CLOSED_CODES.includes(code) ? "closed" : RESET_CODES.includes(code) ? "reset" : "refused";
     case "left":

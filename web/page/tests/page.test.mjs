@@ -40,7 +40,7 @@ test("a page has its script, style and sentences in it, and asks for no other fi
     // A script or sentence that ended its element early would show as text.
     assert.deepEqual([html.split("</script>").length, html.split("</style>").length], [3, 3], path);
     assert.doesNotMatch(html, /<!--|\{\w+\}<|undefined</, path);
-    const [, sentences] = html.match(/data-part="sentences">(.*?)<\/script>/);
+    const [, sentences] = html.match(/data-part=sentences>(.*?)<\/script>/);
     const [, tag] = path.match(/pages\/(.*)\.html/);
     assert.equal(JSON.parse(sentences).waiting, (await readLanguages())[tag].waiting);
     assert.ok(html.startsWith(`<!doctype html><html lang="${tag}" dir="${tag === "ar" ? "rtl" : "ltr"}">`), path);
@@ -105,14 +105,15 @@ test("every sentence is used, and every used one exists", async () => {
   assert.deepEqual([...marked, ...direct, ...screens].filter((key) => !(key in en) && !isOfOthers(key)), []);
   const isUsed = (key) => {
     const base = key.replace(/Day$/, "").replace(/Lead$/, "");
-    // A problem's code is a key, and so is the name of a screen, with and without "Lead". "Day" is for a time of another day.
-    return key.includes("-") || key === "blocked" || marked.includes(key) || sources.includes(`"${key}"`) || sources.includes(`"${base}"`);
+    // A problem's code is a key, and so are the reason of a queue's end and the name of a screen, with and without "Lead". "Day" is
+    // for a time of another day.
+    return key.includes("-") || ["sold_out", "cancelled"].includes(key) || key === "blocked" || marked.includes(key) || sources.includes(`"${key}"`) || sources.includes(`"${base}"`);
   };
   assert.deepEqual(Object.keys(en).filter((key) => key !== "name" && !isUsed(key)), []);
   // The others are those of the pages without JavaScript.
   const rustNames = (await readdir(new URL("../../shared/api/src/html", folder))).filter((name) => name.endsWith(".rs"));
   const rust = (await Promise.all(rustNames.map((name) => read(`../../shared/api/src/html/${name}`)))).join("\n");
-  const isOfRust = (key) => key === "read_by_native_speaker" || rust.includes(`"${key}"`) || key === "foreign-origin" || key === "finished";
+  const isOfRust = (key) => key === "read_by_native_speaker" || rust.includes(`"${key}"`) || key === "foreign-origin";
   assert.deepEqual(Object.keys(all).filter((key) => !(key in en) && !isOfRust(key)), []);
 });
 

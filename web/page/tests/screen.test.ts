@@ -132,6 +132,15 @@ test("the way to the other account is told while it leads somewhere", () => {
   assert.deepEqual([way("former", "left"), way("former", "finished"), way("kept", "failed")], ["accountBack", "", ""]);
 });
 
+test("a queue that is over says why, if there are words for it", () => {
+  const words = { finished: "It is over", cancelled: "Cancelled" };
+  const shown = (finishReason: string) => {
+    const over = state("finished", { queue: { ...state("finished").queue, state: "finished", finishReason } });
+    return new ScreenWriter(new PluralWords("en", words), new PageFormat("en-US")).write(over, context()).headline;
+  };
+  assert.deepEqual(["", "over", "rain", "cancelled"].map(shown), ["It is over", "It is over", "It is over", "Cancelled"]);
+});
+
 test("the progress stays between start and door", () => {
   assert.deepEqual([progressOf(540, 540), progressOf(135, 540), progressOf(0, 0), progressOf(900, 540)], [0, 0.75, 1, 0]);
 });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use vestibule_domain::{queue_state::QueueState, state::EntryState};
+use vestibule_domain::{queue_state::QueueState, settings::FinishReason, state::EntryState};
 
 use super::accept::covering_tags;
 
@@ -41,6 +41,8 @@ pub(super) struct Wait {
 #[derive(Debug, Deserialize)]
 pub(super) struct QueueAnswer {
     pub(super) state: QueueState,
+    /// Why the queue is over, if it is.
+    pub(super) finish_reason: Option<FinishReason>,
     #[serde(flatten)]
     pub(super) message: Message,
     pub(super) now_ms: u64,
@@ -58,6 +60,8 @@ pub(super) struct ProblemAnswer {
     pub(super) reason: Option<String>,
     /// How long a visitor who missed the turn may take the place back.
     pub(super) grace_in_ms: Option<u64>,
+    /// Why the queue is over, if it is finished.
+    pub(super) finish_reason: Option<FinishReason>,
     #[serde(flatten)]
     pub(super) message: Message,
 }

@@ -1,10 +1,12 @@
-//! What a page says of a problem. Pure.
+//! What a page says of a problem, and what a problem that is no page says in the visitor's language. Pure.
 
 use super::{
     answer::ProblemAnswer,
     format,
     page_request::{PageRequest, Route},
     screen::{Action, Screen},
+    start_screen::finished_key,
+    words::{Language, Words},
 };
 
 /// How often a page looks again whose problem may pass and names no time, in seconds.
@@ -54,24 +56,52 @@ fn look_again(
     }
 }
 
-/// The page of a visitor who has no place, or whose request is refused.
-fn show_end(request: &PageRequest, problem: &ProblemAnswer) -> Screen {
-    let words = &request.words;
-    let (name, headline, detail) = match problem.code.as_str() {
+/// Title and detail of a problem in a language that ships, in the words of the pages. `None` for a problem that only programs
+/// meet. `body` is that of the problem in English.
+pub(crate) fn translate_problem(language: &'static str, body: &str) -> Option<(String, String)> {
+    let problem: ProblemAnswer = serde_json::from_str(body).ok()?;
+    let words = Words::new(Language::new(language));
+    let (headline, detail) = match problem.code.as_str() {
+        "queue-full" => ("full", "full"),
+        "queue-closed" | "queue-draining" => ("closed", "closed"),
+        code => match end_keys(&problem) {
+            Some((_, headline, detail)) => (headline, detail),
+            None => ("refused", code),
+        },
+    };
+    let detail = words.text_with(detail, &[("t", &grace_text(&words, &problem))]);
+    (!detail.is_empty()).then(|| (words.text(headline), detail))
+}
+
+/// For a visitor who has no place: the name of the screen, and the keys of its headline and detail.
+fn end_keys(problem: &ProblemAnswer) -> Option<(&'static str, &'static str, &'static str)> {
+    Some(match problem.code.as_str() {
         "left" => ("left", "left", "leftLead"),
         "completed" => ("completed", "completed", "leftLead"),
         "evicted" => ("evicted", "evicted", "evictedLead"),
-        "queue-finished" => ("soldout", "soldout", "soldoutLead"),
+        "queue-finished" => ("finished", finished_key(problem.finish_reason), "finishedLead"),
         "expired" if problem.grace_in_ms.is_some() => ("missed", "missed", "missedLead"),
         "expired" if problem.reason.is_some() => ("overlong", "overlong", "overlongLead"),
         // The answer does not say whether the turn or the session ran out.
         "expired" => ("ended", "over", "endedLead"),
         "unknown-entry" | "token-owner-mismatch" => ("reset", "reset", "resetLead"),
-        _ => return show_refusal(request, problem),
+        _ => return None,
+    })
+}
+
+fn grace_text(words: &Words, problem: &ProblemAnswer) -> String {
+    format::duration(words, problem.grace_in_ms.unwrap_or_default())
+}
+
+/// The page of a visitor who has no place, or whose request is refused.
+fn show_end(request: &PageRequest, problem: &ProblemAnswer) -> Screen {
+    let words = &request.words;
+    let Some((name, headline, detail)) = end_keys(problem) else {
+        return show_refusal(request, problem);
     };
-    let grace = format::duration(words, problem.grace_in_ms.unwrap_or_default());
+    let grace = grace_text(words, problem);
     let enter = match name {
-        "soldout" => None,
+        "finished" => None,
         "missed" => Some("back"),
         _ => Some("join"),
     };

@@ -1,6 +1,6 @@
 //! What the page to start from says. Pure.
 
-use vestibule_domain::queue_state::QueueState;
+use vestibule_domain::{queue_state::QueueState, settings::FinishReason};
 
 use super::{
     answer::QueueAnswer,
@@ -22,7 +22,7 @@ pub(super) fn show_start(request: &PageRequest, queue: &QueueAnswer) -> Screen {
     };
     let enter = || Some(Action::Enter(words.text("start")));
     let screen = match queue.state {
-        QueueState::Finished => screen("soldout", "soldout", "soldoutLead"),
+        QueueState::Finished => screen("finished", finished_key(queue.finish_reason), "finishedLead"),
         QueueState::Draining | QueueState::Closed => Screen {
             refresh_seconds: Some(LOOK_AGAIN_SECONDS),
             ..screen("closed", "closed", "closedLook")
@@ -42,6 +42,15 @@ pub(super) fn show_start(request: &PageRequest, queue: &QueueAnswer) -> Screen {
     };
     let message = queue.message.choose(&request.languages);
     Screen { message, ..screen }
+}
+
+/// The key of the headline of a queue that is over.
+pub(super) fn finished_key(reason: Option<FinishReason>) -> &'static str {
+    match reason {
+        Some(FinishReason::SoldOut) => "sold_out",
+        Some(FinishReason::Cancelled) => "cancelled",
+        Some(FinishReason::Over) | None => "finished",
+    }
 }
 
 fn show_opening(request: &PageRequest, queue: &QueueAnswer) -> Screen {

@@ -15,6 +15,7 @@ impl Problem {
     /// The queue was deleted.
     pub(crate) fn queue_deleted(tombstone: &Tombstone) -> Self {
         let over = QueueOver {
+            finish_reason: None,
             message: MessageFields::default(),
             min_epoch: Some(tombstone.epoch),
         };
@@ -27,13 +28,14 @@ impl Problem {
         }
     }
 
-    /// Adds the operator's message to the problem that the queue is finished. Any other problem stays as
+    /// Adds the reason and the operator's message to the problem that the queue is finished. Any other problem stays as
     /// it is.
     pub(crate) fn with_message(self, settings: &Settings) -> Self {
         if self.code != Code::QueueFinished {
             return self;
         }
         let over = QueueOver {
+            finish_reason: Some(settings.finish_reason()),
             message: MessageFields::of(settings),
             min_epoch: None,
         };

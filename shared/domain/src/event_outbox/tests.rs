@@ -15,6 +15,7 @@ fn switches(phase: EntrancePhase, is_paused: bool) -> SwitchesInForce {
     SwitchesInForce {
         phase,
         is_paused,
+        finish_reason: None,
         state: if is_paused {
             QueueState::Paused
         } else {

@@ -159,7 +159,7 @@ declare_settings! {
     re_entry: ReEntry = ReEntry::Keep, "word", FieldType::Word(ReEntry::WORDS), read by scripts;
 
     /// open: visitors may enter. draining: no new visitor enters. closed: also, no entry is promoted.
-    /// finished: the queue is over, and every waiting visitor is told so.
+    /// finished: the queue is over, and every waiting visitor is told so. sold_out, cancelled: the same, with the reason.
     entrance: Entrance = Entrance::Open, "word", FieldType::Word(Entrance::WORDS), read by scripts;
 
     /// When the queue opens, once and for all. Before, visitors enter and line up, and no entry is promoted.

@@ -2,26 +2,39 @@
 
 use super::{
     declaration::Settings,
-    words::{Entrance, Mode},
+    words::{Entrance, FinishReason, Mode},
 };
 use crate::pace::Pace;
 
 impl Entrance {
     /// Whether no entry is promoted. Only a confirmed command brings a queue here.
     pub fn stops_promotion(self) -> bool {
-        matches!(self, Self::Closed | Self::Finished)
+        matches!(
+            self,
+            Self::Closed | Self::Finished | Self::SoldOut | Self::Cancelled
+        )
     }
 }
 
 impl Settings {
-    /// The entrance in force at `now_ms`, in Unix milliseconds of line time. The script
+    /// The entrance in force at `now_ms`, in Unix milliseconds of line time: never one with a reason. The script
     /// `include/entrance.lua` has the same rule.
     pub fn entrance_at(&self, now_ms: u64) -> Entrance {
         let has_passed = |at_ms: Option<u64>| at_ms.is_some_and(|at_ms| at_ms <= now_ms);
         match self.entrance {
             _ if has_passed(self.ends_at_ms) => Entrance::Finished,
             Entrance::Open if has_passed(self.closes_at_ms) => Entrance::Draining,
+            Entrance::SoldOut | Entrance::Cancelled => Entrance::Finished,
             set => set,
+        }
+    }
+
+    /// Why the queue is over, if it is.
+    pub fn finish_reason(&self) -> FinishReason {
+        match self.entrance {
+            Entrance::SoldOut => FinishReason::SoldOut,
+            Entrance::Cancelled => FinishReason::Cancelled,
+            _ => FinishReason::Over,
         }
     }
 

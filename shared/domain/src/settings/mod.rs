@@ -20,5 +20,5 @@ pub use self::{
     field::{Field, FieldType},
     message::{MESSAGE_CHARACTERS_MAX, MESSAGE_LANGUAGES_MAX, Message},
     ticket_keys::{TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX, TicketAlgorithm, TicketKey, TicketKeys},
-    words::{BeforeOpening, Entrance, LoadMeasure, Mode, OnOutage, Passes, ReEntry, Visitors},
+    words::{BeforeOpening, Entrance, FinishReason, LoadMeasure, Mode, OnOutage, Passes, ReEntry, Visitors},
 };

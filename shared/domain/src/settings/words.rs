@@ -77,6 +77,22 @@ declare_words! {
         /// The queue is over: no visitor enters, and every waiting entry ends. Ready entries may still be
         /// claimed, and sessions go on.
         Finished = "finished",
+        /// As `Finished`, and visitors are told that everything is sold.
+        SoldOut = "sold_out",
+        /// As `Finished`, and visitors are told that what they wait for does not take place.
+        Cancelled = "cancelled",
+    }
+}
+
+declare_words! {
+    /// Why a queue is over, as visitors are told.
+    pub enum FinishReason {
+        /// It is, and visitors learn no more: by `finish`, by `ends_at_ms`.
+        Over = "over",
+        /// Everything is sold.
+        SoldOut = "sold_out",
+        /// What they wait for does not take place.
+        Cancelled = "cancelled",
     }
 }
 

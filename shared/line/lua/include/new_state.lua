@@ -2,10 +2,9 @@
 
 -- Writes the part of the configuration that `state` repeats for enter.lua and append_to_line.lua.
 local function write_entrance_fields(state, line, configuration)
-  line.epoch, line.entrance = tonumber(configuration.epoch), configuration.entrance
-  line.queue_limit = parse_limit(configuration.queue_limit)
-  line.entrance_changes_at_ms = find_entrance_change_ms(configuration.closes_at_ms, configuration.ends_at_ms,
-    configuration.mode)
+  line.epoch, line.queue_limit = tonumber(configuration.epoch), parse_limit(configuration.queue_limit)
+  line.entrance, line.entrance_changes_at_ms = parse_entrance(configuration.entrance, configuration.closes_at_ms,
+    configuration.ends_at_ms, configuration.mode)
   write_line_fields(state, line)
   redis.call('HSET', state, 're_entry', configuration.re_entry, 'paused', configuration.paused)
 end

@@ -53,7 +53,9 @@ impl Admin {
         change: impl Fn(&Blocks) -> Result<Blocks, Problem> + Send + Sync,
     ) -> Result<Value, Problem> {
         let applied = self
-            .change_switch(queue, BLOCKED, |stored| Ok(json!(change(&read_blocks(stored)?)?)))
+            .change_switch(queue, BLOCKED, &Map::new(), |stored| {
+                Ok(json!(change(&read_blocks(stored)?)?))
+            })
             .await?;
         Ok(json!({
             "queue": queue.as_str(),

@@ -15,14 +15,15 @@ use super::{Admin, Problem};
 
 impl Admin {
     /// Changes the one setting of a switch to what `change` returns, which gets all stored settings, or those in force while
-    /// the backup is away.
+    /// the backup is away. What is `beside` it changes in the backup alone.
     pub(super) async fn change_switch(
         &self,
         queue: &QueueId,
         name: &str,
+        beside: &Map<String, Value>,
         change: impl Fn(&Map<String, Value>) -> Result<Value, Problem> + Send + Sync,
     ) -> Result<Value, Problem> {
-        match self.change_stored_switch(queue, name, &change).await {
+        match self.change_stored_switch(queue, name, beside, &change).await {
             Err(problem) if problem.is_of_absent_backup() => {
                 // If the line does not answer either, the first problem is the one to look at.
                 let switched = self.change_line_switch(queue, name, change).await;

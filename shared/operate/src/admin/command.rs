@@ -5,6 +5,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Source, Visitor},
     lane::Lane,
     record::EntryRecord,
+    settings::FinishReason,
 };
 
 use super::{
@@ -29,7 +30,8 @@ pub(super) enum Command {
     Resume(QueueId),
     Drain(QueueId),
     Close(QueueId),
-    Finish(QueueId),
+    /// The last message is as given.
+    Finish(QueueId, FinishReason, Option<Value>),
     /// The confirmation counts only if the queue has not been deleted yet.
     Delete(QueueId, Confirmation),
     Promote(QueueId, PromoteSelector),

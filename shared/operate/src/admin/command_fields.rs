@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use vestibule_domain::{
     id::{QueueId, SHARD_COUNT},
     lane::Lane,
+    settings::{FinishReason, Settings},
 };
 
 use super::{Problem, command::Confirmation};
@@ -119,6 +120,25 @@ impl CommandFields {
                 let reason = format!("must be a number from 0.001 to {max}, with at most three decimals");
                 Problem::invalid_field(name, reason)
             })
+    }
+
+    /// Reads why a queue is over; `over` if it is not given.
+    pub(super) fn finish_reason(&mut self) -> Result<FinishReason, Problem> {
+        let word = self.take("reason").filter(|word| !word.is_null());
+        let reason = word.map_or(Ok(FinishReason::Over), serde_json::from_value);
+        let words = FinishReason::WORDS.join(", ");
+        reason.map_err(|_| Problem::invalid_field("reason", format!("must be one of {words}")))
+    }
+
+    /// Reads the message of visitors, if it is given, and refuses what the setting of that name may not be.
+    pub(super) fn message(&mut self) -> Result<Option<Value>, Problem> {
+        let Some(message) = self.take("message").filter(|message| !message.is_null()) else {
+            return Ok(None);
+        };
+        let given = Map::from_iter([("message".to_owned(), message.clone())]);
+        let checked = Settings::default().with_fields(&given);
+        checked.map_err(|error| Problem::invalid_setting(&error))?;
+        Ok(Some(message))
     }
 
     /// Reads for how long a block lasts, if that is given.

@@ -159,7 +159,7 @@ impl Admin {
             Command::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
             Command::Close(queue) => self.switch(&queue, "entrance", json!(Entrance::Closed)).await,
             Command::Delete(queue, confirmation) => self.delete(&queue, &confirmation).await,
-            Command::Finish(queue) => self.switch(&queue, "entrance", json!(Entrance::Finished)).await,
+            Command::Finish(queue, reason, message) => self.finish(&queue, reason, message).await,
             Command::Promote(queue, PromoteSelector::Count(count)) => self.promote(&queue, count).await,
             Command::Promote(queue, PromoteSelector::One(whom, over_pace)) => {
                 self.promote_one(&queue, &whom, over_pace).await

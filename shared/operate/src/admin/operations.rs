@@ -107,11 +107,14 @@ pub const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "finish",
-        arguments: &["queue"],
+        arguments: &["queue", "reason", "message"],
         needs_confirmation: true,
-        meaning: "Ends the queue: refuses new visitors and tells every waiting visitor that it is over. Ready visitors may \
-                  still claim, and sessions go on.",
-        parse: |fields| Ok(Command::Finish(fields.queue()?)),
+        meaning: "Ends the queue: refuses new visitors and tells every waiting visitor that it is over, sold_out or cancelled, \
+                  with a last message. Ready visitors may still claim, and sessions go on.",
+        parse: |fields| {
+            let (queue, reason) = (fields.queue()?, fields.finish_reason()?);
+            Ok(Command::Finish(queue, reason, fields.message()?))
+        },
     },
     Operation {
         name: "delete",

@@ -7,7 +7,7 @@ use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
     kept_times::KeptTimes,
-    settings::{BeforeOpening, Entrance, Field, Settings, SettingsError},
+    settings::{BeforeOpening, Entrance, Field, FinishReason, Settings, SettingsError},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError, QueueView};
@@ -81,25 +81,51 @@ impl Admin {
                 None => Ok(json!(Entrance::Open)),
             }
         };
-        self.change_switch(queue, "entrance", open).await
+        self.change_switch(queue, "entrance", &Map::new(), open).await
+    }
+
+    /// Ends the queue for this reason, with a last message. Without the backup, the message stays as it is, and the answer says
+    /// so.
+    pub(super) async fn finish(
+        &self,
+        queue: &QueueId,
+        reason: FinishReason,
+        message: Option<Value>,
+    ) -> Result<Value, Problem> {
+        let entrance = match reason {
+            FinishReason::Over => Entrance::Finished,
+            FinishReason::SoldOut => Entrance::SoldOut,
+            FinishReason::Cancelled => Entrance::Cancelled,
+        };
+        let beside = Map::from_iter(message.map(|message| ("message".to_owned(), message)));
+        let mut result = self
+            .change_switch(queue, "entrance", &beside, |_| Ok(json!(entrance)))
+            .await?;
+        if result["stored"] == false && !beside.is_empty() {
+            result["left_out"] = json!(["message"]);
+        }
+        Ok(result)
     }
 
     /// Changes the one setting of a switch, such as `paused` for `pause`. It also works while
     /// another stored setting is invalid, and leaves that one for its author to correct.
     pub(super) async fn switch(&self, queue: &QueueId, name: &str, value: Value) -> Result<Value, Problem> {
-        self.change_switch(queue, name, |_| Ok(value.clone())).await
+        self.change_switch(queue, name, &Map::new(), |_| Ok(value.clone()))
+            .await
     }
 
-    /// Changes the one setting of a switch to what `change` returns, which gets all stored settings.
+    /// Changes the one setting of a switch to what `change` returns, which gets all stored settings, and others `beside` it.
     pub(super) async fn change_stored_switch(
         &self,
         queue: &QueueId,
         name: &str,
+        beside: &Map<String, Value>,
         change: &(impl Fn(&Map<String, Value>) -> Result<Value, Problem> + Send + Sync),
     ) -> Result<Value, Problem> {
         let change = |stored: &Map<String, Value>| {
             let mut changed = stored.clone();
             changed.insert(name.to_owned(), change(stored)?);
+            changed.extend(beside.clone());
             Ok(changed)
         };
         let stored = self.replace_stored_settings(queue, change).await?;

@@ -85,17 +85,21 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
     let (api, visitors) = start_with_visitors(settings()).await;
     let [near, other] = &visitors.waiting;
     let (answer, after) = hold_poll_until(&api, poll_request(near), async || {
-        api.configure_line(with("entrance", json!("finished")), "2").await;
+        api.configure_line(with("entrance", json!("sold_out")), "2").await;
     })
     .await;
     answer.expect_problem(410, "queue-finished");
+    assert_eq!(answer.text("finish_reason"), "sold_out");
     assert_message(&answer.body);
     assert!(after < UNHELD_MAX, "{after:?}");
     // Far from the head, the document alone tells it.
     let document = api
         .send_until(document_request, |document| document.body["state"] == "finished")
         .await;
-    assert_eq!(document.text("entrance"), "finished");
+    assert_eq!(
+        (document.text("entrance"), document.text("finish_reason")),
+        ("finished", "sold_out")
+    );
     assert_message(&document.body);
     expect_over(&api, status_request(other)).await;
     expect_over(&api, claim_request(other)).await;
@@ -118,7 +122,10 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
     assert_eq!(api.promote().await.dismissed, 2);
     for _ in 0..2 {
         let over = expect_over(&api, status_request(other)).await;
-        assert_eq!(over["state"], "dismissed");
+        assert_eq!(
+            (&over["state"], &over["finish_reason"]),
+            (&json!("dismissed"), &json!("sold_out"))
+        );
         api.advance_seconds(30);
         api.promote().await;
     }
@@ -137,11 +144,13 @@ async fn a_queue_ends_at_its_time_without_a_promoter() {
         })
         .await;
     assert_eq!(document.text("state"), "open");
+    assert_eq!(document.body["finish_reason"], Value::Null);
     let (answer, after) = hold_poll_until(&api, poll_request(&visitors.waiting[0]), async || {
         api.advance_seconds(10);
     })
     .await;
     answer.expect_problem(410, "queue-finished");
+    assert_eq!(answer.text("finish_reason"), "over");
     assert!(after < UNHELD_MAX, "{after:?}");
     expect_over(&api, ApiRequest::enter()).await;
     api.faults.grant_fallback_ticks();

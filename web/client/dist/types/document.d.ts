@@ -11,6 +11,8 @@ export interface QueueSummary {
     readonly messages: Readonly<Record<string, string>>;
     /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
     readonly limitedBy: string;
+    /** Why the queue is over: `over`, `sold_out` or `cancelled`. Empty while it is not. */
+    readonly finishReason: string;
     /** How many visitors wait. `NaN` if that is not known. */
     readonly waiting: number;
     /** When the queue opens, as a reading of `performance.now()`. `NaN` if it has opened, or if that is not known. */

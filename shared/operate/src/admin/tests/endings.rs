@@ -49,6 +49,7 @@ async fn an_update_that_ends_a_queue_must_be_confirmed() {
     for (settings, state) in [
         (json!({ "entrance": "closed" }), "closed"),
         (json!({ "entrance": "finished" }), "finished"),
+        (json!({ "entrance": "sold_out" }), "finished"),
         (json!({ "ends_at_ms": ms_from_now(-1) }), "finished"),
     ] {
         let desk = AdminFixture::with_queue(json!({})).await;
@@ -146,6 +147,69 @@ async fn open_ends_finish_unless_a_time_has_passed() {
         desk.run(update(&json!({ name: null }))).await;
         assert_eq!(states(&desk).await, ["open", "open", "open"]);
     }
+}
+
+#[tokio::test]
+async fn finish_has_a_reason_and_a_last_message_in_one_order() {
+    let desk = AdminFixture::with_queue(json!({ "message": "Soon" })).await;
+    let finish = |more: Value| {
+        let mut order = confirmed(json!({ "op": "finish", "queue": "q" }));
+        order
+            .as_object_mut()
+            .expect("an order")
+            .extend(more.as_object().expect("fields").clone());
+        order
+    };
+    for (more, entrance, message) in [
+        (json!({}), "finished", "Soon"),
+        (
+            json!({ "reason": "sold_out", "message": { "en": "All gone" } }),
+            "sold_out",
+            "All gone",
+        ),
+        (
+            json!({ "reason": "cancelled", "message": "The singer is ill" }),
+            "cancelled",
+            "The singer is ill",
+        ),
+        (
+            json!({ "reason": "over", "message": null }),
+            "finished",
+            "The singer is ill",
+        ),
+    ] {
+        let settings = desk.run(finish(more.clone())).await["settings"].take();
+        let said = settings["message"]
+            .as_str()
+            .or(settings["message"]["en"].as_str());
+        assert_eq!(
+            (&settings["entrance"], said),
+            (&json!(entrance), Some(message)),
+            "{more}"
+        );
+        assert_eq!(
+            states(&desk).await,
+            ["finished", "finished", "finished"],
+            "{more}"
+        );
+        assert_eq!(desk.setting_in_force("entrance").await, entrance);
+    }
+    desk.expect_refused_field(finish(json!({ "reason": "rain" })), "reason")
+        .await;
+    let refused = desk
+        .run_refused(finish(json!({ "reason": "sold_out", "message": "" })))
+        .await;
+    assert_eq!(refused["field"], "message", "{refused}");
+    assert_eq!(
+        desk.setting_in_force("entrance").await,
+        "finished",
+        "nothing happened"
+    );
+    // A reason is no part of a queue that goes on.
+    desk.run(json!({ "op": "open", "queue": "q" })).await;
+    desk.run(confirmed(update(&json!({ "ends_at_ms": ms_from_now(-1) }))))
+        .await;
+    assert_eq!(desk.setting_in_force("entrance").await, "open");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use tokio::time::sleep;
 use vestibule_domain::{
     queue_event::QueueEventKind::{Closed, Draining, Finished, Opened, Paused, Resumed},
     queue_state::QueueState,
+    settings::FinishReason,
 };
 use vestibule_line::Arrival;
 
@@ -25,7 +26,7 @@ async fn edits_by_hand_are_told_once_each() {
             json!({}),
             json!({ "entrance": "closed" }),
             json!({}),
-            json!({ "entrance": "finished" }),
+            json!({ "entrance": "cancelled" }),
         ] {
             // The promoter syncs every three seconds and looks every two.
             sleep(Duration::from_secs(7)).await;
@@ -40,6 +41,7 @@ async fn edits_by_hand_are_told_once_each() {
     );
     let last = scene.bus.taken().pop().expect("an event");
     assert_eq!((last.serial, last.state), (6, Some(QueueState::Finished)));
+    assert_eq!(last.finish_reason, Some(FinishReason::Cancelled));
     scene.run_for(10).await;
     assert_eq!(scene.bus.taken().len(), 6, "a later promoter repeats nothing");
 }
