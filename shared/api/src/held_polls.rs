@@ -23,6 +23,10 @@ use super::{budget, queue_cache::QueueSnapshot};
 /// more ticks have come.
 const TICKS_MAX: usize = 64;
 
+/// In how many snapshots, which come each second, all visitors are told what the operator has changed: they then ask again
+/// within two seconds, and not at once.
+const ANNOUNCEMENT_WAVES: u64 = 3;
+
 /// A waiting entry whose poll may be held.
 #[derive(Clone)]
 pub(super) struct HeldPoll {
@@ -91,8 +95,14 @@ struct TrackedPoll {
     last_snapshot: Arc<QueueSnapshot>,
     permit: budget::HoldPermit,
     reply: oneshot::Sender<Wakeup>,
-    /// The poll is answered after its next lookup, whatever the status is.
-    is_due: bool,
+    /// After how many more snapshots the poll is answered, whatever the status is, because its visitor is to be told.
+    due_after: Option<u64>,
+}
+
+impl TrackedPoll {
+    fn is_due(&self) -> bool {
+        self.due_after == Some(0)
+    }
 }
 
 /// A reply for a poll that is no longer held.
@@ -126,7 +136,7 @@ impl HeldPolls {
             poll,
             permit,
             reply,
-            is_due: false,
+            due_after: None,
         };
         self.polls.insert(key, tracked);
     }
@@ -159,8 +169,12 @@ impl HeldPolls {
     /// Marks the polls that a newer snapshot concerns.
     pub(super) fn mark_concerned(&mut self, newer_snapshot: &Arc<QueueSnapshot>) {
         for (key, tracked) in &mut self.polls {
-            tracked.is_due |= announced_state(newer_snapshot) != announced_state(&tracked.poll.snapshot);
-            if tracked.is_due || tracked.poll.is_concerned(&tracked.last_snapshot, newer_snapshot) {
+            if let Some(left) = &mut tracked.due_after {
+                *left = left.saturating_sub(1);
+            } else if announced_state(newer_snapshot) != announced_state(&tracked.poll.snapshot) {
+                tracked.due_after = Some(key.1 % ANNOUNCEMENT_WAVES);
+            }
+            if tracked.is_due() || tracked.poll.is_concerned(&tracked.last_snapshot, newer_snapshot) {
                 self.marked.insert(*key);
             }
             tracked.last_snapshot = newer_snapshot.clone();
@@ -186,7 +200,7 @@ impl HeldPolls {
     /// Removes a poll after its lookup, unless its entry waits as before.
     pub(super) fn take_if_changed(&mut self, key: HeldPollKey, lookup: EntryLookup) -> Option<PendingReply> {
         let tracked = self.polls.get(&key)?;
-        if tracked.poll.is_still_waiting(lookup) && !tracked.is_due {
+        if tracked.poll.is_still_waiting(lookup) && !tracked.is_due() {
             return None;
         }
         let record = self.promoted_record(tracked, lookup);

@@ -1,6 +1,6 @@
 //! What ends the hold of a poll, and how often held polls call the line.
 
-use std::{pin::pin, time::Duration};
+use std::{collections::BTreeSet, pin::pin, time::Duration};
 
 use futures_util::future::{Either, join, join_all, select};
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ super::cases![
     moving_to_the_back_ends_the_hold,
     an_eviction_ends_the_hold_of_that_entry_only,
     changed_settings_end_the_hold,
+    a_message_ends_the_holds_of_a_line_one_after_the_other,
     a_shutdown_ends_the_hold_with_the_current_status,
     a_hold_ends_before_the_function_does,
     many_held_polls_together_call_the_line_once_a_second,
@@ -142,6 +143,35 @@ async fn changed_settings_end_the_hold() {
         assert_eq!(response.expect_status(200).text("state"), "waiting");
         assert!(after < UNHELD_MAX, "{changed}: {after:?}");
     }
+}
+
+/// Not all visitors ask again at once.
+async fn a_message_ends_the_holds_of_a_line_one_after_the_other() {
+    let api = start_full_queue(fast_settings()).await;
+    let mut guests = Vec::new();
+    for _ in 0..6 {
+        guests.push(enter_and_expect_created(&api).await.0);
+    }
+    let views = || api.faults.calls("queue_view");
+    let mut polls = pin!(join_all(guests.iter().map(async |guest| {
+        api.send(poll_request(guest)).await.expect_status(200);
+        views()
+    })));
+    let before = views();
+    let are_held = pin!(wait_until(BOUND, "the polls are held", async || views() >= before + 2));
+    let Either::Right(_) = select(&mut polls, are_held).await else {
+        panic!("the polls were answered before the change");
+    };
+    let mut settings = fast_settings();
+    (settings["capacity"], settings["batch"], settings["message"]) = (json!(1), json!(1), json!("soon"));
+    api.configure_line(settings, "2").await;
+    let since = Instant::now();
+    let answered_at: BTreeSet<_> = polls.await.into_iter().collect();
+    assert!(
+        answered_at.len() > 1,
+        "by the number of snapshots: {answered_at:?}"
+    );
+    assert!(since.elapsed() < UNHELD_MAX);
 }
 
 async fn a_shutdown_ends_the_hold_with_the_current_status() {
