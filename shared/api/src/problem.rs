@@ -261,14 +261,14 @@ impl Problem {
         }
     }
 
-    /// Returns the body of the answer, as JSON.
-    pub(super) fn body(&self, request_id: &str) -> String {
+    /// Returns the body of the answer, as JSON, with the title and the detail of another language if they are given.
+    pub(super) fn body(&self, request_id: &str, texts: Option<&(String, String)>) -> String {
         let body = ProblemBody {
             r#type: self.code.urn(),
-            title: self.code.title(),
+            title: texts.map_or(self.code.title(), |(title, _)| title),
             status: self.code.status(),
             code: self.code.name(),
-            detail: &self.detail,
+            detail: texts.map_or(&self.detail, |(_, detail)| detail),
             field: self.field.as_deref(),
             reason: self.reason,
             last: self.last.as_deref().copied(),

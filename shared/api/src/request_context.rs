@@ -16,7 +16,12 @@ use vestibule_domain::{
     poll_pacing::RefusedQueue,
 };
 
-use super::{gateway::Gateway, problem::Problem, retry_after::insert_retry_after};
+use super::{
+    gateway::Gateway,
+    html::{read_language, translate_problem},
+    problem::Problem,
+    retry_after::insert_retry_after,
+};
 
 /// The header that identifies a request in the logs.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -34,14 +39,15 @@ pub(super) async fn answer_with_context(
         .and_then(|gateway| gateway.request_id.clone())
         .unwrap_or_else(|| Uuid::new_v4().to_string());
     let span = request_span(params, &request, &request_id);
+    let accepted = request.headers().get(header::ACCEPT_LANGUAGE).cloned();
     let response = next.run(request).instrument(span.clone()).await;
-    span.in_scope(|| complete_response(response, &request_id))
+    span.in_scope(|| complete_response(response, &request_id, accepted.as_ref()))
 }
 
 /// Answers an event of which no request for the routes could be made.
 pub(super) fn answer_without_request(problem: Problem, request_id: &str) -> Response {
     let span = info_span!("request", request_id);
-    span.in_scope(|| complete_response(problem.into_response(), request_id))
+    span.in_scope(|| complete_response(problem.into_response(), request_id, None))
 }
 
 /// The span names the route instead of the path, because a path that matches no route may contain
@@ -62,10 +68,21 @@ fn request_span(params: Option<&RawPathParams>, request: &Request, request_id: &
     )
 }
 
-fn complete_response(mut response: Response, request_id: &str) -> Response {
+fn complete_response(mut response: Response, request_id: &str, accepted: Option<&HeaderValue>) -> Response {
     if let Some(problem) = response.extensions_mut().remove::<Arc<Problem>>() {
         problem.log();
-        *response.body_mut() = Body::from(problem.body(request_id));
+        let body = problem.body(request_id, None);
+        // What caches keep for all stays in English.
+        let is_kept = response.headers().contains_key(header::CACHE_CONTROL);
+        let translated = accepted
+            .filter(|_| !is_kept)
+            .and_then(|accepted| translate(&body, accepted));
+        let body = translated.map_or(body, |(language, texts)| {
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language));
+            problem.body(request_id, Some(&texts))
+        });
+        *response.body_mut() = Body::from(body);
         let refused_queue = response.extensions_mut().remove::<RefusedQueue>();
         let headers = response.headers_mut();
         headers.remove(header::CONTENT_LENGTH);
@@ -83,4 +100,11 @@ fn complete_response(mut response: Response, request_id: &str) -> Response {
         headers.insert(REQUEST_ID, request_id);
     }
     response
+}
+
+/// The language that the visitor reads, and title and detail of the problem in it. `None` for English.
+fn translate(body: &str, accepted: &HeaderValue) -> Option<(&'static str, (String, String))> {
+    let language = read_language(accepted);
+    let texts = translate_problem(language, body).filter(|_| language != "en")?;
+    Some((language, texts))
 }

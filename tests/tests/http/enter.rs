@@ -11,6 +11,7 @@ crate::cases![
     entering_again_goes_to_the_back_if_the_queue_says_so,
     visitors_are_promoted_in_the_order_in_which_they_came,
     a_draining_or_closed_queue_refuses_new_visitors,
+    a_refusal_is_in_the_language_of_the_visitor,
     a_queue_is_the_same_however_its_id_is_encoded,
 ];
 
@@ -157,6 +158,33 @@ async fn a_draining_or_closed_queue_refuses_new_visitors(backend: &Backend) {
     only_known_visitors_enter("queue-closed").await;
     queue.run_command(json!({ "op": "open" })).await;
     queue.enter_and_expect_created().await;
+}
+
+/// The code stays. What only programs meet, and what caches keep for all, is in English.
+async fn a_refusal_is_in_the_language_of_the_visitor(backend: &Backend) {
+    let queue = backend.create_queue(json!({ "entrance": "draining" })).await;
+    let newcomer = || queue.enter_request().visitor(&new_visitor_id());
+    let korean = backend
+        .send(newcomer().header("accept-language", "ko-KR, en;q=0.5"))
+        .await;
+    korean.expect_problem(409, "queue-draining");
+    assert_eq!(korean.header("content-language"), "ko");
+    assert!(
+        korean.text("title").contains("대기") && !korean.text("detail").is_ascii(),
+        "{korean:?}"
+    );
+    for other in ["en-US, ko;q=0.5", "tlh"] {
+        let english = backend.send(newcomer().header("accept-language", other)).await;
+        english.expect_problem(409, "queue-draining");
+        assert!(english.text("detail").is_ascii(), "{english:?}");
+        assert!(!english.headers.contains_key("content-language"));
+    }
+    let malformed = ApiRequest::post(queue.path("/entries"))
+        .header("accept-language", "ko")
+        .visitor("not a visitor");
+    assert!(backend.send(malformed).await.text("detail").is_ascii());
+    let unknown = ApiRequest::get("/queues/nothing-is-here".to_owned()).header("accept-language", "ko");
+    assert!(backend.send(unknown).await.text("detail").is_ascii());
 }
 
 async fn a_queue_is_the_same_however_its_id_is_encoded(backend: &Backend) {

@@ -1,6 +1,6 @@
 //! Which representation and which language a browser prefers (RFC 9110, sections 12.4 and 12.5).
 
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::words::LANGUAGES;
 
@@ -23,10 +23,14 @@ pub(super) fn prefers_html(headers: &HeaderMap) -> bool {
     quality_of(&ranges, "text/html") > quality_of(&ranges, "application/json")
 }
 
-/// The shipped language for a visitor: that of the parameter `lang`, or the first one of `Accept-Language` that ships, or
+/// The shipped language of a visitor who sends this `Accept-Language`.
+pub(crate) fn read_language(header: &HeaderValue) -> &'static str {
+    choose_language(None, &rank_languages(header.to_str().into_iter()))
+}
+
+/// The shipped language for a visitor: that of the parameter `lang`, or the first one of the `accepted` that ships, or
 /// English.
-pub(crate) fn choose_language(lang_parameter: Option<&str>, accept_language: Option<&str>) -> &'static str {
-    let accepted = rank_languages(accept_language.into_iter());
+pub(super) fn choose_language(lang_parameter: Option<&str>, accepted: &[String]) -> &'static str {
     let mut wanted = lang_parameter
         .into_iter()
         .chain(accepted.iter().map(String::as_str));
@@ -182,7 +186,10 @@ mod tests {
     fn a_tag_that_is_too_long_costs_nothing() {
         let subtags = "-a".repeat(30_000);
         assert!(covering_tags(&format!("ko{subtags}")).is_empty());
-        assert_eq!(choose_language(Some(&format!("ja{subtags}")), Some("ko")), "ko");
+        assert_eq!(
+            choose_language(Some(&format!("ja{subtags}")), &["ko".to_owned()]),
+            "ko"
+        );
     }
 
     #[test]
@@ -194,7 +201,7 @@ mod tests {
             (None, None, "en"),
         ] {
             assert_eq!(
-                choose_language(linked, accepted),
+                choose_language(linked, &rank_languages(accepted.into_iter())),
                 chosen,
                 "{linked:?} {accepted:?}"
             );

@@ -35,6 +35,8 @@ mod start_screen;
 mod words;
 
 pub(crate) use self::{
+    accept::read_language,
     layers::{Representation, accept_form},
     page_request::choose_language,
+    problem_screen::translate_problem,
 };

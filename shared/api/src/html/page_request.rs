@@ -84,8 +84,7 @@ fn read_carried(uri: &Uri) -> Vec<(String, String)> {
 }
 
 fn choose_for(parameters: &[(String, String)], headers: &HeaderMap) -> &'static str {
-    let accepted = read_languages(headers).join(",");
-    accept::choose_language(linked_language(parameters), Some(&accepted))
+    accept::choose_language(linked_language(parameters), &read_languages(headers))
 }
 
 fn linked_language(parameters: &[(String, String)]) -> Option<&str> {

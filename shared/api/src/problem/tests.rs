@@ -5,7 +5,7 @@ use crate::queue_cache::QueueLookupError;
 
 #[test]
 fn problem_body_follows_rfc_9457() {
-    let body = Problem::invalid_field("batch", "must be a number").body("r1");
+    let body = Problem::invalid_field("batch", "must be a number").body("r1", None);
     let expected = json!({
         "type": "urn:problem-type:vestibule:invalid-field", "title": "The request is invalid",
         "status": 400, "code": "invalid-field", "detail": "must be a number", "field": "batch",
@@ -22,7 +22,7 @@ fn internal_cause_never_reaches_the_body() {
         Problem::backup_unavailable(&BackupError::Unavailable("10.0.0.1 throttles".to_owned())),
         Problem::from(&QueueLookupError::Protocol("10.0.0.1".to_owned())),
     ] {
-        assert!(!problem.body("r1").contains("10.0.0.1"), "{problem:?}");
+        assert!(!problem.body("r1", None).contains("10.0.0.1"), "{problem:?}");
     }
 }
 
