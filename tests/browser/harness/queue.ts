@@ -68,6 +68,12 @@ export class TestQueue {
     await this.run("update", { settings });
   }
 
+  /** Sets the address of the shop, and waits until the active visitor is told it: a process learns settings within seconds. */
+  async setTarget(target_url: string): Promise<void> {
+    await this.update({ target_url });
+    await expect.poll(async () => (await this.checkIn(this.#active!))["target_url"]).toBe(target_url);
+  }
+
   /** Enters as another visitor. */
   async enter(visitor: string = crypto.randomUUID(), ticket?: string): Promise<OtherVisitor> {
     const entry = await this.#send("POST", `${this.#address}/entries`, { ticket }, visitor);

@@ -44,7 +44,7 @@ export class ShopExample {
   ): Promise<void> {
     const { shop, address } = await this.#start([`API=${base}`, `QUEUE=${queue.id}`, "NO_PROXY=127.0.0.1", ...variables]);
     try {
-      await queue.update({ target_url: `${address}/enter?pass={pass}&return={return}` });
+      await queue.setTarget(`${address}/enter?pass={pass}&return={return}`);
       await use(address);
     } finally {
       await shop.stop();

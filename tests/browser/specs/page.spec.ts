@@ -91,13 +91,13 @@ test.describe("a page whose script does not start", () => {
   test("leads on without it after some seconds", async ({ page, servers, queue }) => {
     await queue.open(FULL);
     // As in a browser that does not know what the script is written in.
-    await open(page, servers.base, queue.id, (html) => html.replace('type="module"', 'type="module-of-tomorrow"'));
+    await open(page, servers.base, queue.id, (html) => html.replace("type=module", "type=module-of-tomorrow"));
   });
 
   test("leads on with reduced motion, too", async ({ page, servers, queue }) => {
     await page.emulateMedia({ reducedMotion: "reduce" });
     await queue.open(FULL);
-    await open(page, servers.base, queue.id, (html) => html.replace('type="module"', 'type="module-of-tomorrow"'));
+    await open(page, servers.base, queue.id, (html) => html.replace("type=module", "type=module-of-tomorrow"));
   });
 });
 

@@ -20,8 +20,8 @@ async function readVersions(page: Page, base: string): Promise<[Version, Version
   const answer = await page.request.get(`${base}/`);
   const html = await answer.text();
   const headers = answer.headers();
-  const changed = html.replace(/-([0-9a-f]{10})\./g, "-2$1.").replace(/(<script type="module"[^>]*>)/, "$1;");
-  const [, before] = html.match(/<script type="module"[^>]*>(.*?)<\/script>/s)!;
+  const changed = html.replace(/-([0-9a-f]{10})\./g, "-2$1.").replace(/(<script type=module[^>]*>)/, "$1;");
+  const [, before] = html.match(/<script type=module[^>]*>(.*?)<\/script>/s)!;
   const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
   const policy = headers["content-security-policy"]!.replace(hash(before!), hash(`;${before}`));
   return [{ html, headers }, { html: changed, headers: { ...headers, "content-security-policy": policy } }];
