@@ -176,6 +176,8 @@ async fn every_declared_argument_is_read() {
                     "kind" => json!("known"),
                     "format" => json!("csv"),
                     "state" => json!("waiting"),
+                    "reason" => json!("over"),
+                    "message" => json!("Bye"),
                     _ => json!(1),
                 };
             }

@@ -197,7 +197,9 @@ async fn finish_has_a_reason_and_a_last_message_in_one_order() {
     desk.expect_refused_field(finish(json!({ "reason": "rain" })), "reason")
         .await;
     let refused = desk
-        .run_refused(finish(json!({ "reason": "sold_out", "message": "" })))
+        .run_refused(finish(
+            json!({ "reason": "sold_out", "message": "x".repeat(501) }),
+        ))
         .await;
     assert_eq!(refused["field"], "message", "{refused}");
     assert_eq!(
