@@ -1,12 +1,19 @@
 //! What visitors of a finished queue are told. Their clients do not ask again, so the backup is asked first
 //! whether the line has lost a turn.
 
+use std::sync::Arc;
+
+use axum::response::Response;
 use vestibule_domain::{
-    entry_status::EntryStatus, id::EntryId, queue_state::QueueState, record::EntryRecord, state::EntryState,
+    entry_status::EntryStatus,
+    id::{EntryId, QueueId},
+    queue_state::QueueState,
+    record::EntryRecord,
+    state::EntryState,
 };
 use vestibule_line::EntryLookup;
 
-use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};
+use super::{ApiState, code::Code, problem::Problem, queue_cache::QueueSnapshot};
 
 impl ApiState {
     /// Tells the visitor of a waiting entry that the queue is finished. The next tick ends the entry. The
@@ -28,6 +35,32 @@ impl ApiState {
             return Err(Problem::queue_finished(snapshot.settings()));
         }
         Ok((status, record))
+    }
+
+    /// Says why the queue is over by settings that say so. The line may have ended a wait by them before this process has
+    /// read them, and a client does not ask again.
+    pub(super) async fn explain_end(&self, queue: Option<&QueueId>, response: &mut Response) {
+        let is_over = |response: &Response| {
+            let problem = response.extensions().get::<Arc<Problem>>();
+            problem.is_some_and(|problem| problem.code() == Code::QueueFinished)
+        };
+        let Some(queue) = queue.filter(|_| is_over(response)) else {
+            return;
+        };
+        let Ok(mut snapshot) = self.queue_cache.get(queue).await else {
+            return;
+        };
+        let problem = response.extensions_mut().get_mut::<Arc<Problem>>();
+        let Some(problem) = problem.and_then(Arc::get_mut) else {
+            return;
+        };
+        if snapshot.queue_state() != QueueState::Finished
+            && problem.is_of_end_after(snapshot.view.now_ms)
+            && let Ok(newer) = self.queue_cache.get_newer_than(&snapshot).await
+        {
+            snapshot = newer;
+        }
+        problem.explain_end(snapshot.settings());
     }
 
     /// Whether the visitor has a turn or a session that the line had lost, and has again now. A client does

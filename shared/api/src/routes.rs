@@ -230,6 +230,7 @@ async fn check_request(
         Err(problem) => problem.into_response(),
     };
     let queue = queue.ok().map(|request::QueuePath(queue)| queue);
+    state.explain_end(queue.as_ref(), &mut response).await;
     retry_after::add_refused_queue(&state, queue.as_ref(), is_of_crowd, &mut response);
     response
 }

@@ -30,18 +30,26 @@ impl Problem {
 
     /// Adds the reason and the operator's message to the problem that the queue is finished. Any other problem stays as
     /// it is.
-    pub(crate) fn with_message(self, settings: &Settings) -> Self {
-        if self.code != Code::QueueFinished {
-            return self;
+    pub(crate) fn with_message(mut self, settings: &Settings) -> Self {
+        self.explain_end(settings);
+        self
+    }
+
+    /// The same for a problem that is there.
+    pub(crate) fn explain_end(&mut self, settings: &Settings) {
+        if self.code == Code::QueueFinished {
+            self.over = Some(Box::new(QueueOver {
+                finish_reason: Some(settings.finish_reason()),
+                message: MessageFields::of(settings),
+                min_epoch: None,
+            }));
         }
-        let over = QueueOver {
-            finish_reason: Some(settings.finish_reason()),
-            message: MessageFields::of(settings),
-            min_epoch: None,
-        };
-        Self {
-            over: Some(Box::new(over)),
-            ..self
-        }
+    }
+
+    /// Whether it says that the queue is finished, and the line may have learned that after `at_ms`, in Unix milliseconds of
+    /// line time.
+    pub(crate) fn is_of_end_after(&self, at_ms: u64) -> bool {
+        let ended_at_ms = self.last.as_ref().and_then(|last| last.ended_at_ms);
+        self.code == Code::QueueFinished && ended_at_ms.is_none_or(|ended_at_ms| ended_at_ms >= at_ms)
     }
 }

@@ -13,6 +13,7 @@ use super::{
 
 super::cases![
     a_finished_queue_tells_each_visitor_what_counts,
+    the_reason_of_an_end_is_told_with_the_end,
     a_queue_ends_at_its_time_without_a_promoter,
     from_closes_at_the_document_says_draining,
     a_turn_that_the_line_lost_outlives_the_queue,
@@ -131,6 +132,24 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
     }
     let leave = ApiRequest::delete(entry_path(&near.token)).visitor(&near.id);
     api.send(leave).await.expect_status(204);
+}
+
+/// The line has ended the waits, and the process has not read the settings since. Clients do not ask again.
+async fn the_reason_of_an_end_is_told_with_the_end() {
+    for asks_with_token in [true, false] {
+        let (api, visitors) = start_with_visitors(settings()).await;
+        let [near, other] = &visitors.waiting;
+        api.send(status_request(near)).await.expect_status(200);
+        api.configure_line(with("entrance", json!("cancelled")), "2")
+            .await;
+        assert_eq!(api.promote().await.dismissed, 2);
+        let request = if asks_with_token {
+            status_request(other)
+        } else {
+            ApiRequest::enter()
+        };
+        assert_eq!(expect_over(&api, request).await["finish_reason"], "cancelled");
+    }
 }
 
 async fn a_queue_ends_at_its_time_without_a_promoter() {
