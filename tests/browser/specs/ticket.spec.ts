@@ -108,7 +108,7 @@ test("place in line goes on while a link of another account asks", async ({ page
   await waiting.expectPosition(2);
   await waiting.part("account").click();
   await waiting.expectPosition(1);
-  expect(traffic.ofKind("status").at(-1)!.path).toContain(token);
+  await expect.poll(() => traffic.ofKind("status").at(-1)!.path).toContain(token);
   expect((await queue.run("stats"))["waiting"]).toBe(2);
 });
 
