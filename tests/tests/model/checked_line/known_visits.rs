@@ -110,16 +110,23 @@ impl CheckedLine {
             id: visitor(*number),
             version: view.version,
             at_ms: view.now_ms,
-            event: change_kinds(visit, view.now_ms)[*kind],
+            event: change_kinds(visit, unused_place(*number, view.now_ms), view.now_ms)[*kind],
             source: None,
         })
     }
 }
 
+/// A place that the line gives to no other visitor.
+fn unused_place(number: u64, now_ms: u64) -> WaitScore {
+    WaitScore::next(
+        WaitScore::next(0, now_ms).visit().number() + 1_000 + number,
+        now_ms,
+    )
+}
+
 /// One event of each kind.
-fn change_kinds(visit: Visit, now_ms: u64) -> [Event; CHANGE_KINDS] {
-    let (place, after, claim_by_ms, session_end_ms) =
-        (WaitScore::next(0, now_ms), Some(visit), now_ms + 1, now_ms + 1);
+fn change_kinds(visit: Visit, place: WaitScore, now_ms: u64) -> [Event; CHANGE_KINDS] {
+    let (after, claim_by_ms, session_end_ms) = (Some(visit), now_ms + 1, now_ms + 1);
     let missed = |turn| Event::Ended {
         fact: Fact::ready(visit, turn, now_ms).timed_out(),
         how: EndReason::NoShow,
