@@ -55,10 +55,13 @@ export async function buildScriptAndStyle({ folder, name, mangleProps, plugins =
   return { script: await shorten(outputFiles[0].text), style };
 }
 
-/** Reads index.html of a folder, without white space between its lines, and without quotes and slashes that HTML does not need. */
+/**
+ * Reads index.html of a folder, without white space between its lines, and without quotes and slashes that HTML does not need.
+ * In a drawing, the slash ends an element.
+ */
 export async function readIndex(folder) {
   const html = await readFile(`${folder}index.html`, "utf8");
-  return html.replace(/\n\s*/g, "").replace(/ \/>/g, ">").replace(/ ([\w-]+)="([\w-]+)"/g, " $1=$2");
+  return html.replace(/\n\s*/g, "").replace(/<(img|input|link|meta)([^>]*) \/>/g, "<$1$2>").replace(/ ([\w-]+)="([\w-]+)"/g, " $1=$2");
 }
 
 /** The files of a page as a constant of Rust: path, media type and text. `what` and `maker` are for its comment. */

@@ -281,6 +281,15 @@ test("phone that slept for 20 minutes has its place and says so", async ({ page,
   expect(traffic.ofKind("enter")).toHaveLength(1);
 });
 
+test("walk is drawn with its door, the visitor and the others", async ({ page, servers }) => {
+  await openScene(page, servers.base, SCENES["waiting"]!);
+  for (const shape of [".floor", ".door", ".frame", ".light", ".you", ".dark", ".pale"]) {
+    // A straight floor has no height, and what is not drawn has no width.
+    const width = () => page.locator(shape).first().evaluate((element) => element.getBoundingClientRect().width);
+    await expect.poll(width, { message: shape }).toBeGreaterThan(0);
+  }
+});
+
 test("reload does not put the visitor's dot back to the start", async ({ page, servers, queue, traffic }) => {
   await queue.open(FULL);
   await traffic.shortenPolls();
