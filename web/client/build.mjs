@@ -24,7 +24,7 @@ const INTERNAL = `
   isConfirmed isLeader isOffline isOther isOver isPageVisible isReset lead locale lowest markAnswer nearMs newest
   newestSinceAnswer nextRequest post postpone readAccounts readPlace readPlaceOf readSecret readVisitor receive
   receivedAtMs resyncAtMs schedule scheduleAfterEntry selectAccount staleAtMs start startTurn stateAt toText undoUntilMs
-  wake writeAccounts writePlace writeVisitor
+  unitFormat wake writeAccounts writePlace writeVisitor
 `;
 
 /** The names that a bundle with the sources of the library shortens. */
@@ -36,7 +36,7 @@ const styleAsText = {
   setup({ onLoad }) {
     onLoad({ filter: /\.css$/ }, async ({ path }) => {
       const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
-      return { contents: code.trim(), loader: "text" };
+      return { contents: code.trim().replaceAll(", ", ","), loader: "text" };
     });
   },
 };

@@ -16,12 +16,14 @@ import { buildScriptAndStyle, describeFiles, readIndex, readSentences, writeFile
 // The page has the library in its own script, so it may also shorten options and states of the library, besides its own
 // members. No server, other tab or later visit sees any of them.
 const INTERNAL = `
-  aheadAtEntry aheadCount behindCount changeAccount closesAtMs depart estimatedWaitSeconds hadPlace isAheadExpected
+  ageMs aheadAtEntry aheadCount behindCount changeAccount closesAtMs depart estimatedWaitSeconds hadPlace isAheadExpected
   isAsking isBack isDrawn isExpected isExtendRefused isInLine isLooping isMissedTurn isOn isOnline isUnknown
-  isUnstored isVisible finishReason joinText keepAccount limitedBy needsInput opensAtMs otherAccount returnTo stateAtMs subscribe
+  isUnstored isVisible finishReason joinText keepAccount limitedBy needsInput nowMs opensAtMs otherAccount returnTo stateAtMs subscribe
   targetUrl undoText undoUntilMs updatedAtMs wasIn endsAtMs retryAfterMs whenClosed words writeAccountQuestion writeOtherAccount writeQuestion
 `;
 const MANGLED_HERE = new RegExp(`${MANGLED.source}|^(${INTERNAL.trim().split(/\s+/).join("|")})$`);
+// HTML needs none of them.
+const OPTIONAL_TAGS = /<\/(head|body|html|option)>/g;
 const RIGHT_TO_LEFT = ["ar", "fa", "he", "ur"];
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -71,7 +73,7 @@ export async function buildPage() {
       script,
       style,
     };
-    return [`pages/${tag}.html`, index.replace(/\{(\w+)\}/g, (_, key) => values[key])];
+    return [`pages/${tag}.html`, index.replace(/\{(\w+)\}/g, (_, key) => values[key]).replace(OPTIONAL_TAGS, "")];
   });
   const files = { ...Object.fromEntries(pages), "theme.css": "", "theme.json": "{}" };
   return {

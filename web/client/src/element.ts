@@ -14,7 +14,7 @@ import { HandOver } from "./hand_over.js";
 import { Leaving } from "./leaving.js";
 import { languageOfText } from "./message.js";
 import { countdownText, headlineText, hintText, waitText } from "./texts.js";
-import type { Place, PlaceState, QueueOptions } from "./types.js";
+import type { Place, PlaceState, QueueOptions, WaitingState } from "./types.js";
 import { chooseMessage, joinQueue, openChannel } from "./vestibule.js";
 import { Words, localeOf, matchLanguage, type Sentences } from "./words.js";
 
@@ -144,8 +144,8 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
 
   #join(): void {
     this.#end();
-    const read = (name: string, otherwise = "") => this.getAttribute(name) ?? otherwise;
-    const attributes = { queue: read("queue"), base: read("base"), confirm: read("confirm", "auto"), returnTo: read("return") };
+    const read = (name: string) => this.getAttribute(name) ?? "";
+    const attributes = { queue: read("queue"), base: read("base"), confirm: read("confirm"), returnTo: read("return") };
     const place = (this.place = joinQueue({ ...(attributes as QueueOptions), ...this.options }));
     place.subscribe(() => place === this.place && this.#take());
     this.#take();
@@ -227,7 +227,7 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     if (!this.place) return;
     const { state } = this.place;
     const { undoUntilMs } = this.#leaving;
-    const { ahead = null, isAheadExpected = false } = state.status === "waiting" ? state : {};
+    const { ahead = null, isAheadExpected }: Partial<WaitingState> = state.status === "waiting" ? state : {};
     const position = ahead !== null && (isAheadExpected ? "≈" : "") + this.#format.count(ahead + 1);
     // Every state has the fields of all.
     const endsAtMs = undoUntilMs || (state as { endsAtMs: number }).endsAtMs;
