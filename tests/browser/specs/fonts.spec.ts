@@ -11,6 +11,8 @@ import { expect, test } from "../harness/test.js";
 const AHEAD_COUNTS = { en: [128, 88_888, 1_234_567], ar: [1_234_567] };
 // The setting of a browser for texts of 100 %.
 const TEXT_SIZE_PX = 16;
+// The least room above the strip, which has round corners.
+const STRIP_ROOM_PX = 8;
 const FAMILIES: Record<FontList, string> = { usual: "Noto Sans", wide: "DejaVu Sans" };
 
 for (const fonts of ["usual", "wide"] as const) {
@@ -58,8 +60,10 @@ test("a lost connection hardly shifts a page in DejaVu Sans", async ({ servers }
   await withBrowser("wide", async (open) => {
     const page = await open();
     await openScene(page, servers.base, SCENES["joining"]!);
-    await expect(page.locator('[data-part="strip"]')).toBeVisible();
+    const strip = page.locator('[data-part="strip"]');
+    await expect(strip).toBeVisible();
     await expectWhole(page);
+    expect((await strip.boundingBox())!.y, "the room above the strip").toBeGreaterThanOrEqual(STRIP_ROOM_PX);
   });
 });
 

@@ -326,6 +326,18 @@ test.describe("theme", () => {
     await screens.expectStill(page);
   });
 
+  for (const locale of ["en-US", "ko-KR", "ja-JP"]) {
+    test(`has its font in ${locale}`, async ({ browser, servers }, { project }) => {
+      const context = await browser.newContext({ ...project.use, locale });
+      const page = await context.newPage();
+      await page.route(`${servers.base}/theme.css`, (route) => route.fulfill({ contentType: "text/css", body: ":root { --font: serif }" }));
+      await openScene(page, servers.base, SCENES["waiting"]!);
+      await expect(page.locator("html")).toHaveAttribute("lang", locale.slice(0, 2));
+      await expect(page.locator("body")).toHaveCSS("font-family", "serif");
+      await context.close();
+    });
+  }
+
   test("may be broken without harm", async ({ page, servers, queue }) => {
     await queue.open(FULL);
     await page.route(`${servers.base}/theme.json`, (route) => route.fulfill({ body: "<html>" }));
