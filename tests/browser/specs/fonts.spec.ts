@@ -39,14 +39,17 @@ test("each script has a real font, which the tests bring", async ({ servers }) =
   test.setTimeout(8 * BOUND_MS);
   test.skip(process.platform !== "linux", "fontconfig lists the fonts only there");
   const latin = { en: "Noto Sans", de: "Noto Sans", es: "Noto Sans", fr: "Noto Sans" };
-  // The tests bring no Chinese font.
-  const families: Partial<Record<screens.Language, string>> = { ...latin, ko: "NanumGothic", ja: "BIZ UDPGothic", ar: "Noto Sans Arabic" };
+  const chinese = { "zh-Hans": "Chocolate Classical Sans", "zh-Hant": "Chocolate Classical Sans" };
+  const families: Record<screens.Language, string> = { ...latin, ...chinese, ko: "NanumGothic", ja: "BIZ UDPGothic", ar: "Noto Sans Arabic" };
   await withBrowser("usual", async (open) => {
     for (const [language, family] of Object.entries(families)) {
       const page = await open(screens.LOCALES[language as screens.Language]);
       await openScene(page, servers.base, SCENES["waiting"]!);
       await expect(page.locator("html")).toHaveAttribute("lang", language);
-      expect(await readFonts(page, "h1"), language).toContain(family);
+      const drawn = await readFonts(page, "h1");
+      expect(drawn, language).toContain(family);
+      // No character is drawn in the font of another script. Spaces are Latin.
+      expect([family, "Noto Sans"], language).toEqual(expect.arrayContaining(drawn));
     }
   });
   await withBrowser("wide", async (open) => {
