@@ -225,7 +225,7 @@ test("page that can store nothing asks to keep the tab open, unless its history 
   await queue.enter();
   await page.reload();
   await waiting.expectPosition(2);
-  await expect(waiting.part("hint")).toContainText("You can reload this page");
+  await waiting.expectHidden("hint");
   await page.addInitScript(() => {
     history.replaceState = () => {
       throw new DOMException("forbidden", "SecurityError");
@@ -237,6 +237,30 @@ test("page that can store nothing asks to keep the tab open, unless its history 
   await page.goto(address);
   await waiting.expectPosition(4);
   await expect(waiting.part("hint")).toHaveText("Keep this tab open: a reload loses your place.");
+});
+
+test("page without a connection does not invite to reload it", async ({ page, context, servers }) => {
+  await openScene(page, servers.base, SCENES["waiting"]!);
+  const hint = page.locator('[data-part="hint"]');
+  await expect(hint).toBeVisible();
+  await expect(hint).toContainText("You can reload this page");
+  await context.setOffline(true);
+  await expect(page.locator('[data-part="strip"]')).toHaveText("You’re offline.");
+  await expect(hint).toBeHidden();
+  await context.setOffline(false);
+  await expect(hint).toBeVisible();
+});
+
+test("page asks a visitor whose turn is near to stay, and says nothing else", async ({ page, servers }) => {
+  for (const [name, lead] of [
+    ["called", "Your turn is coming up. Please stay on this page."],
+    ["near", "Keep this page open: you’ll be let in automatically."],
+  ] as const) {
+    await openScene(page, servers.base, SCENES[name]!);
+    await expect(page.locator('[data-part="detail"]')).toHaveText(lead);
+    await expect(page.locator('[data-part="hint"]')).toBeHidden();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  }
 });
 
 test("without the switch no sound and no notification call", async ({ page, servers }) => {

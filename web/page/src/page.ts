@@ -176,6 +176,8 @@ function render(): void {
   const message = chooseMessage(state.queue, [words.language, ...navigator.languages]);
   showScreen(screen, message, strip);
   part("message").lang = languageOfText(state.queue, message);
+  // Without a connection, a reload would find no page.
+  part("hint").style.visibility = isLinkLost && !state.isUnstored ? "hidden" : "";
   account.show(state, screen, writer, login.isUnknown(state.problem?.code), { no: keepAccount, yes: changeAccount });
   const isPlaced = "token" in state && screen.aheadCount !== null;
   walk.show(screen, isPlaced ? start.aheadAtEntry((state as { token: string }).token, screen.aheadCount!) : 0, words.text("walk"));

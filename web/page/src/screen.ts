@@ -82,7 +82,7 @@ export class ScreenWriter {
       ...this.#numbers(name, state, context),
       ...this.#when(name, state, context),
       updated: isInLine && state.updatedAtMs ? this.#updated(state, context) : "",
-      hint: isInLine ? words.text(state.isUnstored ? "hintTab" : "hint") : "",
+      hint: isInLine ? this.#hint(name, state) : "",
       strip: this.#strip(state),
       actions: this.#actions(name, state, context),
       joinText: words.text(joinKey),
@@ -178,6 +178,12 @@ export class ScreenWriter {
       default:
         return words.text(`${name}Lead`, { t });
     }
+  }
+
+  // A visitor whose turn is near is asked to stay.
+  #hint(name: ScreenName, state: PlaceState): string {
+    const isNear = name === "near" || (state.status === "waiting" && state.isCalled);
+    return this.words.text(state.isUnstored ? "hintTab" : isNear ? "" : "hint");
   }
 
   #numbers(name: ScreenName, state: PlaceState, { nowMs }: Context): Pick<Screen, "number" | "aheadCount" | "ahead" | "behind"> {

@@ -59,6 +59,13 @@ test("a page that can store nothing asks to keep the tab open, and only that one
   assert.deepEqual([hint({ isUnstored: false }), hint({ isUnstored: true })], ["hint", "hintTab"]);
 });
 
+test("a visitor whose turn is near is not told that the phone may be locked", () => {
+  const hint = (changes: object) => writer.write(state("waiting", changes), context()).hint.trim();
+  const near = { estimatedWaitSeconds: { low: 5, high: 15 } };
+  assert.deepEqual([hint(near), hint({ isCalled: true }), hint({ isCalled: false })], ["", "", "hint"]);
+  assert.equal(hint({ ...near, isUnstored: true }), "hintTab", "a reload costs the place until the end");
+});
+
 test("a pause is told although an answer still has an expected wait", () => {
   const queue = { ...state("waiting").queue, state: "paused" };
   assert.equal(nameScreen(state("waiting", { queue }), context()), "paused");
