@@ -121,14 +121,14 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     },
     entry: [waiting({ queue_state: "scheduled", position: null, place: undefined, estimated_wait_seconds: undefined })],
   },
-  turn: { screen: "turn", text: /your turn.*enter within 0:4\d/s, entry: [entry({ state: "ready", claim_in_ms: 48_000 })] },
-  in: { screen: "in", text: /You’re in.*4:\d\d left/s, entry: [active(280_000)] },
-  ending: { screen: "ending", text: /0:5\d left.*need more time/s, entry: [active(58_000)] },
+  turn: { screen: "turn", text: /your turn.*enter within 4\d seconds/s, entry: [entry({ state: "ready", claim_in_ms: 48_000 })] },
+  in: { screen: "in", text: /You’re in.*4 minutes, \d+ seconds left/s, entry: [active(280_000)] },
+  ending: { screen: "ending", text: /5\d seconds left.*need more time/s, entry: [active(58_000)] },
   leaving: { screen: "leaving", text: /Keep my place/, entry: [waiting()], act: (page) => leave(page, "leave") },
   finishing: { screen: "finishing", text: /Keep my session/, entry: [active(280_000)], act: (page) => leave(page, "done") },
   missed: {
     screen: "missed",
-    text: /were away.*kept for another 9:\d\d/s,
+    text: /were away.*kept for another 9 minutes, \d+ seconds/s,
     entry: ending(problem(410, "expired", { state: "expired", grace_in_ms: 552_000 })),
   },
   gone: { screen: "gone", text: /has passed/, entry: ending(problem(410, "expired", { state: "expired" })) },
@@ -140,12 +140,12 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   },
   evicted: { screen: "evicted", text: /organiser/, entry: ending(problem(410, "evicted", { state: "evicted" })) },
   left: { screen: "left", text: /left the line/, entry: ending(problem(410, "left", { state: "left" })) },
-  completed: { screen: "completed", text: /All done/, entry: [active(280_000, { retry_after_ms: NEXT_MS }), problem(410, "completed", { state: "completed" })] },
+  completed: { screen: "completed", text: /All done.*To come back, join the line again/s, entry: [active(280_000, { retry_after_ms: NEXT_MS }), problem(410, "completed", { state: "completed" })] },
   reset: { screen: "reset", text: /starts anew/, entry: ending(problem(404, "unknown-entry")) },
   full: { screen: "full", text: /keep trying/, document: publicDocument({ full: true }), entry: [problem(503, "queue-full")] },
   closed: {
     screen: "closed",
-    text: /The line closed at/,
+    text: /The line closed at \d+:\d\d\s[AP]M UTC/,
     get document() {
       return publicDocument({ state: "closed", entrance: "closed", closes_at_ms: Date.now() - 780_000 });
     },

@@ -108,7 +108,7 @@ test("leaving in the element asks first and can be taken back", async ({ page, s
   await expect(part(page, "dialog")).toBeHidden();
   await leave(page);
   await expect(part(page, "headline")).toHaveText("You’re leaving the line");
-  await expect(part(page, "wait"), "the time to take it back").toHaveText(/ for 0:(10|0\d)\.$/);
+  await expect(part(page, "wait"), "the time to take it back").toHaveText(/^Changed your mind\? Your place is still yours for (10|\d) seconds?\.$/);
   await expect(part(page, "undo")).toBeFocused();
   await part(page, "undo").click();
   await expect(part(page, "headline")).toHaveText("You’re in line");
@@ -116,6 +116,28 @@ test("leaving in the element asks first and can be taken back", async ({ page, s
   await leave(page);
   await expect(part(page, "headline")).toHaveText("You’ve left the line", { timeout: 15_000 });
   expect(traffic.ofKind("leave")).toHaveLength(1);
+});
+
+test("ending a session in the element can be taken back", async ({ page, servers, queue, traffic }) => {
+  await queue.open(ONE_AT_A_TIME);
+  await traffic.shortenPolls();
+  await open(page, servers.site, { queue: queue.id, base: servers.base });
+  await expect(part(page, "number")).toHaveText("1");
+  await page.mouse.move(10, 10);
+  await page.mouse.move(20, 20);
+  await queue.completeActive();
+  await expect(part(page, "headline")).toHaveText("You’re in");
+  await leave(page);
+  await expect(part(page, "wait"), "the time to take it back").toHaveText(/ for (10|\d) seconds?\.$/);
+  await expect(part(page, "number"), "only one time is shown").toBeHidden();
+  await part(page, "undo").click();
+  await expect(part(page, "headline")).toHaveText("You’re in");
+  await expect(part(page, "number"), "the time of the session").toHaveText(/^(1:00:00|59:\d\d)$/);
+  // Longer than the time to take it back.
+  await page.waitForTimeout(11_000);
+  await expect(part(page, "headline")).toHaveText("You’re in");
+  expect(traffic.ofKind("leave"), "nothing was sent").toHaveLength(0);
+  expect((await queue.run("stats"))["active"]).toBe(1);
 });
 
 test("element names the language of its texts, whatever that of the page is", async ({ page, servers, queue }) => {

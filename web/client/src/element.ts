@@ -231,8 +231,10 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     const position = ahead !== null && (isAheadExpected ? "≈" : "") + this.#format.count(ahead + 1);
     // Every state has the fields of all.
     const endsAtMs = undoUntilMs || (state as { endsAtMs: number }).endsAtMs;
-    const t = countdownText(this.#format, endsAtMs - performance.now());
-    this.#setText("number", undoUntilMs ? "" : position || t);
+    const leftMs = endsAtMs - performance.now();
+    const seconds = Math.ceil(leftMs / 1_000);
+    this.#setText("number", undoUntilMs ? "" : position || countdownText(this.#format, leftMs));
+    const t = this.#format.range(seconds, seconds);
     this.#setText("wait", undoUntilMs ? this.#words.text("leavingLead", { t }) : waitText(this.#words, this.#format, state));
   }
 

@@ -33,7 +33,7 @@ export class Format {
     const low = Math.max(1, Math.round(lowSeconds / size));
     const high = Math.max(low, Math.ceil(highSeconds / size));
     // Older browsers have no ranges.
-    const format: Intl.NumberFormat & { formatRange?(low: number, high: number): string } = this.#unit(unit);
+    const format: Intl.NumberFormat & { formatRange?(low: number, high: number): string } = this.unitFormat(unit);
     return (low < high && format.formatRange?.(low, high)) || format.format(high);
   }
 
@@ -44,10 +44,11 @@ export class Format {
     const days = Math.floor(seconds / DAY_S);
     const [hours, minutes] = [Math.floor((seconds % DAY_S) / HOUR_S), Math.floor(seconds / MINUTE_S) % MINUTE_S];
     const parts = days || hours ? [this.count(hours), digits(minutes)] : [this.count(minutes)];
-    return (days ? `${this.#unit("day").format(days)} ` : "") + [...parts, digits(seconds % MINUTE_S)].join(":");
+    return (days ? `${this.unitFormat("day").format(days)} ` : "") + [...parts, digits(seconds % MINUTE_S)].join(":");
   }
 
-  #unit(unit: string): Intl.NumberFormat {
+  /** The format of a number of units, such as "4 minutes". */
+  protected unitFormat(unit: string): Intl.NumberFormat {
     return new Intl.NumberFormat(this.locale, { style: "unit", unit, unitDisplay: "long" });
   }
 }

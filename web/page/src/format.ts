@@ -14,9 +14,9 @@ export const isFar = (unixMs: number): boolean => Math.abs(unixMs - Date.now()) 
 
 /** The formats of one locale. */
 export class PageFormat extends Format {
-  /** A time of the day, and its zone if that is asked for. */
-  time(unixMs: number, timeZoneName?: "short"): string {
-    return this.#date(unixMs, { ...TIME, timeZoneName });
+  /** A time of the day with its zone. */
+  time(unixMs: number): string {
+    return this.#date(unixMs, { ...TIME, timeZoneName: "short" });
   }
 
   /** A day. */
@@ -34,6 +34,18 @@ export class PageFormat extends Format {
     const seconds = Math.max(1, Math.round(ms / 1_000));
     const [size, unit] = unitOf(seconds, HOUR_S, DAY_S);
     return new Intl.RelativeTimeFormat(this.locale).format(-Math.floor(seconds / size), unit);
+  }
+
+  /** A duration in words, by two units at most: "48 seconds" or "4 minutes, 12 seconds". */
+  duration(ms: number): string {
+    let seconds = Math.max(0, Math.ceil(ms / 1_000));
+    const parts: string[] = [];
+    do {
+      const [size, unit] = unitOf(seconds, HOUR_S, DAY_S);
+      parts.push(this.unitFormat(unit).format(Math.floor(seconds / size)));
+      seconds %= size;
+    } while (seconds && parts.length < 2);
+    return new Intl.ListFormat(this.locale, { type: "unit" }).format(parts);
   }
 
   #date(unixMs: number, options: Intl.DateTimeFormatOptions): string {

@@ -201,8 +201,9 @@ function announce(screen: Screen, before: string | undefined, nowMs: number): vo
     if (isTurn || isInUnseen) alert.call(headline, writer!.words.text(isTurn ? "turnBody" : ""), document.documentElement);
     else alert.stop();
     const isUrgent = name === "turn" || name === "ending";
-    part("urgent").textContent = isUrgent ? (name === "turn" ? headline : writer!.words.text("endingSoon")) : "";
-    setSpoken(isUrgent ? "" : [headline, detail].filter(Boolean).join(". "));
+    const told = [name !== "ending" && headline, detail].filter(Boolean).join(". ");
+    part("urgent").textContent = isUrgent ? told : "";
+    setSpoken(isUrgent ? "" : told);
     announcedAtMs = nowMs;
   } else if (ahead && nowMs - announcedAtMs >= ANNOUNCE_MS) {
     setSpoken([`${number} ${ahead}`, range].join(", "));

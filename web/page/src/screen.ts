@@ -136,21 +136,22 @@ export class ScreenWriter {
   }
 
   #opening({ queue }: PlaceState, { nowMs }: Context): string {
-    return Number.isNaN(queue.opensAtMs) ? this.words.text("opensSoon") : this.#at("before", queue.opensAtMs - nowMs, "short");
+    return Number.isNaN(queue.opensAtMs) ? this.words.text("opensSoon") : this.#at("before", queue.opensAtMs - nowMs);
   }
 
-  // A sentence with a time that is so many milliseconds from now. With a day, it is another one.
-  #at(key: string, ms: number, zone?: "short"): string {
+  // A sentence with a time that is so many milliseconds from now. With a day, it is another one. Such times are announced
+  // elsewhere, too, so they have their zone.
+  #at(key: string, ms: number): string {
     const unixMs = Date.now() + ms;
     const { words, format } = this;
-    return words.text(isFar(unixMs) ? `${key}Day` : key, { c: format.time(unixMs, zone), d: format.day(unixMs) });
+    return words.text(isFar(unixMs) ? `${key}Day` : key, { c: format.time(unixMs), d: format.day(unixMs) });
   }
 
   #detail(name: ScreenName, state: PlaceState, context: Context): string {
     const { words, format } = this;
     const { nowMs } = context;
     const leftMs = ((state as { endsAtMs?: number }).endsAtMs ?? NaN) - nowMs;
-    const t = format.left(leftMs);
+    const t = format.duration(leftMs);
     switch (name) {
       case "waiting":
         if (context.isBack) return words.text("backLead");
@@ -168,7 +169,7 @@ export class ScreenWriter {
         return [leftMs > 0 && words.text("inLead", { t }), context.isExtendRefused && words.text("extendRefused")].filter(Boolean).join(" ");
       case "leaving":
       case "finishing":
-        return words.text(`${name}Lead`, { t: format.left(context.undoUntilMs - nowMs) });
+        return words.text(`${name}Lead`, { t: format.duration(context.undoUntilMs - nowMs) });
       case "closed": {
         const ms = state.queue.closesAtMs - nowMs;
         return ms < 0 ? this.#at("closedLead", ms) : words.text("closedPlain");

@@ -54,6 +54,14 @@ test("an opening has its zone, and its day if that is another one", () => {
   assert.equal(headline(words, NaN), "soon", "the opening time is not known");
 });
 
+test("the time at which a line closed has its zone, as announcements have", () => {
+  const queue = { ...state("failed").queue, closesAtMs: 5_000 };
+  const problem = new ProblemError({ status: 409, body: { code: "queue-closed" } });
+  const words = new PluralWords("en", { closedLead: "The line closed at {c}.", closedLeadDay: "The line closed on {d} at {c}." });
+  const { detail } = new ScreenWriter(words, new PageFormat("en-US")).write(state("failed", { queue, problem }), context());
+  assert.match(detail, /^The line closed at \d+:\d\d\s[AP]M \S+\.$/);
+});
+
 test("a page that can store nothing asks to keep the tab open, and only that one", () => {
   const hint = (changes: object) => writer.write(state("waiting", changes), context()).hint.trim();
   assert.deepEqual([hint({ isUnstored: false }), hint({ isUnstored: true })], ["hint", "hintTab"]);
@@ -101,7 +109,7 @@ test("a session that cannot be longer says so beside the time left, without the 
   const active = state("active", { endsAtMs: 40_000 });
   assert.deepEqual(writer.write(active, context()).actions, ["extend", "done"]);
   const { actions, detail } = writer.write(active, context({ isExtendRefused: true }));
-  assert.deepEqual([actions, detail.trim()], [["done"], "inLead 0:30 extendRefused"]);
+  assert.deepEqual([actions, detail.trim()], [["done"], "inLead 30 seconds extendRefused"]);
 });
 
 test("a turn that is being claimed shows no button", () => {

@@ -77,7 +77,7 @@ pub(crate) fn translate_problem(language: &'static str, body: &str) -> Option<(S
 fn end_keys(problem: &ProblemAnswer) -> Option<(&'static str, &'static str, &'static str)> {
     Some(match problem.code.as_str() {
         "left" => ("left", "left", "leftLead"),
-        "completed" => ("completed", "completed", "leftLead"),
+        "completed" => ("completed", "completed", "completedLead"),
         "evicted" => ("evicted", "evicted", "evictedLead"),
         "queue-finished" => ("finished", finished_key(problem.finish_reason), "finishedLead"),
         "expired" if problem.grace_in_ms.is_some() => ("missed", "missed", "missedLead"),
