@@ -32,13 +32,35 @@ test("without a target the page shows the session", async ({ page, servers, queu
   await waiting.expectHeadline("You’re in");
   await waiting.expectHidden("number");
   // The session has an hour.
-  await expect(waiting.part("detail")).toHaveText(/^You have (1:00:00|59:\d\d) left\.$/);
+  await expect(waiting.part("detail")).toHaveText(/^You have (1 hour|59 minutes, \d+ seconds?) left\.$/);
   expect((await queue.run("stats"))["active"]).toBe(1);
 
   await waiting.leave("done");
   await waiting.expectHeadline("All done");
+  await expect(waiting.part("detail")).toHaveText("Your session has ended. To come back, join the line again.");
   // A pass could still be shown, so the slot stays taken.
   expect(await queue.run("stats")).toMatchObject({ active: 0, held: 1, totals: { completed: 1, left: 1 } });
+});
+
+test("ending a session can be taken back for ten seconds", async ({ page, servers, queue, traffic }) => {
+  await queue.open(ONE_AT_A_TIME);
+  await traffic.shortenPolls();
+  const waiting = await WaitingPage.open(page, servers.base, queue.id);
+  await waiting.expectPosition(1);
+  await waiting.movePointer();
+  await queue.completeActive();
+  await waiting.expectHeadline("You’re in");
+
+  await waiting.leave("done");
+  await waiting.expectHeadline("Your session is ending");
+  await expect(waiting.part("detail")).toHaveText(/^Changed your mind\? Your session is still yours for (10|\d) seconds?\.$/);
+  await page.getByRole("button", { name: "Keep my session" }).click();
+  await waiting.expectHeadline("You’re in");
+  // Longer than the time to take it back.
+  await page.waitForTimeout(11_000);
+  await waiting.expectHeadline("You’re in");
+  expect(traffic.ofKind("leave"), "nothing was sent").toHaveLength(0);
+  expect((await queue.run("stats"))["active"]).toBe(1);
 });
 
 test("visitor who is away confirms the turn with the button", async ({ page, servers, queue, traffic }) => {
@@ -50,6 +72,7 @@ test("visitor who is away confirms the turn with the button", async ({ page, ser
   await queue.completeActive();
   await waiting.expectHeadline("It’s your turn");
   await expect(page).toHaveTitle("▶ It’s your turn");
+  await expect(waiting.part("urgent"), "a screen reader is told").toHaveText(/^It’s your turn\. Please enter within (1 minute|\d+ seconds)\.$/);
   await expect(waiting.part("claim")).toBeVisible();
   await traffic.untilAnswered(2, "status", "state", "ready");
   expect(traffic.ofKind("claim")).toHaveLength(0);
