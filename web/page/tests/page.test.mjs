@@ -69,6 +69,12 @@ test("every language has the sentences of English with the same values", async (
   }
 });
 
+test("no line of a French sentence begins with a mark that belongs to the word before", async () => {
+  const { fr } = await readLanguages();
+  const loose = Object.values(fr).flatMap(formsOf).filter((form) => / [?!:;»]|« /.test(form));
+  assert.deepEqual(loose, []);
+});
+
 test("a sentence with forms has those of its language, no more and no less", async () => {
   for (const [language, sentences] of Object.entries(await readLanguages())) {
     const categories = new Intl.PluralRules(language).resolvedOptions().pluralCategories.sort();
