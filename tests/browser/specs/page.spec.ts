@@ -84,11 +84,15 @@ test.describe("a page whose script does not start", () => {
     await page.goto(`${base}/?queue=${queue}`);
     await expect(page.locator("h1")).toHaveText("One moment");
     await expect(page.getByRole("button", { name: "Continue without JavaScript" })).toBeHidden();
+    expect(await readDelays(page), "it comes after five seconds").toEqual([5_000]);
     await page.getByRole("button", { name: "Continue without JavaScript" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Join the line");
   };
 
-  test("leads on without it after some seconds", async ({ page, servers, queue }) => {
+  const readDelays = (page: Page) =>
+    page.locator(".scriptless").evaluate((form) => form.getAnimations().map(({ effect }) => effect!.getTiming().delay));
+
+  test("leads on without it after five seconds", async ({ page, servers, queue }) => {
     await queue.open(FULL);
     // As in a browser that does not know what the script is written in.
     await open(page, servers.base, queue.id, (html) => html.replace("type=module", "type=module-of-tomorrow"));
