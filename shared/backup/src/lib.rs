@@ -15,6 +15,7 @@ mod put_outcome;
 mod queue_fingerprint;
 mod queue_listing;
 mod queue_lookup;
+mod settings_revision;
 mod stored_defaults;
 mod stored_outbox;
 mod stored_queue;
@@ -47,10 +48,11 @@ pub use self::{
     queue_fingerprint::QueueFingerprint,
     queue_listing::QueueListing,
     queue_lookup::QueueLookup,
+    settings_revision::{SettingsRevision, changed_settings},
     stored_defaults::StoredDefaults,
     stored_outbox::StoredOutbox,
     stored_queue::{QueueMetadata, StoredQueue},
-    stored_settings::{StoredSettings, json_fingerprint, settings_revision},
+    stored_settings::{StoredSettings, json_fingerprint},
 };
 
 /// The durable record of every entry and queue. An implementation acknowledges a write only once

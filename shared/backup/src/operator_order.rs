@@ -1,6 +1,7 @@
 //! The log of the orders that operators gave to a queue.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// How many orders of a queue the log keeps.
 pub const ORDERS_KEPT: usize = 200;
@@ -26,6 +27,12 @@ pub struct OperatorOrder {
     pub generation: u32,
     /// The fields of the order, in JSON, without those that name a visitor or confirm the order.
     pub arguments: String,
+    /// The settings that the order changed, as they were before. Empty if it changed none.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub settings_before: Map<String, Value>,
+    /// The [revision](super::SettingsRevision) after the order, if it changed settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
 }
 
 /// The log of the orders of a queue.

@@ -9,9 +9,8 @@ use vestibule_domain::{
 };
 
 use super::{
-    backup_error::BackupError,
-    lease::Lease,
-    stored_settings::{StoredSettings, settings_revision},
+    backup_error::BackupError, lease::Lease, settings_revision::SettingsRevision,
+    stored_settings::StoredSettings,
 };
 
 /// Vestibule's own metadata of a queue. Operators edit the settings, not this.
@@ -132,7 +131,7 @@ impl StoredQueue {
     pub fn configuration(&self, settings: Settings) -> Configuration {
         let part = &self.metadata;
         Configuration {
-            revision: settings_revision(&settings),
+            revision: SettingsRevision::of(&settings).as_str().to_owned(),
             settings,
             settings_order: self.settings_order,
             epoch: part.epoch,

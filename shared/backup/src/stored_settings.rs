@@ -79,10 +79,3 @@ pub fn json_fingerprint(value: &Value) -> String {
         .iter()
         .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
-
-/// A fingerprint of valid settings: the [`json_fingerprint`] of their JSON, with every field
-/// present and the fields sorted by name.
-pub fn settings_revision(settings: &Settings) -> String {
-    let in_order: BTreeMap<_, _> = settings.to_map().into_iter().collect();
-    json_fingerprint(&json!(in_order))
-}

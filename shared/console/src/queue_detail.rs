@@ -35,9 +35,10 @@ pub(crate) async fn show_queue(
         .into_iter()
         .find_map(|answer| answer.as_ref().err());
     let problem = problem.map(NoResult::reason);
-    let settings = description
+    let (settings, revision) = description
         .ok()
-        .map(|mut description| description["settings"].take());
+        .map(|mut description| (description["settings"].take(), description["revision"].take()))
+        .unzip();
     let now_ms = now_ms();
     let mut findings = console.findings();
     let history = findings.histories.queues.get_mut(&queue);
@@ -62,6 +63,7 @@ pub(crate) async fn show_queue(
         "interval_seconds": SAMPLE_SECONDS,
         "stats": stats,
         "settings": settings,
+        "revision": revision,
         "samples": samples,
         "orders": orders.as_array().cloned().unwrap_or_default(),
         "problem": problem,

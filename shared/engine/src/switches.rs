@@ -4,7 +4,7 @@
 //! replaces it: a sync [saves](save_switches) it there first.
 
 use tracing::info;
-use vestibule_backup::{Backup, settings_revision};
+use vestibule_backup::{Backup, SettingsRevision};
 use vestibule_domain::{configuration::Configuration, id::QueueId, settings::Settings};
 use vestibule_line::{ConfigureOutcome, Line, LineError, SwitchOrder};
 
@@ -31,7 +31,7 @@ pub async fn switch_line<E: From<LineError>>(
             name,
             revision_before: in_force.revision.clone(),
             configuration: Configuration {
-                revision: settings_revision(&settings),
+                revision: SettingsRevision::of(&settings).as_str().to_owned(),
                 settings,
                 ..in_force
             },

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vestibule_backup::{Backup, QueueMetadata, StoredQueue, settings_revision};
+use vestibule_backup::{Backup, QueueMetadata, SettingsRevision, StoredQueue};
 use vestibule_domain::{configuration::Configuration, entry_status::EntryStatus, state::EntryState};
 use vestibule_engine::{
     flush::{FlushOutcome, flush_journal},
@@ -211,7 +211,7 @@ async fn restore_rebuilds_a_lost_line_in_order() {
         let expected = RestoreSummary {
             configuration: Configuration {
                 epoch,
-                revision: settings_revision(settings),
+                revision: SettingsRevision::of(settings).as_str().to_owned(),
                 ..scene.configuration.clone()
             },
             watermark: 0,

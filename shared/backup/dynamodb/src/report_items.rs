@@ -12,7 +12,8 @@
 //! shard             S   partition key: queue#orders
 //! entry             S   sort key: the number of the order modulo 200, three digits; so an order replaces the oldest one.
 //!                       The item "count" has the number of the last order.
-//! number, at_ms, op, caller, request_id, generation, arguments   N and S   the order
+//! number, at_ms, op, caller, request_id, generation, arguments, settings_before, revision   N and S   the
+//!                       order; the settings in JSON
 //!
 //! delete_at_seconds N   the table's time to live
 //! ```
@@ -23,6 +24,7 @@ use aws_sdk_dynamodb::{
     operation::put_item::PutItemError,
     types::{AttributeValue, ReturnValue},
 };
+use serde_json::json;
 use vestibule_backup::{BackupError, ORDERS_KEPT, OperatorOrder, OrderLog, REPORT_RETAIN_MS};
 use vestibule_domain::{
     change::Version,
@@ -48,6 +50,8 @@ const CALLER: &str = "caller";
 const REQUEST_ID: &str = "request_id";
 const GENERATION: &str = "generation";
 const ARGUMENTS: &str = "arguments";
+const SETTINGS_BEFORE: &str = "settings_before";
+const REVISION: &str = "revision";
 
 /// The sort key of the item that counts the orders of a queue.
 const COUNT_ENTRY: &str = "count";
@@ -153,9 +157,9 @@ impl DynamoDbBackup {
         })
     }
 
-    /// Reads the items of a partition with the highest sort keys. They fit into one answer.
+    /// Reads the items of a partition with the highest sort keys.
     async fn query_items(&self, shard: String, items_max: usize) -> Result<Vec<Item>, BackupError> {
-        let request = self
+        let pages = self
             .client
             .query()
             .table_name(&self.tables.entries)
@@ -164,9 +168,18 @@ impl DynamoDbBackup {
             .key_condition_expression(OF_SHARD)
             .set_expression_attribute_names(Some(attribute_names(&[OF_SHARD])))
             .expression_attribute_values(":shard", AttributeValue::S(shard))
-            .limit(i32::try_from(items_max).unwrap_or(i32::MAX));
-        let answer = request.send().await.map_err(|e| to_backup_error("Query", &e))?;
-        Ok(answer.items.unwrap_or_default())
+            .into_paginator()
+            .page_size(i32::try_from(items_max).unwrap_or(i32::MAX));
+        // An answer ends after 1 MB, and the messages before a change may be longer together.
+        let mut all = pages.items().send();
+        let mut items = Vec::new();
+        while let Some(item) = all.next().await {
+            items.push(item.map_err(|e| to_backup_error("Query", &e))?);
+            if items.len() == items_max {
+                break;
+            }
+        }
+        Ok(items)
     }
 }
 
@@ -227,6 +240,7 @@ fn to_snapshot(item: &Item) -> Result<TallySnapshot, BackupError> {
 
 fn order_attributes(order_number: u64, order: &OperatorOrder) -> Item {
     let text = |text: &String| AttributeValue::S(text.clone());
+    let before = &order.settings_before;
     let attributes = [
         (NUMBER, Some(number(order_number))),
         (AT_MS, Some(number(order.at_ms))),
@@ -235,6 +249,11 @@ fn order_attributes(order_number: u64, order: &OperatorOrder) -> Item {
         (REQUEST_ID, order.request_id.as_ref().map(text)),
         (GENERATION, Some(number(order.generation))),
         (ARGUMENTS, Some(text(&order.arguments))),
+        (
+            SETTINGS_BEFORE,
+            (!before.is_empty()).then(|| AttributeValue::S(json!(before).to_string())),
+        ),
+        (REVISION, order.revision.as_ref().map(text)),
         (DELETE_AT_SECONDS, Some(delete_at_seconds(order.at_ms))),
     ];
     let set = attributes.into_iter();
@@ -245,6 +264,8 @@ fn order_attributes(order_number: u64, order: &OperatorOrder) -> Item {
 fn to_order(item: &Item) -> Result<OperatorOrder, BackupError> {
     let text = |name: &str| required_text(item, name).map(str::to_owned);
     let optional_text = |name: &str| item.contains_key(name).then(|| text(name)).transpose();
+    let before = optional_text(SETTINGS_BEFORE)?
+        .map(|json| serde_json::from_str(&json).map_err(|_| invalid_attribute_error(SETTINGS_BEFORE)));
     Ok(OperatorOrder {
         at_ms: required_number(item, AT_MS)?,
         op: text(OP)?,
@@ -252,5 +273,7 @@ fn to_order(item: &Item) -> Result<OperatorOrder, BackupError> {
         request_id: optional_text(REQUEST_ID)?,
         generation: required_number(item, GENERATION)?,
         arguments: text(ARGUMENTS)?,
+        settings_before: before.transpose()?.unwrap_or_default(),
+        revision: optional_text(REVISION)?,
     })
 }

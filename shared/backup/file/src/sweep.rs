@@ -100,6 +100,7 @@ fn is_report_over(value: &[u8], now_ms: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use redb::{Database, ReadableTableMetadata};
+    use serde_json::Map;
     use vestibule_backup::OperatorOrder;
     use vestibule_domain::{
         change::Version,
@@ -169,6 +170,8 @@ mod tests {
             request_id: None,
             generation: 1,
             arguments: "{}".to_owned(),
+            settings_before: Map::new(),
+            revision: None,
         };
         tables.record_order(queue, &order).expect("an order");
         let outbox = EventOutbox::new(QueueLife::new(1, &Salt::new([3; 32])));

@@ -1,6 +1,7 @@
 //! The commands of operators with their arguments.
 
 use serde_json::{Map, Value};
+use vestibule_backup::SettingsRevision;
 use vestibule_domain::{
     id::{EntryId, QueueId, Source, Visitor},
     lane::Lane,
@@ -17,8 +18,7 @@ use super::{
 #[derive(Debug)]
 pub(super) enum Command {
     Create(QueueId, Map<String, Value>),
-    /// The confirmation counts only if the change closes or finishes the queue.
-    Update(QueueId, Map<String, Value>, Confirmation),
+    Update(UpdateOrder),
     /// The names are as given: one that is not a queue id fails alone.
     CreateMany(Vec<Value>, Map<String, Value>),
     Defaults(DefaultsOrder),
@@ -56,6 +56,18 @@ pub(super) enum Command {
         /// Whether the present keys have leaked, so that they are void at once.
         leaked: bool,
     },
+}
+
+/// What to change of the settings of a queue.
+#[derive(Debug)]
+pub(super) struct UpdateOrder {
+    pub(super) queue: QueueId,
+    /// The settings to change, as given.
+    pub(super) settings: Map<String, Value>,
+    /// The settings that the operator has seen. None of those to change may have changed since.
+    pub(super) revision: Option<SettingsRevision>,
+    /// It counts only if the change closes or finishes the queue.
+    pub(super) confirmation: Confirmation,
 }
 
 /// Selects one entry.

@@ -3,13 +3,17 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
+use vestibule_backup::SettingsRevision;
 use vestibule_domain::{
     id::{QueueId, SHARD_COUNT},
     lane::Lane,
     settings::{FinishReason, Settings},
 };
 
-use super::{Problem, command::Confirmation};
+use super::{
+    Problem,
+    command::{Confirmation, UpdateOrder},
+};
 
 /// The most entries that one manual promote may ask for.
 const PROMOTE_COUNT_MAX: u64 = 1_000_000;
@@ -179,6 +183,23 @@ impl CommandFields {
                 "must be an object of settings",
             )),
         }
+    }
+
+    /// Reads a change of settings.
+    pub(super) fn update_order(&mut self) -> Result<UpdateOrder, Problem> {
+        let queue = self.queue()?;
+        let settings = self.settings(true)?;
+        let revision = self.string("revision")?;
+        let not_shown = || Problem::invalid_field("revision", "must be the revision that describe shows");
+        let revision = revision
+            .map(|text| SettingsRevision::from_text(&text).ok_or_else(not_shown))
+            .transpose()?;
+        Ok(UpdateOrder {
+            queue,
+            settings,
+            revision,
+            confirmation: self.confirmation()?,
+        })
     }
 
     pub(super) fn count(&mut self) -> Result<u64, Problem> {

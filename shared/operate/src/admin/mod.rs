@@ -26,6 +26,7 @@ mod limit_advice;
 mod line_entries;
 mod operations;
 mod orders;
+mod overtaken;
 mod parsed_command;
 mod pending_order;
 mod plan;
@@ -114,7 +115,7 @@ impl Admin {
         match outcome {
             Ok(result) => {
                 if let Some(order) = order {
-                    self.record_order(order).await;
+                    self.record_order(order.with_change(&result)).await;
                 }
                 info!(
                     event = "command.completed",
@@ -148,7 +149,7 @@ impl Admin {
     async fn execute(&self, command: Command) -> Result<Value, Problem> {
         match command {
             Command::Create(queue, settings) => self.create(&queue, &settings).await,
-            Command::Update(queue, given, confirmation) => self.update(&queue, &given, &confirmation).await,
+            Command::Update(order) => self.update(&order).await,
             Command::CreateMany(names, settings) => self.create_many(&names, &settings).await,
             Command::Defaults(order) => self.defaults(order).await,
             Command::Describe(queue, help) => self.describe(&queue, help).await,

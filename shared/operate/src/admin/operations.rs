@@ -47,14 +47,12 @@ pub const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "update",
-        arguments: &["queue", "settings", "confirm", "epoch"],
+        arguments: &["queue", "settings", "revision", "confirm", "epoch"],
         needs_confirmation: false,
-        meaning: "Changes the given settings and no others. A change that closes or finishes the queue needs confirm and \
-                  epoch, as close and finish do.",
-        parse: |fields| {
-            let settings = (fields.queue()?, fields.settings(true)?);
-            Ok(Command::Update(settings.0, settings.1, fields.confirmation()?))
-        },
+        meaning: "Changes the given settings and no others. With revision, as describe shows it, the command is refused if \
+                  one of them has changed since. A change that closes or finishes the queue needs confirm and epoch, as \
+                  close and finish do.",
+        parse: |fields| Ok(Command::Update(fields.update_order()?)),
     },
     Operation {
         name: "describe",

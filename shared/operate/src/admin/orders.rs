@@ -36,6 +36,8 @@ impl Admin {
                 request_id: order.request_id.clone(),
                 generation: stored.metadata.generation,
                 arguments: order.arguments.clone(),
+                settings_before: order.settings_before.clone(),
+                revision: order.revision.clone(),
             };
             self.backup.record_order(queue, &order).await
         };

@@ -26,16 +26,20 @@ const UNRECORDED: [&str; 12] = [
 
 /// The fields of a command that its log entry leaves out: what the entry has anyway, the confirmation, and what names a
 /// visitor.
-const OMITTED_FIELDS: [&str; 8] = [
+const OMITTED_FIELDS: [&str; 9] = [
     "op",
     "queue",
     "queues",
     "confirm",
     "epoch",
+    "revision",
     "visitor",
     "kind",
     CALLER_FIELD,
 ];
+
+/// The member of a result with the settings that the command changed, as they were before.
+pub(super) const SETTINGS_BEFORE: &str = "settings_before";
 
 /// The longest text of the fields of a command, in characters. Settings such as `ticket_keys` may be longer.
 const ARGUMENTS_CHARS_MAX: usize = 1_000;
@@ -48,6 +52,8 @@ pub(super) struct PendingOrder {
     pub(super) caller: Option<String>,
     pub(super) request_id: Option<String>,
     pub(super) arguments: String,
+    pub(super) settings_before: Map<String, Value>,
+    pub(super) revision: Option<String>,
 }
 
 impl PendingOrder {
@@ -69,7 +75,21 @@ impl PendingOrder {
             caller: identity.or_else(|| event[CALLER_FIELD].as_str().map(str::to_owned)),
             request_id: invocation.request_id.clone(),
             arguments: event.as_object().map(describe_arguments).unwrap_or_default(),
+            settings_before: Map::new(),
+            revision: None,
         })
+    }
+
+    /// Takes from the result of the command which settings it changed.
+    pub(super) fn with_change(self, result: &Value) -> Self {
+        let Some(settings_before) = result[SETTINGS_BEFORE].as_object().filter(|map| !map.is_empty()) else {
+            return self;
+        };
+        Self {
+            settings_before: settings_before.clone(),
+            revision: result["revision"].as_str().map(str::to_owned),
+            ..self
+        }
     }
 }
 

@@ -20,7 +20,10 @@ use vestibule_engine::{
 };
 use vestibule_line::LineError;
 
-use super::limit_advice::explain_limit;
+use super::{limit_advice::explain_limit, overtaken::describe_changes};
+
+/// The member with the settings that have changed since the revision of a command.
+const OVERTAKEN: &str = "changed";
 
 /// A problem that an operator can act upon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,6 +181,30 @@ impl Problem {
         let detail =
             "other changes of the settings kept interfering; read the settings with describe, then try again";
         Self::new(Code::SettingsChanged, detail)
+    }
+
+    /// Settings that the command wants to change have changed since the operator has seen them. They are given as they are now.
+    pub(super) fn overtaken(settings: &Map<String, Value>) -> Self {
+        let names: Vec<_> = settings.keys().map(String::as_str).collect();
+        let detail = format!("changed since the revision of this command: {}", names.join(", "));
+        let first = names.first().copied().unwrap_or_default();
+        Self::new(Code::SettingsChanged, detail)
+            .with_member("field", first)
+            .with_member(OVERTAKEN, settings.clone())
+    }
+
+    /// The settings of [`overtaken`](Self::overtaken); `None` of any other problem.
+    pub(super) fn overtaken_settings(&self) -> Option<Map<String, Value>> {
+        self.members.get(OVERTAKEN)?.as_object().cloned()
+    }
+
+    /// Names who changed the settings of an [overtaken](Self::overtaken) command.
+    pub(super) fn with_overtakers(mut self, changes: Vec<Value>) -> Self {
+        self.detail = format!(
+            "{}; read the settings with describe, and give the command again with the new revision if you still want it",
+            describe_changes(&changes)
+        );
+        self.with_member(OVERTAKEN, changes)
     }
 
     pub(super) fn epoch_changed() -> Self {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tracing::warn;
-use vestibule_backup::{QueueMetadata, StoredQueue};
+use vestibule_backup::{QueueMetadata, StoredQueue, changed_settings};
 use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
@@ -12,7 +12,12 @@ use vestibule_domain::{
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError, QueueView};
 
-use super::{Admin, Problem, command::Confirmation};
+use super::{
+    Admin, Problem,
+    command::UpdateOrder,
+    overtaken::{effective_settings, find_overtaken},
+    pending_order::SETTINGS_BEFORE,
+};
 
 /// The most attempts at a change while concurrent changes of the stored settings interfere (optimistic
 /// concurrency).
@@ -21,12 +26,13 @@ const ATTEMPTS_MAX: u32 = 5;
 impl Admin {
     /// Changes the given settings and no others. A change that closes or finishes the queue must be
     /// confirmed.
-    pub(super) async fn update(
-        &self,
-        queue: &QueueId,
-        given: &Map<String, Value>,
-        confirmation: &Confirmation,
-    ) -> Result<Value, Problem> {
+    pub(super) async fn update(&self, order: &UpdateOrder) -> Result<Value, Problem> {
+        let UpdateOrder {
+            queue,
+            settings: given,
+            revision,
+            confirmation,
+        } = order;
         reject_blocked(given)?;
         let before = self.read_stored_queue(queue).await?;
         let epoch = before.metadata.epoch;
@@ -50,12 +56,22 @@ impl Admin {
             if has_harder_entrance(stored, &allowed, vestibule_clock::now_ms()) {
                 confirmation.verify("update", epoch)?;
             }
-            Ok(allowed.to_map())
+            let new = allowed.to_map();
+            if let Some(revision) = revision {
+                let overtaken = find_overtaken(revision, given, &effective_settings(stored), &new);
+                if !overtaken.is_empty() {
+                    return Err(Problem::overtaken(&overtaken));
+                }
+            }
+            Ok(new)
         };
-        let stored = self.replace_stored_settings(queue, change).await?;
-        let configuration = build_configuration(&stored, self.policy)
+        let replaced = match self.replace_stored_settings(queue, change).await {
+            Ok(replaced) => replaced,
+            Err(problem) => return Err(self.name_overtakers(queue, problem).await),
+        };
+        let configuration = build_configuration(&replaced.queue, self.policy)
             .map_err(|error| Problem::invalid_stored_setting(&error))?;
-        self.apply_and_describe(queue, &stored, configuration).await
+        self.apply_and_describe(queue, &replaced, configuration).await
     }
 
     /// Lets new visitors enter. Refused if a stored time would keep them out all the same.
@@ -128,15 +144,15 @@ impl Admin {
             changed.extend(beside.clone());
             Ok(changed)
         };
-        let stored = self.replace_stored_settings(queue, change).await?;
-        let wrong = match build_configuration(&stored, self.policy) {
-            Ok(configuration) => return self.apply_and_describe(queue, &stored, configuration).await,
+        let replaced = self.replace_stored_settings(queue, change).await?;
+        let wrong = match build_configuration(&replaced.queue, self.policy) {
+            Ok(configuration) => return self.apply_and_describe(queue, &replaced, configuration).await,
             Err(wrong) => wrong,
         };
-        let configuration = keep_settings_with_stored_switches(&self.line, queue, &stored, &wrong)
+        let configuration = keep_settings_with_stored_switches(&self.line, queue, &replaced.queue, &wrong)
             .await
             .map_err(|error| Problem::from(error).after_stored_settings())?;
-        let mut result = self.apply_and_describe(queue, &stored, configuration).await?;
+        let mut result = self.apply_and_describe(queue, &replaced, configuration).await?;
         result["stored_settings_problem"] = wrong.to_string().into();
         Ok(result)
     }
@@ -151,12 +167,12 @@ impl Admin {
         }
     }
 
-    /// Changes the stored settings by compare-and-swap. Returns the queue as it is stored afterwards.
+    /// Changes the stored settings by compare-and-swap.
     async fn replace_stored_settings(
         &self,
         queue: &QueueId,
         change: impl Fn(&Map<String, Value>) -> Result<Map<String, Value>, Problem> + Send + Sync,
-    ) -> Result<StoredQueue, Problem> {
+    ) -> Result<ReplacedSettings, Problem> {
         self.save_switches(queue).await?;
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.read_stored_queue(queue).await?;
@@ -182,13 +198,20 @@ impl Admin {
                         "replaced stored settings that are not a map with the settings in force"
                     );
                 }
-                return Ok(StoredQueue {
+                let old = stored.settings.as_map().map(effective_settings);
+                let settings_before =
+                    changed_settings(&old.unwrap_or_default(), &effective_settings(&settings));
+                let queue = StoredQueue {
                     settings: settings.into(),
                     settings_order,
                     metadata: QueueMetadata {
                         kept_times,
                         ..stored.metadata
                     },
+                };
+                return Ok(ReplacedSettings {
+                    queue,
+                    settings_before,
                 });
             }
         }
@@ -230,10 +253,10 @@ impl Admin {
     async fn apply_and_describe(
         &self,
         queue: &QueueId,
-        stored: &StoredQueue,
+        replaced: &ReplacedSettings,
         configuration: Configuration,
     ) -> Result<Value, Problem> {
-        let how = apply_configuration(&self.line, &*self.backup, queue, stored, &configuration)
+        let how = apply_configuration(&self.line, &*self.backup, queue, &replaced.queue, &configuration)
             .await
             .map_err(|error| Problem::from(error).after_stored_settings())?
             .outcome;
@@ -244,9 +267,18 @@ impl Admin {
             "superseded": matches!(how, ConfigureOutcome::Superseded | ConfigureOutcome::SwitchesUnsaved),
             "stored": true,
             "settings": configuration.settings,
+            SETTINGS_BEFORE: replaced.settings_before,
             "revision": configuration.revision,
         }))
     }
+}
+
+/// A queue whose stored settings a command has replaced.
+struct ReplacedSettings {
+    /// The queue as it is stored now.
+    queue: StoredQueue,
+    /// The settings that changed, as they were before.
+    settings_before: Map<String, Value>,
 }
 
 /// What decides whether settings of the opening may still change.

@@ -1,5 +1,6 @@
 //! What the report of a queue shows: its tallies, the orders that it got, and its entries page by page.
 
+use serde_json::Map;
 use vestibule_backup::{Backup, ORDERS_KEPT, OperatorOrder};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
@@ -145,6 +146,9 @@ async fn the_order_log_keeps_the_last_orders(backup: &dyn Backup) {
         request_id: number.is_multiple_of(3).then(|| format!("request {number}")),
         generation: 4,
         arguments: format!("{{\"settings\":{{\"batch\":{number}}}}}"),
+        // The log is longer than one answer of DynamoDB.
+        settings_before: Map::from_iter([("message".to_owned(), "가".repeat(4_000).into())]),
+        revision: number.is_multiple_of(5).then(|| "abcd".to_owned()),
     };
     let orders: Vec<_> = (1..=ORDERS_KEPT + 5).map(order).collect();
     for order in &orders {

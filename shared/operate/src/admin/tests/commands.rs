@@ -177,6 +177,7 @@ async fn every_declared_argument_is_read() {
                     "format" => json!("csv"),
                     "state" => json!("waiting"),
                     "reason" => json!("over"),
+                    "revision" => json!("abcd"),
                     "message" => json!("Bye"),
                     _ => json!(1),
                 };

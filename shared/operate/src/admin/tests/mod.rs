@@ -16,6 +16,7 @@ mod kept_times;
 mod lanes;
 mod load;
 mod opening;
+mod overtaken;
 mod pages;
 mod plan;
 mod queues;
