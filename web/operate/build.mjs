@@ -28,14 +28,20 @@ const languageFiles = async () =>
     return { tag, name, path: hashedName(`lang-${tag}.json`, text), text };
   });
 
-/** Resolves "virtual:languages": the names and files of the languages by tag. */
-function languagesPlugin(languages) {
-  const map = Object.fromEntries(languages.map(({ tag, name, path }) => [tag, { name, path }]));
+/**
+ * Resolves "virtual:languages", the names and files of the console's languages by tag, and "virtual:page-languages", the tags of
+ * those of the waiting page.
+ */
+async function languagesPlugin(languages) {
+  const contents = {
+    languages: Object.fromEntries(languages.map(({ tag, name, path }) => [tag, { name, path }])),
+    "page-languages": Object.keys(await readSentences(`${folder}../lang`)),
+  };
   return {
     name: "languages",
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^virtual:languages$/ }, () => ({ path: "languages", namespace: "virtual" }));
-      onLoad({ filter: /.*/, namespace: "virtual" }, () => ({ contents: JSON.stringify(map), loader: "json" }));
+      onResolve({ filter: /^virtual:/ }, ({ path }) => ({ path: path.slice("virtual:".length), namespace: "virtual" }));
+      onLoad({ filter: /.*/, namespace: "virtual" }, ({ path }) => ({ contents: JSON.stringify(contents[path]), loader: "json" }));
     },
   };
 }
@@ -43,7 +49,7 @@ function languagesPlugin(languages) {
 /** Builds the console. Returns the texts of its files by their paths in dist/. */
 export async function buildConsole() {
   const languages = await languageFiles();
-  const plugins = [languagesPlugin(languages)];
+  const plugins = [await languagesPlugin(languages)];
   const { script, style } = await buildScriptAndStyle({ folder, name: "operate", plugins });
   const scriptPath = `assets/${hashedName("operate.js", script)}`;
   const stylePath = `assets/${hashedName("operate.css", style)}`;
@@ -61,7 +67,7 @@ export async function buildConsole() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--tests")) {
-    await buildUnitTests(folder, [languagesPlugin(await languageFiles())]);
+    await buildUnitTests(folder, [await languagesPlugin(await languageFiles())]);
   } else {
     await writeFiles(`${folder}dist`, await buildConsole());
   }

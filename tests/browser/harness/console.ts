@@ -123,6 +123,11 @@ export async function openConsole(page: Page, address: string, queue: string): P
   await expect(page.locator('[data-part="name"]')).toHaveText(queue);
 }
 
+/** Says of each change that may be a slip of the finger that it is meant. */
+export async function answerDoubts(page: Page): Promise<void> {
+  for (const box of await page.locator("dialog .doubt input").all()) await box.check();
+}
+
 /** Opens the dialog of an order, also if its button is in the menu. */
 export async function openOrder(page: Page, name: string): Promise<void> {
   const inMenu = page.locator(`#more-orders [data-order="${name}"]`);

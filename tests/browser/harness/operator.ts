@@ -3,7 +3,7 @@
 import { expect, type Locator, type Page } from "@playwright/test";
 import { readFile } from "node:fs/promises";
 
-import { closeDialog, giveOrder, openOrder } from "./console.js";
+import { answerDoubts, closeDialog, giveOrder, openOrder } from "./console.js";
 
 const MINUTE_MS = 60_000;
 
@@ -65,6 +65,7 @@ export class Operator {
     const consequence = await this.part("consequence").innerText();
     await this.part("set-pace").click();
     await expect(this.page.locator("dialog form .what").first()).toHaveText(consequence);
+    await answerDoubts(this.page);
     await giveOrder(this.page, "The pace is set");
     await closeDialog(this.page);
   }

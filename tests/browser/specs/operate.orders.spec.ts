@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 
 import type { Page } from "@playwright/test";
 
-import { closeDialog, giveOrder, openConsole, openOrder } from "../harness/console.js";
+import { answerDoubts, closeDialog, giveOrder, openConsole, openOrder } from "../harness/console.js";
 import { FULL, TestQueue, type Json } from "../harness/queue.js";
 import { expect, test } from "../harness/test.js";
 
@@ -38,11 +38,64 @@ test("pause and resume are in the log with who gave them", async ({ queue, page 
 test("a message reaches visitors in their languages", async ({ queue, page }) => {
   await openOrder(page, "message");
   await fillIn(page, "en", "We are out of size M.");
+  await page.locator('[data-part="add-language"]').fill("ko");
+  await page.locator('[data-part="add"]').click();
   await fillIn(page, "ko", "M 사이즈는 품절되었습니다.");
   await giveOrder(page, "The message is set");
   await closeDialog(page);
   expect((await describe(queue))["message"]).toEqual({ default: "en", en: "We are out of size M.", ko: "M 사이즈는 품절되었습니다." });
   await expect(page.locator('[data-part="sees-words"]')).toContainText("We are out of size M.");
+});
+
+test("two operators: what one has written, the other does not undo", async ({ queue, page, browser, servers }) => {
+  await queue.update({ message: { default: "de", de: "Bitte warten.", "pt-br": "Aguarde.", en: "Please wait." }, ends_at_ms: Date.UTC(2036, 0, 1) });
+  const colleague = await (await browser.newContext()).newPage();
+  await openConsole(colleague, servers.console, queue.id);
+  await page.reload();
+  await openOrder(page, "message");
+  await expect(page.locator("dialog textarea")).toHaveCount(3);
+  await openOrder(colleague, "message");
+  await fillIn(colleague, "en", "Please be patient.");
+  await giveOrder(colleague, "The message is set");
+  await closeDialog(colleague);
+  // The open dialog says so, and its order is refused with the one who was quicker.
+  await fillIn(page, "de", "Bitte Geduld.");
+  await expect(page.locator('[data-part="overtaken"]')).toContainText(/Message: .*changed by .+ at/);
+  await page.locator('[data-part="give"]').click();
+  await expect(page.locator("dialog .failed")).toContainText("Not done");
+  await expect(page.locator("dialog .outcome")).toContainText(/message is .* now, changed by .+ at 20/);
+  await page.keyboard.press("Escape");
+  expect((await describe(queue))["message"]).toEqual({ default: "de", de: "Bitte warten.", "pt-br": "Aguarde.", en: "Please be patient." });
+
+  // Times: each sends what its operator changed.
+  await openOrder(page, "times");
+  await openOrder(colleague, "times");
+  await fillIn(colleague, "closes_at_ms", "2035-12-01T20:00");
+  await giveOrder(colleague, "The times are set");
+  await fillIn(page, "ends_at_ms", "2036-12-01T20:00");
+  await giveOrder(page, "The times are set");
+  const settings = await describe(queue);
+  const at = (text: string) => page.evaluate((local) => new Date(local).getTime(), text);
+  expect([settings["closes_at_ms"], settings["ends_at_ms"]]).toEqual([await at("2035-12-01T20:00"), await at("2036-12-01T20:00")]);
+  await colleague.context().close();
+});
+
+test("a slip of the finger is asked about, and set back", async ({ queue, page }) => {
+  const desk = page.locator('[data-part="pace"]');
+  const { capacity } = await describe(queue);
+  await desk.locator('[name="capacity"]').fill("20000");
+  await expect(desk.locator(".what")).toContainText(`At most 20,000 are inside instead of ${capacity}`);
+  await desk.locator('[data-part="set-pace"]').click();
+  await expect(page.locator('[data-part="give"]')).toBeDisabled();
+  await page.locator("dialog .doubt input").check();
+  await giveOrder(page, "The pace is set");
+  await closeDialog(page);
+  const back = page.locator('[data-part="log"] [data-order="set_back"]:visible').first();
+  await back.click();
+  await expect(page.locator("dialog form .what").first()).toHaveText(`Capacity: ${capacity}`);
+  await giveOrder(page, "Set back");
+  await closeDialog(page);
+  expect((await describe(queue))["capacity"]).toBe(capacity);
 });
 
 test("pace and capacity change together, and nothing else", async ({ queue, page }) => {
@@ -51,6 +104,7 @@ test("pace and capacity change together, and nothing else", async ({ queue, page
   await desk.locator('[name="batch"]').fill("7");
   await desk.locator('[name="capacity"]').fill("25");
   await desk.locator('[data-part="set-pace"]').click();
+  await answerDoubts(page);
   await giveOrder(page, "The pace is set");
   await closeDialog(page);
   expect(await describe(queue)).toEqual({ ...before, batch: 7, capacity: 25 });

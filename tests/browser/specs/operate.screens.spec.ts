@@ -67,7 +67,7 @@ test("the desk says what follows from a pace before the order", async ({ page, s
   const desk = page.locator('[data-part="pace"]');
   await expect(desk.locator('[data-part="set-pace"]')).toBeDisabled();
   await desk.locator('[name="batch"]').fill("28");
-  await expect(desk.locator(".what")).toContainText(/168 a minute instead of 120.*need room for 840.*Capacity 500 will hold it at 100 a minute/);
+  await expect(desk.locator(".what")).toContainText(/100 a minute can come in, as before.*need room for 840.*pace alone would be 168 a minute, but capacity 500 holds it back/);
   await desk.locator('[name="capacity"]').fill("840");
   // Late in the evening, one of the times or both are of tomorrow.
   await expect(desk.locator(".what")).toContainText(/gets in at [\w, ]*\d\d:\d\d instead of [\w, ]*\d\d:\d\d\. .*has room for it/);

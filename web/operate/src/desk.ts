@@ -4,7 +4,7 @@ import { button, html, part, setText, type Child } from "./dom.js";
 import { findConsequence, type Pace } from "./pace.js";
 import type { Values } from "./orders.js";
 import { estimatedSeconds, type Speech } from "./sentences.js";
-import type { Detail, Settings } from "./types.js";
+import type { Detail, Settings, Stats } from "./types.js";
 
 const NAMES = ["batch", "interval_seconds", "capacity"] as const;
 const MAXIMA = { batch: 1_000_000, interval_seconds: 3_600, capacity: 10_000_000 } as const;
@@ -17,20 +17,30 @@ export function consequenceWords(detail: Detail, settings: Settings, proposed: P
   const found = findConsequence(current, proposed, line);
   const when = (atMs: number | null) => (atMs === null ? "–" : format.when(atMs, nowMs));
   const [after, before] = [when(found.lastAfterMs), when(found.lastBeforeMs)];
-  const isHeld = found.heldAt !== null;
   const join = (sentences: string[]) => sentences.filter(Boolean).join(" ");
+  const rates = { after: format.rate(found.after), before: format.rate(found.before) };
+  const rooms = { after: format.count(proposed.capacity), before: format.count(current.capacity) };
   const text = join([
-    say("consequence_rate", { after: format.rate(found.after), before: format.rate(found.before) }),
+    say(rates.after === rates.before ? "consequence_rate_same" : "consequence_rate", rates),
+    proposed.capacity === current.capacity ? "" : say("consequence_inside", rooms),
     found.lastAfterMs === null ? "" : say(after === before ? "consequence_last_same" : "consequence_last", { after, before }),
     say("consequence_slots", { session: format.span(settings.session_seconds * 1_000), slots: format.count(found.slotsNeeded) }),
-    isHeld ? "" : say("holds_not"),
+    found.isHeld ? "" : say("holds_not"),
   ]);
   const warning = join([
-    isHeld ? say("holds", { capacity: format.count(proposed.capacity), rate: format.rate(found.heldAt!) }) : "",
+    found.isHeld ? say("holds", { capacity: rooms.after, rate: format.rate(found.paceAfter) }) : "",
     settings.adaptive ? say("adaptive_note") : "",
-    stats.state === "open" || stats.state === "draining" ? "" : say("none_let_in_yet"),
+    noneLetIn(stats, proposed, { say, format }),
   ]);
   return { text, warning };
+}
+
+// Why no visitor can be let in now, whatever the pace; empty if some can.
+function noneLetIn({ state, limited_by, active, ready, held }: Stats, { capacity }: Pace, { say, format }: Speech): string {
+  const taken = active + ready + held;
+  if (state !== "open" && state !== "draining") return say("none_let_in_because", { reason: say(`because_${state}`) });
+  if (limited_by && ["service", "clock", "journal"].includes(limited_by)) return say("none_let_in_because", { reason: say(`limit_${limited_by}`) });
+  return taken >= capacity ? say("none_let_in_until", { taken: format.count(taken), capacity: format.count(capacity) }) : "";
 }
 
 /** The form of one queue. It keeps what the operator types while new numbers arrive. */

@@ -3,8 +3,9 @@
 import { RequestError, readOverview, readQueue } from "./api.js";
 import { showCharts } from "./charts.js";
 import { PaceDesk } from "./desk.js";
-import { askOrder } from "./dialog.js";
-import { html, part, setText, showText, updateList } from "./dom.js";
+import { canSetBack, settingWords } from "./changes.js";
+import { askOrder, tellDialog } from "./dialog.js";
+import { button, html, part, setText, showText, updateList } from "./dom.js";
 import { showFloor } from "./floor.js";
 import { localeOf } from "../../client/src/words.js";
 import { ConsoleFormat } from "./format.js";
@@ -14,7 +15,7 @@ import { addressOf, showRail } from "./rail.js";
 import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, type Speech } from "./sentences.js";
 import { showEntry, showSources } from "./views.js";
 import { Menu } from "./menu.js";
-import type { Detail, Overview, Problem } from "./types.js";
+import type { Detail, LoggedOrder, Overview, Problem } from "./types.js";
 
 const POLL_MS = 5_000;
 const CLOCK_MS = 1_000;
@@ -74,10 +75,10 @@ async function refreshAnew(): Promise<void> {
   await refresh();
 }
 
-function ask(name: OrderName, values: Values = {}, consequence = "", opener: Element | null = document.activeElement): void {
+function ask(name: OrderName, values: Values = {}, consequence = "", opener: Element | null = document.activeElement, revision = detail?.revision ?? null): void {
   if (!detail && name !== "create") return;
-  const settings = detail?.settings;
-  const context = { queue: detail?.queue ?? "", epoch: detail?.stats.epoch ?? 0, consequence, values: { ...defaultsFor(name, settings), ...values } };
+  const seen = { settings: detail?.settings ?? null, revision };
+  const context = { queue: detail?.queue ?? "", epoch: detail?.stats.epoch ?? 0, seen, consequence, values };
   askOrder(name, context, speech, opener as HTMLElement | null, (command) => {
     if (command.op === "create") location.hash = addressOf(command.queue);
     if (command.op === "delete") location.hash = "";
@@ -85,25 +86,19 @@ function ask(name: OrderName, values: Values = {}, consequence = "", opener: Ele
   });
 }
 
-const toLocal = (atMs: number | null | undefined) =>
-  atMs ? new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16) : "";
+// Asks to set the settings of an order of the log back to what they were before.
+function askBack({ settings_before: before, revision }: LoggedOrder, opener: HTMLElement): void {
+  const words = Object.entries(before!).map(([name, value]) => settingWords(name, value, speech));
+  ask("set_back", { settings: JSON.stringify(before) }, words.join(" · "), opener, revision);
+}
 
-// What a dialog shows at first: the present values.
-function defaultsFor(name: OrderName, settings: Detail["settings"] | undefined): Values {
-  if (name === "let_in") return { who: "head", count: "1" };
-  if (name === "lane") return { lane: "0" };
-  if (name === "block") return { for_seconds: "3600" };
-  if (name === "create") return { batch: "10", interval_seconds: "10", capacity: "100", session_seconds: "300" };
-  if (!settings) return {};
-  if (name === "lane_share") return { lane_share: String(settings.lane_share) };
-  if (name === "times") return { opens_at_ms: toLocal(settings.opens_at_ms), closes_at_ms: toLocal(settings.closes_at_ms), ends_at_ms: toLocal(settings.ends_at_ms) };
-  if (name !== "message" || !settings.message) return {};
-  if (typeof settings.message === "string") return { en: settings.message };
-  return Object.fromEntries(Object.entries(settings.message).filter(([tag]) => tag !== "default"));
+function makeSetBack(order: LoggedOrder): HTMLElement {
+  const back = button(`${speech.say("order_set_back")}…`, () => askBack(order, back), { "data-order": "set_back" });
+  return back;
 }
 
 function showQueue(shown: Detail): void {
-  const { stats, settings, orders, samples, now_ms } = shown;
+  const { stats, settings, orders, now_ms } = shown;
   const { say, format } = speech;
   setText(part("name"), shown.queue);
   const { text, tone } = stateWord({ queue: shown.queue, state: stats.state }, speech);
@@ -116,15 +111,17 @@ function showQueue(shown: Detail): void {
   showFloor(shown, speech);
   showCharts(shown, speech);
   desk.show(shown);
-  const happenings = describeOrders(orders, samples, speech).slice(0, 30);
+  const happenings = describeOrders(orders, speech).slice(0, 30);
   const items = happenings.map((happening, n) => ({ ...happening, key: `${happening.atMs} ${happenings.length - n}` }));
-  updateList(part("log"), items, ({ key }) => key, () => html("li", {}, html("time"), html("span", {}, html("b"), html("small"))), (item, { atMs, title, effect }) => {
+  updateList(part("log"), items, ({ key }) => key, ({ order }) => html("li", {}, html("time"), html("span", {}, html("b"), html("small"), makeSetBack(order))), (item, { order, atMs, title, effect }) => {
     setText(item.querySelector("time")!, format.when(atMs, now_ms));
     item.querySelector("time")!.setAttribute("datetime", new Date(atMs).toISOString());
     setText(item.querySelector("b")!, title);
     showText(item.querySelector("small")!, effect);
+    item.querySelector("button")!.hidden = !canSetBack(order, shown);
   });
   showVisitors(shown);
+  tellDialog(shown);
   document.title = say("title", { queue: shown.queue, waiting: format.count(stats.waiting) });
 }
 

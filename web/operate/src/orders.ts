@@ -1,6 +1,6 @@
 // The orders of the console: what each asks for, and the command that it becomes. Pure.
 
-import type { Command, Message } from "./types.js";
+import type { Command, Detail, Message, Settings } from "./types.js";
 
 /** What the operator has filled in, by field. */
 export type Values = Readonly<Record<string, string>>;
@@ -8,37 +8,47 @@ export type Values = Readonly<Record<string, string>>;
 /** One field of an order. Its words are `field_NAME`, or those of `text`. */
 export interface Field {
   readonly name: string;
-  readonly kind: "number" | "text" | "area" | "choice" | "flag" | "moment";
+  readonly kind: "number" | "text" | "message" | "choice" | "flag" | "moment";
   readonly min?: number;
   readonly max?: number;
   /** The values of a choice. Their words are `choice_NAME_VALUE`. */
   readonly choices?: readonly string[];
-  /** A language whose name is the label. */
-  readonly language?: string;
   readonly optional?: boolean;
   /** Whether the field is asked for with these values. */
   readonly isAsked?: (values: Values) => boolean;
 }
 
+/** The settings that an operator has seen before an order. */
+export type Seen = Pick<Detail, "settings" | "revision">;
+
 /** One order. Its words are `order_NAME` and `order_NAME_note`. */
 export interface Order {
   readonly fields: readonly Field[];
   /** Whether the queue's name must be typed, and its epoch sent. */
-  readonly isDestructive?: boolean;
+  readonly isDestructive?: boolean | ((values: Values) => boolean);
   /** Whether the command without its confirmation says how many entries match. */
   readonly hasPreview?: boolean;
-  readonly toCommand: (queue: string, values: Values) => Command;
+  /** What the fields show at first. */
+  readonly first?: (settings: Settings | null) => Values;
+  readonly toCommand: (queue: string, values: Values, seen: Seen) => Command;
 }
-
-/** The languages of the waiting page, for which a message is asked. */
-export const MESSAGE_LANGUAGES = ["en", "ko", "ja", "ar"] as const;
 
 const LANES = ["0", "1", "2", "3", "4", "5", "6", "7"] as const;
 const BLOCK_SECONDS = ["600", "3600", "21600", "86400"] as const;
 
 const whole = (text: string | undefined) => Number.parseInt(text ?? "", 10);
 const simple = (op: string, isDestructive = false): Order => ({ fields: [], isDestructive, toCommand: (queue) => ({ op, queue }) });
-const update = (queue: string, settings: Record<string, unknown>): Command => ({ op: "update", queue, settings });
+
+// An order that changes settings sends those that its operator changed, and what they were when the operator saw them.
+const change = (fields: readonly Field[], first: (settings: Settings) => Values, toSettings: (values: Values) => Record<string, unknown>): Order => ({
+  fields,
+  first: (settings) => (settings ? first(settings) : {}),
+  toCommand(queue, values, { settings: seen, revision }) {
+    const before = seen ? toSettings(first(seen)) : {};
+    const settings = Object.fromEntries(Object.entries(toSettings(values)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
+    return { op: "update", queue, settings, ...(revision ? { revision } : {}) };
+  },
+});
 
 const token: Field = { name: "token", kind: "text" };
 const source: Field = { name: "source", kind: "text" };
@@ -48,50 +58,42 @@ const target: Field = { name: "target", kind: "choice", choices: ["source", "tok
 // The source or the token, as the choice of the target says.
 const targetOf = (values: Values) => (values["target"] === "token" ? { token: values["token"] } : { source: values["source"] });
 
-/** The message of the filled texts: `null` without one. The first language is for all others. */
-export function toMessage(values: Values): Message {
-  const texts = MESSAGE_LANGUAGES.flatMap((tag) => {
-    const text = values[tag]?.trim();
-    return text ? [[tag as string, text] as const] : [];
-  });
-  const other = values["other_language"]?.trim().toLowerCase();
-  if (other && values["other_text"]?.trim()) texts.push([other, values["other_text"].trim()]);
-  return texts.length ? { default: texts[0]![0], ...Object.fromEntries(texts) } : null;
-}
+// The value of a field for a message is JSON.
+const readMessage = (values: Values): Message => JSON.parse(values["message"] ?? "null");
 
 /** The moment of a field `datetime-local`, or `null` if it is empty. */
 export const toMoment = (text: string | undefined): number | null => (text ? new Date(text).getTime() : null);
 
+const isPast = (text: string | undefined) => (toMoment(text) ?? Infinity) <= Date.now();
+
 const MOMENTS = ["opens_at_ms", "closes_at_ms", "ends_at_ms"] as const;
 const momentFields: Field[] = MOMENTS.map((name) => ({ name, kind: "moment", optional: true }));
-const messageFields: Field[] = [
-  ...MESSAGE_LANGUAGES.map((language): Field => ({ name: language, kind: "area", language, optional: true })),
-  { name: "other_language", kind: "text", optional: true },
-  { name: "other_text", kind: "area", optional: true, isAsked: (values) => Boolean(values["other_language"]) },
-];
+const messageField: Field = { name: "message", kind: "message", optional: true };
 const PACE: Field[] = [
   { name: "batch", kind: "number", min: 1, max: 1_000_000 },
   { name: "interval_seconds", kind: "number", min: 1, max: 3_600 },
   { name: "capacity", kind: "number", min: 1, max: 10_000_000 },
 ];
 
+const PACE_NAMES = ["batch", "interval_seconds", "capacity"] as const;
 const named = (values: Values, names: readonly string[]) => Object.fromEntries(names.map((name) => [name, whole(values[name])]));
+const toLocal = (atMs: number | null) => (atMs ? new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16) : "");
 const moments = (values: Values) => Object.fromEntries(MOMENTS.map((name) => [name, toMoment(values[name])]));
 
 /** All orders by name. */
 export const ORDERS = {
   pause: simple("pause"),
   resume: simple("resume"),
-  message: {
-    fields: messageFields,
-    toCommand: (queue, values) => update(queue, { message: toMessage(values) }),
-  },
-  pace: {
+  message: change([messageField], ({ message }) => ({ message: JSON.stringify(message) }), (values) => ({ message: readMessage(values) })),
+  // The pace desk has the fields.
+  pace: change([], (settings) => Object.fromEntries(PACE_NAMES.map((name) => [name, String(settings[name])])), (values) => named(values, PACE_NAMES)),
+  // The settings as they were before an order of the log.
+  set_back: {
     fields: [],
-    // The pace desk has the fields; it gives the settings that change.
-    toCommand: (queue, values) => update(queue, named(values, Object.keys(values).filter((name) => PACE.some((field) => field.name === name)))),
+    toCommand: (queue, values, { revision }) => ({ op: "update", queue, settings: JSON.parse(values["settings"] ?? "{}"), revision }),
   },
   let_in: {
+    first: () => ({ who: "head", count: "1" }),
     fields: [
       { name: "who", kind: "choice", choices: ["head", "one"] },
       { name: "count", kind: "number", min: 1, max: 1_000_000, isAsked: (values) => values["who"] !== "one" },
@@ -104,13 +106,15 @@ export const ORDERS = {
         : { op: "promote", queue, count: whole(values["count"]) },
   },
   lane: {
+    first: () => ({ lane: "0" }),
     fields: [token, { name: "lane", kind: "choice", choices: LANES }],
     toCommand: (queue, values) => ({ op: "lane", queue, token: values["token"], lane: whole(values["lane"]) }),
   },
-  lane_share: {
-    fields: [{ name: "lane_share", kind: "number", min: 0, max: 50 }],
-    toCommand: (queue, values) => update(queue, { lane_share: whole(values["lane_share"]) }),
-  },
+  lane_share: change(
+    [{ name: "lane_share", kind: "number", min: 0, max: 50 }],
+    ({ lane_share }) => ({ lane_share: String(lane_share) }),
+    (values) => ({ lane_share: whole(values["lane_share"]) }),
+  ),
   evict: {
     fields: [token],
     isDestructive: true,
@@ -123,6 +127,7 @@ export const ORDERS = {
     toCommand: (queue, values) => ({ op: "evict", queue, source: values["source"], ...(values["all"] ? { all: true } : {}) }),
   },
   block: {
+    first: () => ({ for_seconds: "3600" }),
     fields: [target, { ...source, isAsked: (values) => !isTarget("token")(values) }, { ...token, isAsked: isTarget("token") }, { name: "for_seconds", kind: "choice", choices: BLOCK_SECONDS }],
     toCommand: (queue, values) => ({ op: "block", queue, ...targetOf(values), for_seconds: whole(values["for_seconds"]) }),
   },
@@ -132,22 +137,27 @@ export const ORDERS = {
   },
   open: simple("open"),
   drain: simple("drain"),
-  times: { fields: momentFields, toCommand: (queue, values) => update(queue, moments(values)) },
+  times: {
+    ...change(momentFields, (settings) => Object.fromEntries(MOMENTS.map((name) => [name, toLocal(settings[name])])), moments),
+    // An end that has passed finishes the queue at once.
+    isDestructive: (values) => isPast(values["ends_at_ms"]),
+  },
   report: {
     fields: [{ name: "format", kind: "choice", choices: ["json", "csv"] }],
     toCommand: (queue, values) => ({ op: "report", queue, format: values["format"] }),
   },
   close: simple("close", true),
   finish: {
-    fields: [{ name: "reason", kind: "choice", choices: ["over", "sold_out", "cancelled"] }, ...messageFields],
+    fields: [{ name: "reason", kind: "choice", choices: ["over", "sold_out", "cancelled"] }, messageField],
     isDestructive: true,
     toCommand: (queue, values) => {
-      const message = toMessage(values);
+      const message = readMessage(values);
       return { op: "finish", queue, reason: values["reason"], ...(message ? { message } : {}) };
     },
   },
   delete: simple("delete", true),
   create: {
+    first: () => ({ batch: "10", interval_seconds: "10", capacity: "100", session_seconds: "300" }),
     fields: [
       { name: "queue", kind: "text" },
       ...PACE,
@@ -158,7 +168,7 @@ export const ORDERS = {
       op: "create",
       queue: values["queue"] ?? "",
       settings: {
-        ...named(values, ["batch", "interval_seconds", "capacity", "session_seconds"]),
+        ...named(values, [...PACE_NAMES, "session_seconds"]),
         ...(values["opens_at_ms"] ? { opens_at_ms: toMoment(values["opens_at_ms"]) } : {}),
       },
     }),
@@ -173,9 +183,11 @@ export const MENU: readonly OrderName[] = [
   "open", "drain", "times", "lane", "lane_share", "block", "unblock", "evict", "evict_source", "report", "close", "finish", "delete",
 ];
 
-/** The command with what confirms it. The server of the console adds who gives it. */
-export const completeCommand = (order: Order, command: Command, confirm: string, epoch: number): Command =>
-  order.isDestructive ? { ...command, confirm, epoch } : command;
+/** Whether an order with these values needs the queue's name, typed. */
+export const needsName = ({ isDestructive }: Order, values: Values): boolean => (typeof isDestructive === "function" ? isDestructive(values) : Boolean(isDestructive));
+
+/** The settings that a command changes. */
+export const changedSettings = (command: Command): Readonly<Record<string, unknown>> => (command.op === "update" ? (command["settings"] as Record<string, unknown>) : {});
 
 /** What a search means: the name of a queue, or the command that shows an entry. */
 export function readSearch(text: string, queues: readonly string[], selected: string): { queue: string } | { command: Command } | undefined {

@@ -20,17 +20,19 @@ export interface Line {
   readonly estimatedSeconds: number | null;
 }
 
-/** What follows from changing one pace into another. Rates are per minute. */
+/** What follows from changing one pace into another. Rates are per minute: those that pace and capacity allow together. */
 export interface Consequence {
   readonly before: number;
   readonly after: number;
+  /** The rate of the new pace alone. */
+  readonly paceAfter: number;
   /** When the last in line gets in, in Unix milliseconds. `null` if no one waits or no one gets in. */
   readonly lastBeforeMs: number | null;
   readonly lastAfterMs: number | null;
   /** How many slots the new pace takes if each session lasts its whole time. */
   readonly slotsNeeded: number;
-  /** The rate at which the capacity holds the new pace, or `null` if it has room for it. */
-  readonly heldAt: number | null;
+  /** Whether the capacity holds the new pace back. */
+  readonly isHeld: boolean;
 }
 
 const MINUTE_S = 60;
@@ -52,14 +54,14 @@ export function findConsequence(current: Pace, proposed: Pace, line: Line): Cons
   // The server knows more than the pace, such as who does not come. So its estimate is scaled by the two rates.
   const secondsBefore = waiting > 0 ? (estimatedSeconds ?? (waiting / rateBefore) * MINUTE_S) : null;
   const at = (seconds: number | null) => (seconds === null || !Number.isFinite(seconds) ? null : nowMs + Math.round(seconds * 1_000));
-  const after = perMinute(proposed);
-  const slots = slotsPerMinute(proposed, sessionSeconds);
+  const paceAfter = perMinute(proposed);
   return {
-    before: perMinute(current),
-    after,
+    before: rateBefore,
+    after: rateAfter,
+    paceAfter,
     lastBeforeMs: at(secondsBefore),
     lastAfterMs: at(secondsBefore === null ? null : (secondsBefore * rateBefore) / rateAfter),
-    slotsNeeded: Math.ceil((after * sessionSeconds) / MINUTE_S),
-    heldAt: slots < after ? slots : null,
+    slotsNeeded: Math.ceil((paceAfter * sessionSeconds) / MINUTE_S),
+    isHeld: rateAfter < paceAfter,
   };
 }

@@ -2,7 +2,7 @@
 
 import type { ConsoleFormat } from "./format.js";
 import { arrivalsPerSecond, boundsOf } from "./samples.js";
-import type { Detail, Health, LoggedOrder, Message, Row, Sample, Settings, Stats } from "./types.js";
+import type { Detail, Health, LoggedOrder, Message, Row, Settings, Stats } from "./types.js";
 
 /** Returns the sentence of a key with its values. `number` chooses the plural form. */
 export type Say = (key: string, values?: Record<string, string>, number?: number) => string;
@@ -126,6 +126,7 @@ export function messageText(message: Message | undefined, language: string): str
 
 /** What an order of the log did. */
 export interface Happening {
+  readonly order: LoggedOrder;
   readonly atMs: number;
   readonly title: string;
   readonly effect: string;
@@ -133,15 +134,12 @@ export interface Happening {
 
 const PACE_NAMES = ["batch", "interval_seconds", "capacity"] as const;
 
-function settingsWords(settings: Record<string, unknown>, before: Sample | undefined, speech: Speech): string {
+function settingsWords(settings: Record<string, unknown>, before: Readonly<Record<string, unknown>>, speech: Speech): string {
   const { say, format } = speech;
   const written = Object.entries(settings).map(([name, value]) => {
     if (name === "message") return value === null ? say("effect_no_message") : `“${messageText(value as Message, speech.format.locale.slice(0, 2))}”`;
-    const old = PACE_NAMES.includes(name as "batch") ? before?.[name as "batch"] : undefined;
-    const isTime = name.endsWith("_at_ms") && typeof value === "number";
-    const shown = isTime ? format.moment(value) : typeof value === "number" ? format.count(value) : JSON.stringify(value);
-    const change = typeof old === "number" && old !== value ? `${format.count(old)} → ${shown}` : shown;
-    return `${name} ${change}`;
+    const shown = (value: unknown) => (name.endsWith("_at_ms") && typeof value === "number" ? format.moment(value) : typeof value === "number" ? format.count(value) : JSON.stringify(value));
+    return `${name} ${name in before ? `${shown(before[name])} → ` : ""}${shown(value)}`;
   });
   return written.join(", ");
 }
@@ -155,14 +153,13 @@ function readArguments(text: string): Record<string, any> | undefined {
   }
 }
 
-/** Says what each order did, the newest first. The samples tell the values before an order. */
-export function describeOrders(orders: readonly LoggedOrder[], samples: readonly Sample[], speech: Speech): Happening[] {
+/** Says what each order did, the newest first. */
+export function describeOrders(orders: readonly LoggedOrder[], speech: Speech): Happening[] {
   const { say, format } = speech;
   let pausedAtMs: number | undefined;
   const happenings = orders.map((order) => {
     const given = readArguments(order.arguments);
     const settings = given?.["settings"] as Record<string, unknown> | undefined;
-    const before = samples.findLast(({ at_ms }) => at_ms < order.at_ms);
     const isMessage = order.op === "update" && settings && Object.keys(settings).join() === "message";
     const isPace = order.op === "update" && settings && Object.keys(settings).every((name) => PACE_NAMES.includes(name as "batch"));
     const name = isMessage ? "message" : isPace ? "pace" : order.op;
@@ -171,11 +168,11 @@ export function describeOrders(orders: readonly LoggedOrder[], samples: readonly
     let effect = "";
     if (order.op === "resume" && pausedAtMs !== undefined) effect = say("effect_paused_for", { time: format.span(order.at_ms - pausedAtMs) });
     else if (!given) effect = order.arguments;
-    else if (settings) effect = order.op === "create" ? "" : settingsWords(settings, before, speech);
+    else if (settings) effect = order.op === "create" ? "" : settingsWords(settings, order.settings_before ?? {}, speech);
     else effect = Object.entries(given).map(([field, value]) => `${field} ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
     if (order.op === "pause") pausedAtMs ??= order.at_ms;
     if (order.op === "resume") pausedAtMs = undefined;
-    return { atMs: order.at_ms, title, effect };
+    return { order, atMs: order.at_ms, title, effect };
   });
   return happenings.reverse();
 }

@@ -123,6 +123,10 @@ export interface LoggedOrder {
   readonly op: string;
   readonly caller?: string | null;
   readonly arguments: string;
+  /** The settings that it changed, as they were before. */
+  readonly settings_before?: Readonly<Record<string, unknown>>;
+  /** The revision of the settings after it. */
+  readonly revision?: string;
 }
 
 /** One queue. */
@@ -131,6 +135,8 @@ export interface Detail {
   readonly now_ms: number;
   readonly stats: Stats;
   readonly settings: Settings | null;
+  /** What identifies the settings; `update` refuses a setting that has changed since. */
+  readonly revision: string | null;
   readonly samples: readonly Sample[];
   readonly orders: readonly LoggedOrder[];
 }

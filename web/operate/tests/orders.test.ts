@@ -3,42 +3,59 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { MENU, ORDERS, completeCommand, readSearch, toMessage, type Order, type OrderName, type Values } from "../src/orders.js";
+import { toMessage, toTexts } from "../src/message_field.js";
+import { MENU, ORDERS, needsName, readSearch, type Order, type OrderName, type Seen, type Values } from "../src/orders.js";
+import type { Settings } from "../src/types.js";
 
 const TOKEN = "0f1e2d3c-4b5a-8697-8877-665544332211";
-const commandOf = (name: OrderName, values: Values = {}) => ORDERS[name].toCommand("q", values);
+const SETTINGS = { batch: 20, interval_seconds: 10, capacity: 500, lane_share: 10, opens_at_ms: null, closes_at_ms: Date.UTC(2036, 0, 1), ends_at_ms: null, message: { default: "en", en: "Hi", de: "Hallo" } } as unknown as Settings;
+const SEEN: Seen = { settings: SETTINGS, revision: "abcd" };
+const order = (name: OrderName): Order => ORDERS[name];
+const commandOf = (name: OrderName, values: Values = {}, seen = SEEN) => order(name).toCommand("q", { ...order(name).first?.(seen.settings), ...values }, seen);
 
 test("each order becomes the command of the admin function", () => {
   const cases: [OrderName, Values, object][] = [
     ["pause", {}, { op: "pause" }],
-    ["pace", { batch: "28", capacity: "600" }, { op: "update", settings: { batch: 28, capacity: 600 } }],
     ["let_in", { who: "head", count: "3", token: TOKEN }, { op: "promote", count: 3 }],
     ["let_in", { who: "one", count: "3", token: TOKEN, over_pace: "on" }, { op: "promote", token: TOKEN, over_pace: true }],
     ["lane", { token: TOKEN, lane: "0" }, { op: "lane", token: TOKEN, lane: 0 }],
-    ["lane_share", { lane_share: "25" }, { op: "update", settings: { lane_share: 25 } }],
     ["evict", { token: TOKEN }, { op: "evict", token: TOKEN }],
     ["evict_source", { source: "k3rT0pW9x_Q", all: "" }, { op: "evict", source: "k3rT0pW9x_Q" }],
     ["block", { target: "source", source: "k3rT0pW9x_Q", token: TOKEN, for_seconds: "600" }, { op: "block", source: "k3rT0pW9x_Q", for_seconds: 600 }],
     ["unblock", { target: "token", token: TOKEN }, { op: "unblock", token: TOKEN }],
     ["report", { format: "csv" }, { op: "report", format: "csv" }],
-    ["times", { closes_at_ms: "" }, { op: "update", settings: { opens_at_ms: null, closes_at_ms: null, ends_at_ms: null } }],
   ];
   for (const [name, values, { op, ...fields }] of cases as [OrderName, Values, any][]) assert.deepEqual(commandOf(name, values), { op, queue: "q", ...fields });
 });
 
-test("only destructive orders are confirmed, and none names a caller", () => {
-  const complete = (name: OrderName) => completeCommand(ORDERS[name], commandOf(name, { token: TOKEN }), "q", 3);
-  assert.deepEqual(complete("close"), { op: "close", queue: "q", confirm: "q", epoch: 3 });
-  assert.deepEqual(complete("pause"), { op: "pause", queue: "q" });
-  const destructive = (Object.keys(ORDERS) as OrderName[]).filter((name) => (ORDERS[name] as Order).isDestructive);
-  assert.deepEqual(destructive.sort(), ["close", "delete", "evict", "evict_source", "finish"]);
-  assert.ok(destructive.every((name) => MENU.includes(name)));
+test("an order sends the settings that its operator changed, and what they were when they were seen", () => {
+  const update = (settings: object) => ({ op: "update", queue: "q", settings, revision: "abcd" });
+  assert.deepEqual(commandOf("pace", { batch: "28", capacity: "500" }), update({ batch: 28 }));
+  assert.deepEqual(commandOf("lane_share", { lane_share: "25" }), update({ lane_share: 25 }));
+  assert.deepEqual(commandOf("times", { closes_at_ms: "" }), update({ closes_at_ms: null }));
+  assert.deepEqual(commandOf("times"), update({}));
+  assert.deepEqual(commandOf("message"), update({}));
+  assert.deepEqual(commandOf("message", { message: '"Hi"' }), update({ message: "Hi" }));
+  assert.deepEqual(commandOf("set_back", { settings: '{"batch":10}' }, { settings: SETTINGS, revision: "efgh" }), { ...update({ batch: 10 }), revision: "efgh" });
+  // Without the table no settings are known, so all are sent.
+  assert.deepEqual(commandOf("lane_share", { lane_share: "25" }, { settings: null, revision: null }), { op: "update", queue: "q", settings: { lane_share: 25 } });
 });
 
-test("a message has the filled languages, and the first is for all others", () => {
-  assert.deepEqual(toMessage({ en: " ", ko: "안녕", ja: "" }), { default: "ko", ko: "안녕" });
-  assert.deepEqual(toMessage({ en: "Hi", other_language: "PT", other_text: "Oi" }), { default: "en", en: "Hi", pt: "Oi" });
-  assert.equal(toMessage({ en: "" }), null);
+test("orders that end visits need the name", () => {
+  const destructive = (Object.keys(ORDERS) as OrderName[]).filter((name) => needsName(order(name), {}));
+  assert.deepEqual(destructive.sort(), ["close", "delete", "evict", "evict_source", "finish"]);
+  assert.ok(destructive.every((name) => MENU.includes(name)));
+  assert.ok(needsName(ORDERS.times, { ends_at_ms: "2020-01-01T10:00" }));
+  assert.ok(!needsName(ORDERS.times, { ends_at_ms: "2036-01-01T10:00" }));
+});
+
+test("a message keeps each language that exists, and its first one for all others", () => {
+  const message = { default: "de", en: "Hi", de: "Hallo", "zh-hant": "您好" };
+  assert.deepEqual(toMessage(toTexts(message), "de"), message);
+  assert.equal(toMessage(toTexts("Hi")), "Hi");
+  assert.deepEqual(toMessage([["en", " "], ["ko", "안녕 "]], "en"), { default: "ko", ko: "안녕" });
+  assert.equal(toMessage([["en", ""]]), null);
+  assert.deepEqual(toTexts(null), []);
 });
 
 test("a search finds a queue before a visitor", () => {

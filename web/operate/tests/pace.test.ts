@@ -18,18 +18,18 @@ test("twice the pace lets the last one in in half the time", () => {
   assert.deepEqual([found.before, found.after], [60, 120]);
   assert.equal(found.lastBeforeMs! - NOW_MS, 1_000_000);
   assert.equal(found.lastAfterMs! - NOW_MS, 500_000);
-  assert.equal(found.heldAt, null);
+  assert.ok(!found.isHeld);
 });
 
-test("a capacity that is too small holds the pace", () => {
+test("a capacity that is too small holds the pace, before and after", () => {
   const found = findConsequence(pace(20, 10_000), pace(28, 500), LINE);
-  assert.deepEqual([found.after, found.slotsNeeded, found.heldAt], [168, 840, 100]);
+  assert.deepEqual([found.before, found.after, found.paceAfter, found.slotsNeeded, found.isHeld], [120, 100, 168, 840, true]);
   assert.equal(found.lastAfterMs! - NOW_MS, 600_000);
 });
 
 test("a larger capacity alone brings the last one in earlier", () => {
   const found = findConsequence(pace(28, 500), pace(28, 1_000), LINE);
-  assert.equal(found.heldAt, null);
+  assert.deepEqual([found.before, found.after, found.isHeld], [100, 168, false]);
   assert.ok(found.lastAfterMs! < found.lastBeforeMs!);
 });
 

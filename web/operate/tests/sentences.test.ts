@@ -9,7 +9,7 @@ import { describeAnswer } from "../src/outcome.js";
 import { ORDERS, type OrderName } from "../src/orders.js";
 import { ConsoleFormat } from "../src/format.js";
 import { describeOrders, floorSentences, healthLines, messageText, queueFacts, stateWord, type Speech } from "../src/sentences.js";
-import type { Detail, Sample } from "../src/types.js";
+import type { Detail } from "../src/types.js";
 
 const speechOf = (sentences: Record<string, unknown>, locale: string): Speech => ({
   format: new ConsoleFormat(locale),
@@ -27,7 +27,7 @@ const totals = { entered: 9, promoted: 1_000, completed: 8_214, left: 214, expir
 const numbers = { waiting: 12_480, called: 212, present: 190, absent: 22, ready: 38, active: 462, held: 0, capacity: 500, batch: 20, served_per_second: 2 };
 const settings = { batch: 20, interval_seconds: 10, capacity: 500, session_seconds: 300, claim_seconds: 60, presence_seconds: 90, absent_seconds: 3_600, lane_share: 10, adaptive: false, before_opening: "fifo", opens_at_ms: null, closes_at_ms: null, ends_at_ms: null, entrance: "open", paused: false, message: null };
 const detailOf = (stats: object = {}, set: object = {}): Detail => ({
-  ...{ queue: "q", now_ms: NOW_MS, settings: { ...settings, ...set }, samples: [], orders: [] },
+  ...{ queue: "q", now_ms: NOW_MS, settings: { ...settings, ...set }, revision: "abcd", samples: [], orders: [] },
   stats: { queue: "q", now_ms: NOW_MS, state: "open", mode: "queue", ...numbers, limited_by: null, estimated_wait_seconds: { low: 600, high: 1_200 }, totals, epoch: 3, generation: 1, ...stats },
 });
 
@@ -69,12 +69,11 @@ test("what happened has callers, values before, and the length of a pause", () =
   const orders = [
     { at_ms: NOW_MS, op: "pause", arguments: "", caller: "mina" },
     { at_ms: NOW_MS + 112_000, op: "resume", arguments: "" },
-    { at_ms: NOW_MS + 120_000, op: "update", arguments: '{"settings":{"batch":28}}' },
+    { at_ms: NOW_MS + 120_000, op: "update", arguments: '{"settings":{"batch":28}}', settings_before: { batch: 20 } },
     { at_ms: NOW_MS + 130_000, op: "update", arguments: '{"settings":{"message":{"en":"Slow","ko":"느림"}}}' },
     { at_ms: NOW_MS + 140_000, op: "update", arguments: '{"settings":{"ticket_keys":…' },
   ];
-  const before = { at_ms: NOW_MS, batch: 20 } as Sample;
-  assert.deepEqual(describeOrders(orders, [before], english).map(({ title, effect }) => `${title}: ${effect}`), [
+  assert.deepEqual(describeOrders(orders, english).map(({ title, effect }) => `${title}: ${effect}`), [
     'Settings changed: {"settings":{"ticket_keys":…',
     "Message set: “Slow”",
     "Pace set: batch 20 → 28",
@@ -95,7 +94,7 @@ test("an answer is told, and a problem with its detail", () => {
 test("every order has its words in both languages", () => {
   for (const { say } of [english, korean]) {
     const keys = (Object.keys(ORDERS) as OrderName[]).flatMap((name) => [`order_${name}`, `order_${name}_note`, `done_${name}`]);
-    const fields = Object.values(ORDERS).flatMap(({ fields }) => fields).filter((field) => !("language" in field && field.language));
+    const fields = Object.values(ORDERS).flatMap(({ fields }) => fields);
     assert.deepEqual([...keys, ...fields.map(({ name }) => `field_${name}`)].filter((key) => !say(key)), []);
   }
 });

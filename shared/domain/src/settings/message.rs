@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The most languages of a message. Every entry and every public document carries all of them.
-pub const MESSAGE_LANGUAGES_MAX: usize = 8;
+pub const MESSAGE_LANGUAGES_MAX: usize = 10;
 
 /// The most characters of a message in one language.
 pub const MESSAGE_CHARACTERS_MAX: usize = 500;
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn refusals_name_what_is_wrong() {
-        let many: Map<_, _> = ["aa", "ab", "ac", "ad", "ae", "af", "ag", "ah", "ai"]
+        let many: Map<_, _> = ["aa", "ab", "ac", "ad", "ae", "af", "ag", "ah", "ai", "aj", "ak"]
             .map(|tag| (tag.to_owned(), json!("text")))
             .into_iter()
             .collect();
@@ -215,8 +215,8 @@ mod tests {
             (json!({ "ko": "매진", "ja": "完売" }), "one of: ja, ko"),
             (json!({ "default": "fr", "ko": "매진" }), "one of: ko"),
             (json!({ "en": "a", "EN": "b" }), "is there twice"),
-            (json!(many), "in 1 to 8 languages"),
-            (json!({}), "in 1 to 8 languages"),
+            (json!(many), "in 1 to 10 languages"),
+            (json!({}), "in 1 to 10 languages"),
         ] {
             let error = parse(value).expect_err("refused").to_string();
             assert!(error.contains("message") && error.contains(reason), "{error}");
