@@ -12,7 +12,7 @@ use axum::{
 };
 use serde_json::json;
 use vestibule_api::Problem;
-use vestibule_console::{COMMAND_BYTES_MAX, read_command};
+use vestibule_console::{COMMAND_BYTES_MAX, read_command, to_response};
 use vestibule_operate::admin::Admin;
 
 use crate::ping::measure_ping;
@@ -37,7 +37,7 @@ async fn run_command(
 ) -> Result<Response, Problem> {
     let command = read_command(&headers, body)
         .map_err(|unreadable| Problem::new(unreadable.code, unreadable.detail))?;
-    Ok(Json(admin.handle(command).await).into_response())
+    Ok(to_response(admin.handle(command).await))
 }
 
 async fn read_health(State(admin): State<Arc<Admin>>) -> Response {

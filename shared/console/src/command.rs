@@ -40,8 +40,14 @@ pub(crate) async fn send_command(
     if changes_queues {
         console.list_soon();
     }
-    let answer = answer.map_err(NoResult::Unreachable)?;
-    Ok(Json(answer).into_response())
+    Ok(to_response(answer.map_err(NoResult::Unreachable)?))
+}
+
+/// The answer of the admin function as that of a request: a refused command has the status of its problem.
+pub fn to_response(answer: Value) -> Response {
+    let status = answer["problem"]["status"].as_u64();
+    let status = status.and_then(|status| StatusCode::from_u16(status.try_into().ok()?).ok());
+    (status.unwrap_or_default(), Json(answer)).into_response()
 }
 
 /// Why a request has no command that can be read.

@@ -28,7 +28,7 @@ mod sampler;
 
 pub use self::{
     admin_caller::{AdminCaller, AdminUnreachable, RoundTrips},
-    command::{COMMAND_BYTES_MAX, UnreadableCommand, read_command},
+    command::{COMMAND_BYTES_MAX, UnreadableCommand, read_command, to_response},
     console::Console,
     deployment::{Deployment, DeploymentKind, operator_name},
     port::parse_port,

@@ -26,6 +26,21 @@ async fn commands_are_accepted_from_this_machine_only() {
         let (status, answer) = send(host, "application/json; charset=utf-8").await;
         assert_eq!((status, &answer["ok"]), (200, &json!(true)), "{host}");
     }
+    let refused = runner
+        .http()
+        .post(runner.url("/_admin"))
+        .json(&json!({ "op": "stats", "queue": "none" }));
+    let refused = refused.send().await.expect("answered");
+    assert_eq!(
+        refused.status(),
+        404,
+        "a script learns of a refusal by the status"
+    );
+    let answer: Value = refused.json().await.expect("JSON");
+    assert_eq!(
+        (&answer["ok"], &answer["problem"]["code"]),
+        (&json!(false), &json!("unknown-queue"))
+    );
     for kind in ["text/plain", "application/x-www-form-urlencoded"] {
         let (status, answer) = send("localhost", kind).await;
         assert_eq!(

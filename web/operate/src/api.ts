@@ -20,7 +20,9 @@ async function request<T>(path: string, timeoutMs: number, init: RequestInit = {
   });
   const body = await response.json().catch(() => undefined);
   if (response.ok && body) return body;
-  throw new RequestError(body?.title || body?.detail ? body : { title: `HTTP ${response.status}` });
+  // A refused command is the answer of the admin function, and any other problem is the answer itself.
+  const problem = body?.problem ?? body;
+  throw new RequestError(problem?.title || problem?.detail ? problem : { title: `HTTP ${response.status}` });
 }
 
 /** Reads all queues. */
