@@ -1,12 +1,17 @@
 //! The function `admin`: carries out the commands of operators, from the console or the command line.
 
+use std::process::ExitCode;
+
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
-use vestibule_runtime::start;
+use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
-    vestibule_telemetry::init_logging();
+async fn main() -> ExitCode {
+    run_function(serve()).await
+}
+
+async fn serve() -> Result<(), Error> {
     let admin = start::prepare_admin().await?;
     run(service_fn(|order: LambdaEvent<Value>| {
         let admin = admin.clone();

@@ -1,10 +1,11 @@
 //! The function `claim`: serves the routes by which visitors claim their turn and extend their sessions.
 
+use std::process::ExitCode;
+
 use vestibule_api::{claim_routes, serve::serve};
-use vestibule_runtime::start;
+use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
-    vestibule_telemetry::init_logging();
-    serve(claim_routes(start::connect_api().await?)).await
+async fn main() -> ExitCode {
+    run_function(async { serve(claim_routes(start::connect_api().await?)).await }).await
 }

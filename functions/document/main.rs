@@ -1,10 +1,11 @@
 //! The function `document`: serves what any caller may read and cache, and answers preflights.
 
+use std::process::ExitCode;
+
 use vestibule_api::{document_routes, serve::serve};
-use vestibule_runtime::start;
+use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
-    vestibule_telemetry::init_logging();
-    serve(document_routes(start::connect_api().await?)).await
+async fn main() -> ExitCode {
+    run_function(async { serve(document_routes(start::connect_api().await?)).await }).await
 }

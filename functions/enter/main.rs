@@ -1,10 +1,11 @@
 //! The function `enter`: serves the routes by which visitors enter a queue and leave.
 
+use std::process::ExitCode;
+
 use vestibule_api::{enter_routes, serve::serve};
-use vestibule_runtime::start;
+use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
-    vestibule_telemetry::init_logging();
-    serve(enter_routes(start::connect_api().await?)).await
+async fn main() -> ExitCode {
+    run_function(async { serve(enter_routes(start::connect_api().await?)).await }).await
 }

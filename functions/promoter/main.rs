@@ -1,18 +1,24 @@
 //! The function `promoter`: ticks every queue once a second. One schedule event starts a run, which ends just
 //! before the function's deadline, or earlier when every queue has been empty for a while.
 
-use std::sync::Arc;
+use std::{process::ExitCode, sync::Arc};
 
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 use vestibule_api::deadline::invocation_deadline;
 use vestibule_events_eventbridge::{EventBridge, EventBridgeConfig};
 use vestibule_operate::promoter::{Promoter, before_deadline};
-use vestibule_runtime::{config::settings_policy_from_env, start};
+use vestibule_runtime::{
+    config::settings_policy_from_env,
+    start::{self, run_function},
+};
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
-    vestibule_telemetry::init_logging();
+async fn main() -> ExitCode {
+    run_function(serve()).await
+}
+
+async fn serve() -> Result<(), Error> {
     let policy = settings_policy_from_env()?;
     let events = EventBridgeConfig::from_env();
     let endpoints: Vec<_> = events

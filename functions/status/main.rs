@@ -1,10 +1,11 @@
 //! The function `status`: answers with the position or state of an entry, and holds polls.
 
+use std::process::ExitCode;
+
 use vestibule_api::{serve::serve, status_routes};
-use vestibule_runtime::start;
+use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
-    vestibule_telemetry::init_logging();
-    serve(status_routes(start::connect_api().await?)).await
+async fn main() -> ExitCode {
+    run_function(async { serve(status_routes(start::connect_api().await?)).await }).await
 }

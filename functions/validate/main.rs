@@ -1,10 +1,11 @@
 //! The function `validate`: serves the routes of the protected service.
 
+use std::process::ExitCode;
+
 use vestibule_api::{serve::serve, validate_routes};
-use vestibule_runtime::start;
+use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
-    vestibule_telemetry::init_logging();
-    serve(validate_routes(start::connect_api().await?)).await
+async fn main() -> ExitCode {
+    run_function(async { serve(validate_routes(start::connect_api().await?)).await }).await
 }

@@ -1,12 +1,18 @@
 //! The function `widget`: shows the queues in a CloudWatch dashboard, and takes three orders there.
 
+use std::process::ExitCode;
+
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
+use vestibule_runtime::start::run_function;
 use vestibule_widget::Widget;
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
-    vestibule_telemetry::init_logging();
+async fn main() -> ExitCode {
+    run_function(serve()).await
+}
+
+async fn serve() -> Result<(), Error> {
     let widget = Widget::from_env().await?;
     run(service_fn(|call: LambdaEvent<Value>| {
         let widget = widget.clone();

@@ -111,13 +111,16 @@ impl RunningRehearsal {
         timeout(BOUND, read).await.expect("the line comes");
     }
 
-    /// Sends the signal of Ctrl-C, and waits for the end.
+    /// Sends the signal of this name, and waits for the end.
     ///
     /// # Panics
     /// If it does not end in time.
-    pub async fn interrupt(self) -> RehearsalOutcome {
+    pub async fn stop(self, signal: &str) -> RehearsalOutcome {
         let pid = self.child.id().expect("it runs").to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status().await;
+        let sent = Command::new("kill")
+            .args([&format!("-{signal}"), &pid])
+            .status()
+            .await;
         assert!(
             sent.expect("kill can be started").success(),
             "the signal was not sent"

@@ -86,10 +86,21 @@ impl Runner {
     /// # Panics
     /// As [`Runner::start`].
     pub fn start_for_full_disk(dir: &Path, arguments: &[&str]) -> Result<Self, FailedStart> {
-        // Without the trap, the signal of the limit would end the process.
+        // Without this, the signal of the limit would end the process.
+        Self::start_ignoring("XFSZ", dir, arguments)
+    }
+
+    /// Starts a runner that ignores this signal from its beginning, as `nohup` does with HUP.
+    ///
+    /// # Errors
+    /// As [`Runner::start`].
+    ///
+    /// # Panics
+    /// As [`Runner::start`].
+    pub fn start_ignoring(signal: &str, dir: &Path, arguments: &[&str]) -> Result<Self, FailedStart> {
         let mut shell = Command::new("bash");
         shell
-            .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+            .args(["-c", &format!("trap '' {signal}; exec \"$0\" \"$@\"")])
             .arg(binary_path());
         Self::spawn(shell, dir, 0, arguments)
     }

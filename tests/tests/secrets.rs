@@ -6,7 +6,7 @@ use aws_sdk_secretsmanager::{Client, primitives::Blob};
 use uuid::Uuid;
 use vestibule_api::config::Keys;
 use vestibule_domain::key_ring::RotationTimes;
-use vestibule_runtime::config::{ConfigError, KeysConfig, RootKeyConfig, SigningKeysConfig};
+use vestibule_runtime::config::{ConfigErrors, KeysConfig, RootKeyConfig, SigningKeysConfig};
 use vestibule_tests::servers::{closed_port_url, dynamodb_url};
 
 const ROOT: &str = "VESTIBULE_ROOT_KEY_SECRET";
@@ -53,7 +53,7 @@ impl TestSecrets {
     }
 
     /// Reads the configuration of a function that names these secrets, and fetches the keys.
-    async fn fetch_keys(&self, root: &str, signing: &str) -> Result<Keys, ConfigError> {
+    async fn fetch_keys(&self, root: &str, signing: &str) -> Result<Keys, ConfigErrors> {
         let vars = |name: &str| match name {
             ROOT => Some(root.to_owned()),
             SIGNING => Some(signing.to_owned()),
@@ -187,8 +187,8 @@ async fn unusable_secret_is_named_and_never_shown() {
         (&good, &binary, SIGNING, "without text"),
     ] {
         let error = secrets.fetch_keys(root, signing).await.expect_err(reason);
-        assert_eq!(error.name, named, "{error}");
-        assert!(error.reason.contains(reason), "{error}");
+        assert_eq!(error.names(), [named], "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }
@@ -201,6 +201,9 @@ async fn unreachable_secrets_manager_is_an_error() {
         .fetch_keys("root", "signing")
         .await
         .expect_err("no server answers");
-    assert!([ROOT, SIGNING].contains(&error.name), "{error}");
-    assert!(error.reason.starts_with("cannot be read"), "{error}");
+    assert_eq!(error.names(), [ROOT, SIGNING], "{error}");
+    assert!(
+        error.to_string().starts_with(&format!("{ROOT} cannot be read")),
+        "{error}"
+    );
 }

@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tracing::warn;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, ServiceRoutes},
@@ -28,6 +29,7 @@ use crate::{
 /// Runs the process until it is stopped.
 pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let stop = Stop::on_signals().map_err(StartError::Signals)?;
+    warn_of_useless_options(cli);
     std::fs::create_dir_all(&cli.dir).map_err(|error| StartError::Folder(cli.dir.clone(), error))?;
     let (keys, signing_keys) = keys::load_or_create_keys(&cli.dir, cli.key_cache_seconds).await?;
     let stores = Stores::open(cli).await?;
@@ -75,6 +77,31 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     stores.stop_line().await;
     served.map_err(StartError::Serving)?;
     flushed.map_err(StartError::UnflushedJournal)
+}
+
+/// Warns of options that do nothing, although their author meant something by them.
+fn warn_of_useless_options(cli: &Cli) {
+    if let Some(folder) = cli.web.as_ref().filter(|folder| !folder.is_dir()) {
+        warn!(event = "runner.no_web_folder", folder = %folder.display(), "--web names no folder, so the page has no theme");
+    }
+    for host in cli.hosts.iter().filter(|host| !is_host_name(host)) {
+        warn!(
+            event = "runner.no_host_name",
+            host,
+            "--hosts has no name of a host here, so no request has it; write the name alone, such as shop.test"
+        );
+    }
+}
+
+/// Whether the text is a name or an IPv4 address, without scheme, user and port.
+fn is_host_name(text: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    text.split('.').all(is_part)
 }
 
 /// Only this machine can send requests, unless the user chose otherwise (`--listen`). The routes therefore need no guard, and a

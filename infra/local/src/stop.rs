@@ -2,10 +2,8 @@
 
 use std::future::Future;
 
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::watch,
-};
+use tokio::sync::watch;
+use vestibule_telemetry::stop_signals::StopSignals;
 
 /// The exit status of a process that Ctrl-C ended, as shells report it.
 const INTERRUPTED: i32 = 130;
@@ -15,16 +13,14 @@ const INTERRUPTED: i32 = 130;
 pub(crate) struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// Listens for Ctrl-C and SIGTERM. The first one stops the process in order, and the second one ends it at once.
+    /// Listens for [`StopSignals`]. The first one stops the process in order, and the second one ends it at once.
     pub(crate) fn on_signals() -> std::io::Result<Self> {
-        let (mut interrupt, mut terminate) =
-            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let mut signals = StopSignals::listen()?;
         let (sender, receiver) = watch::channel(false);
         tokio::spawn(async move {
-            let mut next = async || tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} };
-            next().await;
+            signals.next().await;
             let _ = sender.send(true);
-            next().await;
+            signals.next().await;
             std::process::exit(INTERRUPTED);
         });
         Ok(Self(receiver))

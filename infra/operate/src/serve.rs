@@ -5,24 +5,17 @@ use std::{
     sync::Arc,
 };
 
-use tokio::{
-    net::TcpListener,
-    signal::unix::{Signal, SignalKind, signal},
-    sync::watch,
-};
+use tokio::{net::TcpListener, sync::watch};
 use vestibule_admin_client::AdminFunction;
 use vestibule_console::{Console, Deployment, DeploymentKind, operator_name, routes_for_loopback};
 use vestibule_stack::DeployedStack;
+use vestibule_telemetry::stop_signals::StopSignals;
 
 use crate::{cli::Cli, stack_admin::StackAdmin, start_error::StartError};
 
-/// Runs the process until Ctrl-C or SIGTERM.
+/// Runs the process until a signal stops it.
 pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
-    let listen_to = |kind| signal(kind).map_err(StartError::Signals);
-    let signals = (
-        listen_to(SignalKind::interrupt())?,
-        listen_to(SignalKind::terminate())?,
-    );
+    let signals = StopSignals::listen().map_err(StartError::Signals)?;
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, cli.port)))
         .await
         .map_err(|error| StartError::Port(cli.port, error))?;
@@ -62,8 +55,8 @@ async fn open_console(name: &str) -> Result<Arc<Console>, StartError> {
     Ok(Console::new(Arc::new(admin), deployment, operator_name()))
 }
 
-async fn send_on_signal((mut interrupt, mut terminate): (Signal, Signal), stop: watch::Sender<bool>) {
-    tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+async fn send_on_signal(mut signals: StopSignals, stop: watch::Sender<bool>) {
+    signals.next().await;
     // Without a receiver, the process is about to end.
     let _ = stop.send(true);
 }

@@ -4,12 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use aws_config::SdkConfig;
 use http::HeaderValue;
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule_admin_client::AdminFunction;
+use vestibule_telemetry::stop_signals::StopSignals;
 
 use crate::{
     admin::{AdminChannel, AdminError},
@@ -187,19 +185,18 @@ fn open_service(cli: &Cli, is_open: bool, aws: Option<&SdkConfig>) -> Result<Ser
     }
 }
 
-/// Ends the rehearsal on Ctrl-C, on SIGTERM, or when its time is over. A second signal ends the process.
+/// Ends the rehearsal on a signal, or when its time is over. A second signal ends the process.
 async fn stop_in_time(stopper: Stopper, longest: Duration) -> std::io::Result<()> {
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut signals = StopSignals::listen()?;
     let reason = tokio::select! {
-        _ = interrupt.recv() => StopReason::Interrupted,
-        _ = terminate.recv() => StopReason::Interrupted,
+        () = signals.next() => StopReason::Interrupted,
         () = sleep(longest) => StopReason::OutOfTime,
     };
     stopper.stop(reason);
     eprintln!(
         "\nvestibule-rehearse: the visitors leave. Press Ctrl-C to end at once; their entries then stay in line."
     );
-    tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+    signals.next().await;
     std::process::exit(INTERRUPTED);
 }
 

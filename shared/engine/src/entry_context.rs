@@ -5,12 +5,16 @@ use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{entry_status::EntryStatus, id::EntryId, record::EntryRecord};
 use vestibule_line::{AdoptBasis, Line, LineError};
+use vestibule_telemetry::line_limit::LineLimit;
 
 use crate::{
     agree::{Agreement, Place, Start, agree},
     log_agreement::log_agreement,
     write_through::WRITE_DEADLINE,
 };
+
+/// While the backup is away, each visitor would have a line.
+static LINES: LineLimit = LineLimit::new();
 
 /// What a request knows about the queue of an entry, and where it finds the rest.
 #[derive(Clone, Copy)]
@@ -30,10 +34,12 @@ impl EntryContext<'_> {
         match self.backup.read_entry(self.partition, id).await {
             Ok(record) => record,
             Err(error) => {
-                tracing::warn!(
-                    event = "entry.record_unavailable", cause = %error,
-                    "continued a request without the record of the entry because the backup did not return it"
-                );
+                if let Some(left_out) = LINES.admit() {
+                    tracing::warn!(
+                        event = "entry.record_unavailable", cause = %error, left_out,
+                        "continued a request without the record of the entry because the backup did not return it"
+                    );
+                }
                 None
             }
         }

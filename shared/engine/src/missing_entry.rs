@@ -6,6 +6,7 @@ use tokio::time::{Instant, timeout};
 use vestibule_backup::BackupError;
 use vestibule_domain::{change::Change, entry_status::EntryStatus, id::EntryId, record::EntryRecord};
 use vestibule_line::{AdoptBasis, LineError, NotFound};
+use vestibule_telemetry::line_limit::LineLimit;
 
 use crate::{
     agree::{Agreement, Start, agree},
@@ -13,6 +14,9 @@ use crate::{
     log_agreement::log_agreement,
     write_through::WRITE_DEADLINE,
 };
+
+/// While the backup is away, each visitor would have a line.
+static LINES: LineLimit = LineLimit::new();
 
 /// How long a request waits while a lost entry is restored. The restore takes several requests to
 /// the backup, and each may be slow. Cancelling it halfway has the same effect as a killed process,
@@ -158,10 +162,12 @@ impl EntryContext<'_> {
                 self.line
                     .append_to_journal(&self.partition.queue, &change)
                     .await?;
-                tracing::warn!(
-                    event = "entry.change_journaled", queue = %self.partition.queue, entry = %id, %error,
-                    "the backup did not accept a change of an entry; added the change to the journal instead"
-                );
+                if let Some(left_out) = LINES.admit() {
+                    tracing::warn!(
+                        event = "entry.change_journaled", queue = %self.partition.queue, entry = %id, %error, left_out,
+                        "the backup did not accept a change of an entry; added the change to the journal instead"
+                    );
+                }
                 match agreed.place.status() {
                     Some(status) => MissingEntryOutcome::Restored(status),
                     None => self.ended_by(agreed.record.as_ref(), &change),

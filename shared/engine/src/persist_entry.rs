@@ -5,12 +5,16 @@ use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Change, entry_status::EntryStatus, record::EntryRecord};
 use vestibule_line::{Line, LineError};
+use vestibule_telemetry::line_limit::LineLimit;
 
 use super::{
     agree::{Agreed, Agreement, Place, Start, agree},
     log_agreement::log_agreement,
     write_through::WRITE_DEADLINE,
 };
+
+/// While the backup is away, each visitor would have a line.
+static LINES: LineLimit = LineLimit::new();
 
 /// The place that a visitor who entered has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,10 +55,12 @@ pub async fn persist_entry(
             Ok(build_entry(agreed, status, true))
         }
         Agreement::Unwritten(agreed, unwritten, error) => {
-            tracing::warn!(
-                event = "entry.place_journaled", queue = %partition.queue, entry = %change.id, %error,
-                "the backup did not accept the place of a visitor who entered; added it to the journal instead"
-            );
+            if let Some(left_out) = LINES.admit() {
+                tracing::warn!(
+                    event = "entry.place_journaled", queue = %partition.queue, entry = %change.id, %error, left_out,
+                    "the backup did not accept the place of a visitor who entered; added it to the journal instead"
+                );
+            }
             line.append_to_journal(&partition.queue, &unwritten).await?;
             Ok(build_entry(agreed, status, false))
         }

@@ -6,11 +6,15 @@ use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Change, record::EntryRecord};
 use vestibule_line::{Line, LineError};
+use vestibule_telemetry::line_limit::LineLimit;
 
 use super::{
     agree::{Agreed, Agreement, Place, Start, agree},
     log_agreement::log_agreement,
 };
+
+/// While the backup is away, each visitor would have a line.
+static LINES: LineLimit = LineLimit::new();
 
 /// How long a visitor's request waits for the backup, including all attempts and pauses.
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(2);
@@ -52,10 +56,12 @@ pub async fn write_through(
             })
         }
         Agreement::Unwritten(agreed, unwritten, error) => {
-            tracing::warn!(
-                event = "entry.change_journaled", queue = %partition.queue, entry = %change.id, %error,
-                "the backup did not accept a change of an entry; added the change to the journal instead"
-            );
+            if let Some(left_out) = LINES.admit() {
+                tracing::warn!(
+                    event = "entry.change_journaled", queue = %partition.queue, entry = %change.id, %error, left_out,
+                    "the backup did not accept a change of an entry; added the change to the journal instead"
+                );
+            }
             line.append_to_journal(&partition.queue, &unwritten).await?;
             Ok(WriteOutcome {
                 durable: false,

@@ -1,8 +1,9 @@
 //! Starts a Lambda function. It first reads the whole configuration from the environment, and then
 //! connects to all servers at the same time, because a visitor waits for a function that starts.
 
-use std::sync::Arc;
+use std::{future::Future, pin::Pin, process::ExitCode, sync::Arc};
 
+use lambda_runtime::Error;
 use tokio::sync::watch;
 use vestibule_api::ApiState;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
@@ -10,16 +11,39 @@ use vestibule_line::{IamLogin, Line, LineError};
 use vestibule_operate::admin::{Admin, Invocation, OperatorRootKey};
 
 use crate::config::{
-    ConfigError, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig, api_config_from_env,
-    dynamodb_from_env, settings_policy_from_env,
+    ConfigError, ConfigErrors, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig,
+    api_config_from_env, dynamodb_from_env, read_all, settings_policy_from_env,
 };
+
+/// Runs a function until Lambda ends it. One that cannot start says why in one line of the log, with every variable that is
+/// wrong.
+pub fn run_function(
+    function: impl Future<Output = Result<(), Error>> + 'static,
+) -> impl Future<Output = ExitCode> {
+    // The compiler has a limit for how deep a type is nested.
+    let function: Pin<Box<dyn Future<Output = _>>> = Box::pin(function);
+    run_boxed_function(function)
+}
+
+async fn run_boxed_function(function: Pin<Box<dyn Future<Output = Result<(), Error>>>>) -> ExitCode {
+    vestibule_telemetry::init_logging();
+    let Err(error) = function.await else {
+        return ExitCode::SUCCESS;
+    };
+    let variables = error.downcast_ref().map(|error| match error {
+        StartError::Config(errors) => errors.names().join(", "),
+        StartError::Line(_) => String::new(),
+    });
+    tracing::error!(event = "server.not_started", variables, %error, "the function cannot start");
+    ExitCode::FAILURE
+}
 
 /// Why a function cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The configuration in the environment is incomplete or invalid.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] ConfigErrors),
     /// Redis cannot be reached.
     #[error(transparent)]
     Line(#[from] LineError),
@@ -29,11 +53,13 @@ pub enum StartError {
 /// Redis may be down.
 ///
 /// # Errors
-/// [`StartError`], which names the environment variable or the server.
+/// [`StartError`], which names the environment variables or the server.
 pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
-    let config = api_config_from_env()?;
-    let keys = KeysConfig::from_env()?;
-    let servers = ServersConfig::from_env()?;
+    read_all! {
+        config = api_config_from_env();
+        keys = KeysConfig::from_env();
+        servers = ServersConfig::from_env();
+    }
     let aws = vestibule_aws::load_config([servers.endpoint_url(), keys.endpoint_url()]).await;
     let line = servers.connect_line_later(&aws)?;
     // The function connects to Redis and fetches the keys at the same time. If Redis does not
@@ -63,12 +89,14 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
 /// needs them, so that the others can be given while either is unavailable.
 ///
 /// # Errors
-/// [`StartError`], which names the environment variable.
+/// [`StartError`], which names the environment variables.
 pub async fn prepare_admin() -> Result<Admin, StartError> {
-    let policy = settings_policy_from_env()?;
-    let root_key = RootKeyConfig::from_env()?;
-    let signing_keys = SigningKeysConfig::from_env()?;
-    let servers = ServersConfig::from_env()?;
+    read_all! {
+        policy = settings_policy_from_env();
+        root_key = RootKeyConfig::from_env();
+        signing_keys = SigningKeysConfig::from_env();
+        servers = ServersConfig::from_env();
+    }
     let aws = vestibule_aws::load_config([servers.endpoint_url(), root_key.endpoint_url()]).await;
     Ok(Admin {
         line: servers.connect_line_later(&aws)?,
@@ -111,7 +139,7 @@ pub struct PromoterServers {
 /// addresses of the other services that it will use; `None` stands for the service's own address.
 ///
 /// # Errors
-/// [`StartError`], which names the environment variable or the server.
+/// [`StartError`], which names the environment variables or the server.
 pub async fn connect_promoter(further_endpoints: &[Option<&str>]) -> Result<PromoterServers, StartError> {
     let servers = ServersConfig::from_env()?;
     let endpoints = [&[servers.endpoint_url()], further_endpoints].concat();
@@ -130,11 +158,12 @@ struct ServersConfig {
 }
 
 impl ServersConfig {
-    fn from_env() -> Result<Self, ConfigError> {
-        Ok(Self {
-            redis: RedisConfig::from_env()?,
-            dynamodb: dynamodb_from_env()?,
-        })
+    fn from_env() -> Result<Self, ConfigErrors> {
+        read_all! {
+            redis = RedisConfig::from_env();
+            dynamodb = dynamodb_from_env();
+        }
+        Ok(Self { redis, dynamodb })
     }
 
     fn endpoint_url(&self) -> Option<&str> {
@@ -154,8 +183,8 @@ impl ServersConfig {
         Ok(line.with_backup_name(&self.dynamodb.tables.queues))
     }
 
-    fn iam_login(&self, aws: &aws_config::SdkConfig) -> Result<Option<IamLogin>, ConfigError> {
-        let login = |user| IamLogin::new(user, aws).ok_or_else(missing_region);
+    fn iam_login(&self, aws: &aws_config::SdkConfig) -> Result<Option<IamLogin>, ConfigErrors> {
+        let login = |user| IamLogin::new(user, aws).ok_or_else(|| missing_region().into());
         self.redis.iam.clone().map(login).transpose()
     }
 

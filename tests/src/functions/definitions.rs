@@ -120,6 +120,11 @@ fn to_variables<const N: usize>(variables: [(&str, &str); N]) -> Variables {
         .into()
 }
 
+/// The program of a function.
+pub fn function_binary(function: &str) -> PathBuf {
+    binaries_dir().join(function)
+}
+
 /// The folder of the function binaries: `VESTIBULE_FUNCTIONS_DIR`, or the one built beside this test.
 fn binaries_dir() -> &'static PathBuf {
     static BINARIES: OnceLock<PathBuf> = OnceLock::new();

@@ -21,6 +21,7 @@ use vestibule_domain::{id::RootKey, key_ring::KeyRing};
 use vestibule_engine::key_store::FixedKey;
 use vestibule_operate::admin::SigningKeys;
 
+pub use self::definitions::function_binary;
 use self::{
     definitions::{define_functions, resource_names},
     secrets::DeploymentSecrets,

@@ -7,6 +7,7 @@ mod concurrent_entries;
 mod fallback_ticks;
 mod killed_promoter;
 mod killed_status;
+mod not_started;
 mod origin_key;
 mod promoter;
 mod root_key;

@@ -37,7 +37,7 @@ async fn an_interrupted_rehearsal_leaves_no_entry_behind() {
         .run_command(json!({ "op": "stats", "queue": queue }))
         .await;
     assert!(stats["waiting"].as_u64() > Some(80), "{stats}");
-    let outcome = running.interrupt().await;
+    let outcome = running.stop("HUP").await;
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert!(
         outcome

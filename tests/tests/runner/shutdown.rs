@@ -5,7 +5,7 @@ use std::{io::Write, net::TcpStream, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use uuid::Uuid;
-use vestibule_tests::waiting::wait_until;
+use vestibule_tests::{runner::Runner, waiting::wait_until};
 
 use crate::{QUEUE, start_runner, temporary_folder};
 
@@ -64,4 +64,24 @@ async fn second_ctrl_c_ends_the_runner_at_once() {
     runner.signal("INT");
     // A runner that ends on its own, after the request, exits with 0.
     assert_eq!(runner.wait_for_exit(EXIT_BOUND).await.code(), Some(130));
+}
+
+#[tokio::test]
+async fn a_terminal_that_closes_stops_the_runner_in_order() {
+    for signal in ["HUP", "TERM"] {
+        let dir = temporary_folder();
+        let mut runner = start_runner(&dir);
+        runner.signal(signal);
+        assert_eq!(runner.wait_for_exit(EXIT_BOUND).await.code(), Some(0), "{signal}");
+    }
+}
+
+#[tokio::test]
+async fn a_runner_that_nohup_started_goes_on_without_its_terminal() {
+    let dir = temporary_folder();
+    let mut runner = Runner::start_ignoring("HUP", dir.path(), &["--demo-visitors", "0"]).expect("it starts");
+    runner.signal("HUP");
+    runner.run_command(json!({ "op": "list" })).await;
+    runner.signal("INT");
+    assert_eq!(runner.wait_for_exit(EXIT_BOUND).await.code(), Some(0));
 }

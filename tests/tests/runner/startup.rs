@@ -10,7 +10,7 @@ use std::{
 
 use vestibule_tests::runner::{FailedStart, Runner, reserve_port};
 
-use crate::{start_runner, temporary_folder};
+use crate::{restart_scene::BOUND, start_runner, temporary_folder};
 
 #[test]
 fn first_line_of_output_is_the_address() {
@@ -158,4 +158,24 @@ fn invalid_dynamodb_address_is_refused_before_any_change() {
     let inner = dir.path().join("inner");
     assert_fails_with_one_line(Runner::start(&inner, &["--dynamodb", "nonsense"]), "--dynamodb");
     assert!(!inner.exists(), "the runner created the folder");
+}
+
+#[tokio::test]
+async fn options_that_do_nothing_are_warned_of() {
+    let dir = temporary_folder();
+    let options = [
+        "--demo-visitors",
+        "0",
+        "--web",
+        "/no/such/folder",
+        "--hosts",
+        "shop.test,https://shop.test,a:80",
+    ];
+    let runner = Runner::start(dir.path(), &options).expect("it starts");
+    let log = runner.stop("INT", BOUND).await;
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("WARN")).collect();
+    assert_eq!(lines.len(), 3, "{log}");
+    for (line, named) in lines.iter().zip(["/no/such/folder", "https://shop.test", "a:80"]) {
+        assert!(line.contains(named), "{line}");
+    }
 }

@@ -1,10 +1,12 @@
 //! What happens to be set in the shell of a developer changes nothing that the scripts do.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     process::{Command, Output},
 };
+
+use vestibule_telemetry::environment::VARIABLES;
 
 use crate::repository_root;
 
@@ -122,4 +124,21 @@ fn servers_start_in_a_hostile_shell_without_its_account() {
     let expected = "PONG\nAWS_ACCESS_KEY_ID AWS_CONFIG_FILE AWS_EC2_METADATA_DISABLED AWS_REGION AWS_SECRET_ACCESS_KEY \
                     AWS_SHARED_CREDENTIALS_FILE ";
     assert_eq!(printed, expected);
+}
+
+/// A name that the list lacks is warned of at each start, and one that no program reads is warned of no more.
+#[test]
+fn every_variable_of_vestibule_is_in_the_list() {
+    let script = "grep -rhoE 'VESTIBULE_[A-Z0-9_]+' --include=*.rs --include=*.sh --include=*.ts --include=*.mjs \
+                  --include=*.py --include=*.yaml --include=Makefile --exclude=environment.rs \
+                  --exclude-dir=node_modules --exclude-dir=target --exclude-dir=.tools --exclude-dir=.git .";
+    let found = Command::new("bash")
+        .args(["-c", script])
+        .current_dir(repository_root())
+        .output()
+        .expect("bash can be started");
+    let text = text_of(&found);
+    let named: BTreeSet<_> = text.lines().collect();
+    let listed: BTreeSet<_> = VARIABLES.iter().copied().collect();
+    assert_eq!(named, listed);
 }

@@ -7,6 +7,7 @@
 
 mod block;
 mod brake;
+mod change_words;
 mod check;
 mod command;
 mod command_fields;

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 use vestibule_backup::{OperatorOrder, SettingsRevision};
-use vestibule_clock::to_iso;
 use vestibule_domain::{id::QueueId, settings::Settings};
 
 use super::{Admin, Problem};
@@ -63,21 +62,4 @@ fn find_order<'a>(orders: &'a [OperatorOrder], name: &str, value: &Value) -> Opt
         .rfind(|order| order.settings_before.contains_key(name))?;
     let revision = SettingsRevision::from_text(last.revision.as_deref()?)?;
     revision.has(name, value).then_some(last)
-}
-
-/// Says who changed each setting, in one sentence.
-pub(super) fn describe_changes(changes: &[Value]) -> String {
-    let said = changes.iter().map(|change| {
-        let (field, by) = (text(&change["field"]), text(&change["by"]));
-        let what = format!("{field} is {} now, changed", change["value"]);
-        match change["at_ms"].as_u64() {
-            Some(at_ms) => format!("{what} by {by} at {}", to_iso(at_ms)),
-            None => format!("{what} {by}"),
-        }
-    });
-    said.collect::<Vec<_>>().join("; ")
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

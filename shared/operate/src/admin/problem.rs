@@ -20,7 +20,7 @@ use vestibule_engine::{
 };
 use vestibule_line::LineError;
 
-use super::{limit_advice::explain_limit, overtaken::describe_changes};
+use super::{change_words::describe_changes, limit_advice::explain_limit};
 
 /// The member with the settings that have changed since the revision of a command.
 const OVERTAKEN: &str = "changed";

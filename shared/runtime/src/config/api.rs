@@ -7,7 +7,7 @@ use vestibule_api::config::{
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 use vestibule_engine::sync::SettingsPolicy;
 
-use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable};
+use super::{ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_all, read_process_variable};
 
 const VISITOR_ROUTES: &str = "VESTIBULE_VISITOR_ROUTES";
 const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
@@ -27,8 +27,8 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 /// - `VESTIBULE_FRAME_ANCESTORS`: the sites that may embed the pages in a frame, none by default
 ///
 /// # Errors
-/// [`ConfigError`] for the first variable that is invalid or missing.
-pub fn api_config_from_env() -> Result<ApiConfig, ConfigError> {
+/// [`ConfigErrors`] for the variables that are invalid or missing.
+pub fn api_config_from_env() -> Result<ApiConfig, ConfigErrors> {
     read_api_config(&read_process_variable)
 }
 
@@ -45,20 +45,28 @@ pub fn settings_policy_from_env() -> Result<SettingsPolicy, ConfigError> {
     Ok(SettingsPolicy::from(&config))
 }
 
-pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, ConfigError> {
+pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, ConfigErrors> {
+    read_all! {
+        origins = read_origins("VESTIBULE_CORS_ORIGINS", vars);
+        held_polls_max = read_held_polls_max("VESTIBULE_HELD_BUDGET", vars);
+        visitor_routes = read_visitor_routes(VISITOR_ROUTES, vars);
+        visitors_by = read_visitors_by("VESTIBULE_VISITORS_BY", vars);
+        service_routes = read_service_routes("VESTIBULE_SERVICE_ROUTES", vars);
+        frame_ancestors = read_frame_ancestors("VESTIBULE_FRAME_ANCESTORS", vars);
+    }
     let default = ApiConfig::default();
     let config = ApiConfig {
-        origins: read_origins("VESTIBULE_CORS_ORIGINS", vars)?,
-        held_polls_max: read_held_polls_max("VESTIBULE_HELD_BUDGET", vars)?,
+        origins,
+        held_polls_max,
         deployment: vars("VESTIBULE_DEPLOYMENT").unwrap_or(default.deployment),
         visitor_claim: vars("VESTIBULE_VISITOR_CLAIM").unwrap_or(default.visitor_claim),
         lane_claim: vars("VESTIBULE_LANE_CLAIM").filter(|name| !name.is_empty()),
-        visitor_routes: read_visitor_routes(VISITOR_ROUTES, vars)?,
-        visitors_by: read_visitors_by("VESTIBULE_VISITORS_BY", vars)?,
-        service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
+        visitor_routes,
+        visitors_by,
+        service_routes,
         service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),
         visitor_requests: default.visitor_requests,
-        frame_ancestors: read_frame_ancestors("VESTIBULE_FRAME_ANCESTORS", vars)?,
+        frame_ancestors,
         // The value is constant, because a missing variable must not turn safety off.
         local: false,
     };
@@ -67,7 +75,8 @@ pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, Con
             SERVICE_CALLERS,
             "is not set, but visitors and the protected service use the same kind of credential; list the \
              callers that are the protected service",
-        ));
+        )
+        .into());
     }
     Ok(config)
 }

@@ -3,7 +3,7 @@
 use vestibule_api::config::{AuthorizerConfig, InvalidQueues};
 use vestibule_domain::call_limit::{CALLS_DEFAULT, CallLimit, LIMIT_CALLS, LIMIT_SECONDS, SECONDS_DEFAULT};
 
-use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable};
+use super::{ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_all, read_process_variable};
 
 const QUEUES: &str = "VESTIBULE_AUTHORIZER_QUEUES";
 const CALLS: &str = "VESTIBULE_AUTHORIZER_CALLS";
@@ -17,19 +17,35 @@ const SECONDS: &str = "VESTIBULE_AUTHORIZER_SECONDS";
 /// - `VESTIBULE_AUTHORIZER_SECONDS`: the period, 10 by default
 ///
 /// # Errors
-/// [`ConfigError`] for the first variable that is invalid.
-pub fn authorizer_config_from_env() -> Result<AuthorizerConfig, ConfigError> {
+/// [`ConfigErrors`] for the variables that are invalid.
+pub fn authorizer_config_from_env() -> Result<AuthorizerConfig, ConfigErrors> {
     read_authorizer_config(&read_process_variable)
 }
 
-pub(super) fn read_authorizer_config(vars: VariableLookup<'_>) -> Result<AuthorizerConfig, ConfigError> {
-    let queues = vars(QUEUES).unwrap_or_default().parse();
+pub(super) fn read_authorizer_config(vars: VariableLookup<'_>) -> Result<AuthorizerConfig, ConfigErrors> {
+    let listed = vars(QUEUES).unwrap_or_default().parse();
+    read_all! {
+        queues = listed.map_err(|error: InvalidQueues| invalid_variable(QUEUES, error.to_string()));
+        calls = read_calls(vars);
+        seconds = read_seconds(vars);
+    }
+    Ok(AuthorizerConfig {
+        queues,
+        limit: CallLimit::new(calls, seconds),
+    })
+}
+
+fn read_calls(vars: VariableLookup<'_>) -> Result<u32, ConfigError> {
     let calls = read_number(CALLS, vars, CALLS_DEFAULT)?;
-    let seconds = read_number(SECONDS, vars, SECONDS_DEFAULT)?;
     if calls > *LIMIT_CALLS.end() {
         let reason = format!("must be 0 for no limit, or at most {}", LIMIT_CALLS.end());
         return Err(invalid_variable(CALLS, reason));
     }
+    Ok(calls)
+}
+
+fn read_seconds(vars: VariableLookup<'_>) -> Result<u32, ConfigError> {
+    let seconds = read_number(SECONDS, vars, SECONDS_DEFAULT)?;
     if !LIMIT_SECONDS.contains(&seconds) {
         let (min, max) = (LIMIT_SECONDS.start(), LIMIT_SECONDS.end());
         return Err(invalid_variable(
@@ -37,10 +53,7 @@ pub(super) fn read_authorizer_config(vars: VariableLookup<'_>) -> Result<Authori
             format!("must be from {min} to {max} seconds"),
         ));
     }
-    Ok(AuthorizerConfig {
-        queues: queues.map_err(|error: InvalidQueues| invalid_variable(QUEUES, error.to_string()))?,
-        limit: CallLimit::new(calls, seconds),
-    })
+    Ok(seconds)
 }
 
 fn read_number(name: &'static str, vars: VariableLookup<'_>, default: u32) -> Result<u32, ConfigError> {
@@ -56,7 +69,7 @@ fn read_number(name: &'static str, vars: VariableLookup<'_>, default: u32) -> Re
 mod tests {
     use super::*;
 
-    fn read(name: &'static str, value: &'static str) -> Result<AuthorizerConfig, ConfigError> {
+    fn read(name: &'static str, value: &'static str) -> Result<AuthorizerConfig, ConfigErrors> {
         read_authorizer_config(&move |asked| (asked == name).then(|| value.to_owned()))
     }
 
@@ -83,7 +96,7 @@ mod tests {
             (SECONDS, "0"),
             (SECONDS, "3601"),
         ] {
-            assert_eq!(read(name, value).expect_err(value).name, name, "{value}");
+            assert_eq!(read(name, value).expect_err(value).names(), [name], "{value}");
         }
     }
 }

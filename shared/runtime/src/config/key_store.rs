@@ -9,7 +9,7 @@ use vestibule_engine::key_store::{FixedKey, KeyStore, KeyStoreError};
 use vestibule_operate::admin::SigningKeys;
 
 use super::{
-    ConfigError, VariableLookup, invalid_variable, read_process_variable,
+    ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_all, read_process_variable,
     secret::{Secret, SecretsClient},
 };
 
@@ -39,8 +39,8 @@ impl SigningKeysConfig {
     /// - `VESTIBULE_SECRETS_ENDPOINT`: optional, the address of an emulator of Secrets Manager.
     ///
     /// # Errors
-    /// [`ConfigError`] for the first variable that is missing or invalid.
-    pub fn from_env() -> Result<Self, ConfigError> {
+    /// [`ConfigErrors`] for the variables that are missing or invalid.
+    pub fn from_env() -> Result<Self, ConfigErrors> {
         Self::read(&read_process_variable)
     }
 
@@ -48,10 +48,14 @@ impl SigningKeysConfig {
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
-    pub fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigError> {
+    pub fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigErrors> {
+        read_all! {
+            secret = Secret::read(vars, "VESTIBULE_SIGNING_KEY", "VESTIBULE_SIGNING_KEY_SECRET");
+            cache_seconds = read_cache_seconds(vars);
+        }
         Ok(Self {
-            secret: Secret::read(vars, "VESTIBULE_SIGNING_KEY", "VESTIBULE_SIGNING_KEY_SECRET")?,
-            cache_seconds: read_cache_seconds(vars)?,
+            secret,
+            cache_seconds,
             endpoint_url: vars("VESTIBULE_SECRETS_ENDPOINT"),
         })
     }

@@ -13,8 +13,8 @@ use vestibule_domain::id::RootKey;
 use vestibule_engine::key_store::KeyStoreError;
 
 use super::{
-    ConfigError, OriginKeyConfig, SigningKeysConfig, VariableLookup, invalid_variable, read_process_variable,
-    read_required,
+    ConfigError, ConfigErrors, OriginKeyConfig, SigningKeysConfig, VariableLookup, invalid_variable,
+    read_all, read_process_variable, read_required,
     secret::{Secret, SecretText, SecretsClient},
 };
 
@@ -34,8 +34,8 @@ impl KeysConfig {
     /// - `VESTIBULE_ISSUER`: the URL of the deployment, which its passes name as their issuer.
     ///
     /// # Errors
-    /// [`ConfigError`] for the first variable that is missing or invalid.
-    pub fn from_env() -> Result<Self, ConfigError> {
+    /// [`ConfigErrors`] for the variables that are missing or invalid.
+    pub fn from_env() -> Result<Self, ConfigErrors> {
         Self::read(&read_process_variable)
     }
 
@@ -43,12 +43,17 @@ impl KeysConfig {
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
-    pub fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigError> {
+    pub fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigErrors> {
+        read_all! {
+            root = RootKeyConfig::read(vars);
+            signing = SigningKeysConfig::read(vars);
+            issuer = read_required(vars, "VESTIBULE_ISSUER");
+        }
         Ok(Self {
-            root: RootKeyConfig::read(vars)?,
-            signing: SigningKeysConfig::read(vars)?,
+            root,
+            signing,
             origin: OriginKeyConfig::read(vars),
-            issuer: read_required(vars, "VESTIBULE_ISSUER")?,
+            issuer,
         })
     }
 
@@ -60,17 +65,17 @@ impl KeysConfig {
     /// Returns the secrets. It fetches those in Secrets Manager at the same time.
     ///
     /// # Errors
-    /// [`ConfigError`] for the first secret that cannot be fetched or is not a valid key. It names
-    /// the variable and never shows the value. The origin key is no error: no request needs it.
-    pub async fn fetch(&self, aws: &SdkConfig) -> Result<Keys, ConfigError> {
+    /// [`ConfigErrors`] for the secrets that cannot be fetched or are not valid keys. They name
+    /// the variables and never show a value. The origin key is no error: no request needs it.
+    pub async fn fetch(&self, aws: &SdkConfig) -> Result<Keys, ConfigErrors> {
         let signing = self.signing.connect(aws);
         let load = PassKeys::load(&self.issuer, signing.store, signing.cache_seconds);
         let load = async { load.await.map_err(|error| self.signing_error(&error)) };
-        let (needed, origin) = tokio::join!(
-            async { tokio::try_join!(self.root.fetch(aws), load) },
-            self.origin.connect(aws)
-        );
-        let (root, passes) = needed?;
+        let (root, passes, origin) = tokio::join!(self.root.fetch(aws), load, self.origin.connect(aws));
+        read_all! {
+            root = root;
+            passes = passes;
+        }
         Ok(Keys { root, passes, origin })
     }
 

@@ -7,7 +7,7 @@ use vestibule_api::config::{ApiConfig, Origins, ServiceRoutes};
 
 use super::{api::read_api_config, *};
 
-fn read(name: &'static str, value: &'static str) -> Result<ApiConfig, ConfigError> {
+fn read(name: &'static str, value: &'static str) -> Result<ApiConfig, ConfigErrors> {
     read_api_config(&vars(&[(name, value)]))
 }
 
@@ -36,8 +36,34 @@ fn invalid_value_is_refused_by_variable_name() {
         ("VESTIBULE_VISITOR_ROUTES", "none"),
         ("VESTIBULE_SERVICE_ROUTES", "open"),
     ] {
-        assert_eq!(read(name, value).expect_err(value).name, name, "{value}");
+        assert_eq!(read(name, value).expect_err(value).names(), [name], "{value}");
     }
+}
+
+#[test]
+fn every_wrong_variable_is_named_at_once() {
+    let wrong = [
+        ("VESTIBULE_CORS_ORIGINS", "shop.example"),
+        ("VESTIBULE_VISITORS_BY", "nobody"),
+        ("VESTIBULE_FRAME_ANCESTORS", "???"),
+    ];
+    let errors = read_api_config(&vars(&wrong)).expect_err("refused");
+    assert_eq!(
+        errors.names(),
+        [
+            "VESTIBULE_CORS_ORIGINS",
+            "VESTIBULE_VISITORS_BY",
+            "VESTIBULE_FRAME_ANCESTORS"
+        ]
+    );
+    let errors = KeysConfig::read(&vars(&[("VESTIBULE_KEY_CACHE_SECONDS", "0")])).expect_err("refused");
+    let missing = [
+        "VESTIBULE_ROOT_KEY",
+        "VESTIBULE_SIGNING_KEY",
+        "VESTIBULE_KEY_CACHE_SECONDS",
+        "VESTIBULE_ISSUER",
+    ];
+    assert_eq!(errors.names(), missing, "{errors}");
 }
 
 #[test]
@@ -102,7 +128,7 @@ fn shared_credential_kind_requires_a_caller_list() {
             let read = read_api_config(&vars);
             assert_eq!(read.is_ok(), starts, "{read:?}");
             if let Err(error) = read {
-                assert_eq!(error.name, "VESTIBULE_SERVICE_CALLERS");
+                assert_eq!(error.names(), ["VESTIBULE_SERVICE_CALLERS"]);
             }
         }
     }

@@ -6,7 +6,7 @@ use base64::{
 use vestibule_api::{config::Keys, pass::new_key_pem};
 
 use super::{
-    super::{ConfigError, KeysConfig},
+    super::{ConfigErrors, KeysConfig},
     vars,
 };
 
@@ -21,7 +21,7 @@ const GENERATED_PUBLIC_KEY: (&str, &str) = (
 );
 
 /// Reads and fetches keys, none of which is in Secrets Manager.
-async fn keys(set: &[(&str, &str)]) -> Result<Keys, ConfigError> {
+async fn keys(set: &[(&str, &str)]) -> Result<Keys, ConfigErrors> {
     let aws = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .build();
@@ -72,7 +72,7 @@ async fn invalid_key_is_named_and_not_printed() {
     ] {
         let error = keys(&[("VESTIBULE_ROOT_KEY", root), ("VESTIBULE_SIGNING_KEY", signing)]).await;
         let error = error.expect_err(named);
-        assert_eq!(error.name, named);
+        assert_eq!(error.names(), [named]);
         assert!(
             !error.to_string().contains(root) && !error.to_string().contains(signing),
             "{error}"
@@ -122,9 +122,9 @@ async fn key_given_twice_or_not_at_all_is_refused() {
         ),
     ] {
         let error = keys(set).await.expect_err(says);
-        assert_eq!(error.name, named);
+        assert_eq!(error.names(), [named]);
         assert!(
-            error.reason.contains(says) && !error.reason.contains(GENERATED_TEXT),
+            error.to_string().contains(says) && !error.to_string().contains(GENERATED_TEXT),
             "{error}"
         );
     }
