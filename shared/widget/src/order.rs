@@ -20,8 +20,9 @@ pub(crate) struct Order {
 pub(crate) enum OrderKind {
     Pause,
     Resume,
-    /// Sets the message for all who wait. An empty text removes it.
-    Message(String),
+    /// Sets the message for all who wait. An empty text removes it. With the revision that the widget showed, it is refused
+    /// if a colleague has set another one since.
+    Message(String, Option<String>),
 }
 
 impl Order {
@@ -34,7 +35,10 @@ impl Order {
         let kind = match name {
             "pause" => OrderKind::Pause,
             "resume" => OrderKind::Resume,
-            "message" => OrderKind::Message(call.message.trim().to_owned()),
+            "message" => {
+                let revision = event["revision"].as_str().map(str::to_owned);
+                OrderKind::Message(call.message.trim().to_owned(), revision)
+            }
             other => return Some(Err(format!("The widget has no order {other}."))),
         };
         Some(Ok(Self {
@@ -49,9 +53,10 @@ impl Order {
         match &self.kind {
             OrderKind::Pause => json!({ "op": "pause", "queue": queue, "caller": CALLER }),
             OrderKind::Resume => json!({ "op": "resume", "queue": queue, "caller": CALLER }),
-            OrderKind::Message(text) => {
+            OrderKind::Message(text, revision) => {
                 let message = Some(text).filter(|text| !text.is_empty());
-                json!({ "op": "update", "queue": queue, "settings": { "message": message }, "caller": CALLER })
+                let settings = json!({ "message": message });
+                json!({ "op": "update", "queue": queue, "settings": settings, "revision": revision, "caller": CALLER })
             }
         }
     }
@@ -62,8 +67,8 @@ impl Order {
         match &self.kind {
             OrderKind::Pause => format!("{queue} is paused: visitors may enter, and none is let in."),
             OrderKind::Resume => format!("{queue} lets visitors in again."),
-            OrderKind::Message(text) if text.is_empty() => format!("{queue} shows no message any more."),
-            OrderKind::Message(text) => format!("All who wait in {queue} are told: {text}"),
+            OrderKind::Message(text, _) if text.is_empty() => format!("{queue} shows no message any more."),
+            OrderKind::Message(text, _) => format!("All who wait in {queue} are told: {text}"),
         }
     }
 }
@@ -103,7 +108,7 @@ mod tests {
 
     fn read(name: &str, message: &str) -> Option<Result<Order, String>> {
         let event = json!({
-            "order": name, "show": "TIMEDEAL:1",
+            "order": name, "show": "TIMEDEAL:1", "revision": "abcd",
             "widgetContext": { "forms": { "all": { "message": message } } },
         });
         Order::from_event(&event, &Call::from_event(&event))
@@ -117,12 +122,12 @@ mod tests {
             (
                 "message",
                 " Soon ",
-                json!({ "op": "update", "queue": "TIMEDEAL:1", "settings": { "message": "Soon" } }),
+                json!({ "op": "update", "queue": "TIMEDEAL:1", "settings": { "message": "Soon" }, "revision": "abcd" }),
             ),
             (
                 "message",
                 " ",
-                json!({ "op": "update", "queue": "TIMEDEAL:1", "settings": { "message": null } }),
+                json!({ "op": "update", "queue": "TIMEDEAL:1", "settings": { "message": null }, "revision": "abcd" }),
             ),
         ] {
             let mut expected = command;

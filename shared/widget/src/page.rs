@@ -172,7 +172,7 @@ fn details_of(call: &Call, endpoints: &Endpoints, queue: &str, details: &Details
                 &format!("{} left, {} did not come, {} ran out", grouped(details.left), grouped(details.no_shows), grouped(details.expired))))
         }
         p { small { "Visitors are told: " } (details.message.as_deref().unwrap_or("no message")) }
-        (orders(endpoints, queue, numbers))
+        (orders(endpoints, queue, details))
     }
 }
 
@@ -181,7 +181,8 @@ fn count(name: &str, value: &str, sentence: &str) -> Markup {
 }
 
 /// The buttons. Each asks once before it acts.
-fn orders(endpoints: &Endpoints, queue: &str, numbers: &Numbers) -> Markup {
+fn orders(endpoints: &Endpoints, queue: &str, details: &Details) -> Markup {
+    let numbers = &details.numbers;
     let (order, label, question) = if numbers.state == "paused" {
         (
             "resume",
@@ -202,6 +203,12 @@ fn orders(endpoints: &Endpoints, queue: &str, numbers: &Numbers) -> Markup {
         )
     };
     let event = |order: &str| json!({ "show": queue, "order": order });
+    let mut message = event("message");
+    message["revision"] = json!(details.revision);
+    let replaced = match details.message_languages {
+        0 | 1 => String::new(),
+        languages => format!(" It replaces the texts in {languages} languages."),
+    };
     html! {
         div class="vb-orders" {
             button type="button" class="btn vb-first" { (label) }
@@ -211,7 +218,7 @@ fn orders(endpoints: &Endpoints, queue: &str, numbers: &Numbers) -> Markup {
                 input type="text" name="message" maxlength=(MESSAGE_CHARACTERS_MAX) autocomplete="off";
             }
             button type="button" class="btn" { "Set message" }
-            (action(&endpoints.orders, Some(&format!("Show the message to all who wait in {queue}?")), &event("message")))
+            (action(&endpoints.orders, Some(&format!("Show the message to all who wait in {queue}?{replaced}")), &message))
         }
     }
 }

@@ -25,8 +25,7 @@ fn chosen(row: &Value, message: Value) -> Chosen {
     let mut stats = row.clone();
     stats["totals"] = json!({ "completed": 8_214, "no_shows": 531, "left": 214, "expired": 9 });
     let stats = json!({ "ok": true, "result": stats });
-    let description =
-        json!({ "ok": true, "result": { "settings": { "interval_seconds": 10, "message": message } } });
+    let description = json!({ "ok": true, "result": { "revision": "abcd", "settings": { "interval_seconds": 10, "message": message } } });
     Chosen::from_answers(row["queue"].as_str().expect("an id"), &stats, &description)
 }
 
@@ -244,4 +243,20 @@ fn colours_follow_the_dashboard() {
         None,
     );
     assert!(light.contains("<div class=\"vb\">"));
+}
+
+/// One text replaces those of all languages, and only the message that the person saw.
+#[test]
+fn the_message_says_what_it_replaces_and_goes_by_the_revision() {
+    let event = json!({});
+    let html = rendered(
+        &event,
+        "open",
+        json!({ "default": "en", "en": "Wait", "ko": "대기", "de": "Warten" }),
+        None,
+    );
+    assert!(html.contains("It replaces the texts in 3 languages."), "{html}");
+    assert!(html.contains("&quot;revision&quot;:&quot;abcd&quot;"), "{html}");
+    let html = rendered(&event, "open", json!("Wait"), None);
+    assert!(!html.contains("It replaces"), "{html}");
 }

@@ -153,6 +153,10 @@ pub(crate) struct Details {
     pub(crate) expired: u64,
     /// The message that visitors see, in the language of most.
     pub(crate) message: Option<String>,
+    /// In how many languages visitors see it.
+    pub(crate) message_languages: usize,
+    /// The revision of the settings, by which an order is refused if a colleague was quicker.
+    pub(crate) revision: Option<String>,
 }
 
 impl Chosen {
@@ -198,6 +202,11 @@ impl Details {
             left: total("left"),
             expired: total("expired"),
             message,
+            message_languages: match &settings["message"] {
+                Value::Object(texts) => texts.keys().filter(|name| *name != "default").count(),
+                _ => 1,
+            },
+            revision: description["result"]["revision"].as_str().map(str::to_owned),
         })
     }
 }
