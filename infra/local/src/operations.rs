@@ -14,6 +14,7 @@ use serde_json::json;
 use vestibule_api::Problem;
 use vestibule_console::{COMMAND_BYTES_MAX, read_command, to_response};
 use vestibule_operate::admin::Admin;
+use vestibule_telemetry::version::{VERSION, commit};
 
 use crate::ping::measure_ping;
 
@@ -51,7 +52,11 @@ async fn read_health(State(admin): State<Arc<Admin>>) -> Response {
     let availability = |is_available| if is_available { "ok" } else { "unavailable" };
     (
         status,
-        Json(json!({ "line": availability(line), "backup": availability(backup) })),
+        Json(json!({
+            "line": availability(line),
+            "backup": availability(backup),
+            "build": { "version": VERSION, "commit": commit() },
+        })),
     )
         .into_response()
 }

@@ -33,6 +33,8 @@ fn template_sets_the_variables_that_the_code_reads() {
     });
     let mut read: BTreeSet<String> = read_rust_sources("shared")
         .iter()
+        // The list of all variables reads none.
+        .filter(|source| !source.contains("pub const VARIABLES"))
         .flat_map(|source| words_with_prefix(source, "VESTIBULE_"))
         .collect();
     for name in SECRET_VARIABLES {
@@ -226,8 +228,8 @@ fn api_calls_the_live_alias_of_every_function() {
     }
     for (name, alias) in resources_of_type(&template, "AWS::Lambda::Alias") {
         let properties = &alias["Properties"];
-        // The console of AWS invokes this one, not the API.
-        if name == "WidgetOrdersAlias" {
+        // These separate rights, and the API does not call them.
+        if name.starts_with("Widget") || name.starts_with("Admin") {
             continue;
         }
         assert_eq!(properties["Name"], "live");

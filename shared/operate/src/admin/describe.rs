@@ -6,6 +6,7 @@ use vestibule_domain::{
     settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX},
 };
 use vestibule_line::{LineError, QueueView};
+use vestibule_telemetry::version::{VERSION, commit};
 
 use super::{Admin, OPERATIONS, Operation, Problem};
 
@@ -32,6 +33,7 @@ impl Admin {
             "epoch": stored.metadata.epoch,
             "generation": stored.metadata.generation,
             "min_epoch": stored.metadata.min_epoch,
+            "build": { "version": VERSION, "commit": commit() },
         });
         if help {
             description["fields"] = FIELDS.iter().map(field_to_json).collect();

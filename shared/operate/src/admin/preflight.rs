@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::id::QueueId;
+use vestibule_telemetry::version::{VERSION, commit};
 
 use super::{
     Admin, Problem,
@@ -33,7 +34,9 @@ impl Admin {
             signing_key,
             root_key,
         };
-        Ok(json!({ "findings": decide_findings(&answers) }))
+        Ok(
+            json!({ "build": { "version": VERSION, "commit": commit() }, "findings": decide_findings(&answers) }),
+        )
     }
 
     /// Sends a conditional write of an entry, which the backup must refuse.
