@@ -154,7 +154,8 @@ async fn the_brakes_act_on_a_full_redis() {
     order("pause", json!({})).await;
     assert_eq!(in_force("paused").await, true);
     order("resume", json!({})).await;
-    order("drain", json!({})).await;
+    let certain = json!({ "confirm": QUEUE, "epoch": 1 });
+    order("drain", certain.clone()).await;
     assert_eq!(in_force("entrance").await, "draining");
     order("open", json!({})).await;
     for (name, value) in [("capacity", 5), ("capacity", 1), ("queue_limit", 2)] {
@@ -168,7 +169,6 @@ async fn the_brakes_act_on_a_full_redis() {
     report_load(&runner, json!({ "healthy": false })).await;
     report_load(&runner, json!({ "tps": 1 })).await;
     assert_eq!(order("stats", json!({})).await["load"]["tps"], 1);
-    let certain = json!({ "confirm": QUEUE, "epoch": 1 });
     order("evict", json!({ "token": last, "confirm": QUEUE, "epoch": 1 })).await;
     order("close", certain.clone()).await;
     order("finish", certain).await;

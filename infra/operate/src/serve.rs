@@ -43,9 +43,9 @@ async fn open_console(name: &str) -> Result<Arc<Console>, StartError> {
     let endpoint = vestibule_aws::endpoint_from_env();
     let aws = vestibule_aws::load_config([endpoint.as_deref()]).await;
     let stack = DeployedStack::read(&aws, endpoint.as_deref(), name).await?;
-    let function = stack.admin_function.clone();
-    let admin = StackAdmin(AdminFunction::new(&aws, function, endpoint.as_deref()));
-    admin.require_permission().await?;
+    let connect = |name: &str| AdminFunction::new(&aws, name.to_owned(), endpoint.as_deref());
+    let by_right = |right| connect(stack.admin_function_for(right));
+    let admin = StackAdmin::find(by_right, connect(&stack.admin_function)).await?;
     let deployment = Deployment {
         kind: DeploymentKind::Stack,
         name: name.to_owned(),

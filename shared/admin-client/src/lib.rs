@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use aws_config::{SdkConfig, retry::RetryConfig, timeout::TimeoutConfig};
-use aws_sdk_lambda::{Client, config, primitives::Blob};
+use aws_sdk_lambda::{Client, config, primitives::Blob, types::InvocationType};
 use serde_json::Value;
 
 /// The longest time that the admin function takes (`Timeout` in `template.yaml`), and the way there.
@@ -70,6 +70,28 @@ impl AdminFunction {
         Self {
             client: Client::from_conf(client.build()),
             name,
+        }
+    }
+
+    /// Asks Lambda whether the caller may invoke the function. It does not run.
+    ///
+    /// # Errors
+    /// [`InvokeError`] if Lambda does not say.
+    pub async fn may_invoke(&self) -> Result<bool, InvokeError> {
+        let call = self.client.invoke().function_name(&self.name);
+        match call.invocation_type(InvocationType::DryRun).send().await {
+            Ok(_) => Ok(true),
+            Err(error) => {
+                let error = InvokeError::NotInvoked {
+                    function: self.name.clone(),
+                    reason: vestibule_aws::failure_reason(&error),
+                };
+                if error.is_forbidden() {
+                    Ok(false)
+                } else {
+                    Err(error)
+                }
+            }
         }
     }
 

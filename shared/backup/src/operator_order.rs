@@ -27,12 +27,36 @@ pub struct OperatorOrder {
     pub generation: u32,
     /// The fields of the order, in JSON, without those that name a visitor or confirm the order.
     pub arguments: String,
+    /// The tokens of the entries that the order concerned, however it named them. The log keeps them for as long as the
+    /// records of the entries at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<String>,
+    /// Until when the log keeps the tokens, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_until_ms: Option<u64>,
     /// The settings that the order changed, as they were before. Empty if it changed none.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub settings_before: Map<String, Value>,
     /// The [revision](super::SettingsRevision) after the order, if it changed settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
+}
+
+impl OperatorOrder {
+    /// Whether the log keeps the tokens no more at `now_ms`, in Unix milliseconds.
+    pub fn has_old_tokens(&self, now_ms: u64) -> bool {
+        self.tokens_until_ms.is_some_and(|until_ms| until_ms <= now_ms)
+    }
+
+    /// The order as it stays in the log after the time of its tokens.
+    #[must_use]
+    pub fn without_tokens(self) -> Self {
+        Self {
+            tokens: Vec::new(),
+            tokens_until_ms: None,
+            ..self
+        }
+    }
 }
 
 /// The log of the orders of a queue.

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
+use vestibule_domain::right::Right;
 
 /// The admin function gave no answer. The text says why, and what an operator can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,11 @@ pub trait AdminCaller: Send + Sync {
     /// # Errors
     /// [`AdminUnreachable`] if there is no answer. The command may have been carried out.
     async fn call(&self, command: Value) -> Result<Value, AdminUnreachable>;
+
+    /// The most that the operator may order. The page offers no more.
+    fn right(&self) -> Right {
+        Right::End
+    }
 
     /// Measures how long line and backup take to answer. An admin function of a stack does not tell.
     async fn measure_round_trips(&self) -> RoundTrips {

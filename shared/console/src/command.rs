@@ -10,17 +10,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
-use vestibule_domain::problem_code::Code;
+use vestibule_domain::{problem_code::Code, right::LOOKING};
 
 use crate::{Console, answers::NoResult, problem::Problem};
 
 /// The most bytes of a command.
 pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
-
-/// The commands after which no queue differs from before.
-const READING: [&str; 8] = [
-    "describe", "entries", "inspect", "list", "plan", "report", "sources", "stats",
-];
 
 /// Sends a command to the admin function and returns its answer. Names the operator in it, whatever name the request has.
 ///
@@ -32,7 +27,7 @@ pub(crate) async fn send_command(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     let mut command = read_command(&headers, body)?;
-    let changes_queues = command["op"].as_str().is_some_and(|op| !READING.contains(&op));
+    let changes_queues = command["op"].as_str().is_some_and(|op| !LOOKING.contains(&op));
     if let Some(fields) = command.as_object_mut() {
         fields.insert("caller".to_owned(), json!(console.operator()));
     }

@@ -34,6 +34,7 @@ fn describe_overview(console: &Console) -> Value {
             "region": deployment.region,
             "page": deployment.page_url.is_some(),
             "page_url": deployment.page_url,
+            "right": console.admin().right().name(),
         },
         "health": {
             "line_ms": findings.round_trips.line_ms,

@@ -35,10 +35,9 @@ pub(crate) async fn show_queue(
         .into_iter()
         .find_map(|answer| answer.as_ref().err());
     let problem = problem.map(NoResult::reason);
-    let (settings, revision) = description
-        .ok()
-        .map(|mut description| (description["settings"].take(), description["revision"].take()))
-        .unzip();
+    let mut description = description.unwrap_or_default();
+    let [settings, revision, build] =
+        ["settings", "revision", "build"].map(|member| description[member].take());
     let now_ms = now_ms();
     let mut findings = console.findings();
     let history = findings.histories.queues.get_mut(&queue);
@@ -64,6 +63,7 @@ pub(crate) async fn show_queue(
         "stats": stats,
         "settings": settings,
         "revision": revision,
+        "build": build,
         "samples": samples,
         "orders": orders.as_array().cloned().unwrap_or_default(),
         "problem": problem,

@@ -77,6 +77,17 @@ impl Console {
         findings.problem = problem;
     }
 
+    /// All rows of `list`, which come in several answers if there are many.
+    async fn list_queues(&self) -> Result<Value, NoResult> {
+        let mut list = ask(self.admin(), json!({ "op": "list" })).await?;
+        let mut rows = list["queues"].take();
+        while let (Some(all), false) = (rows.as_array_mut(), list["after"].is_null()) {
+            list = ask(self.admin(), json!({ "op": "list", "after": list["after"] })).await?;
+            all.append(list["queues"].as_array_mut().unwrap_or(&mut Vec::new()));
+        }
+        Ok(rows)
+    }
+
     /// Returns the first problem, if there was any.
     async fn sample_queues(&self, turns: &mut Turns) -> Option<String> {
         let mut problem = None;
@@ -85,10 +96,10 @@ impl Console {
         let gap_max_ms = 2 * SAMPLE_SECONDS * 1_000 * list_rounds as u64;
         turns.rounds_since_list += 1;
         if self.take_list_due() || turns.rounds_since_list >= list_rounds {
-            match ask(self.admin(), json!({ "op": "list" })).await {
-                Ok(mut list) => {
+            match self.list_queues().await {
+                Ok(rows) => {
                     turns.rounds_since_list = 0;
-                    problem = self.take_list(list["queues"].take(), gap_max_ms);
+                    problem = self.take_list(rows, gap_max_ms);
                 }
                 Err(none) => {
                     // The next round tries again.

@@ -34,6 +34,7 @@ pub mod queue_pattern;
 pub mod queue_state;
 pub mod reconcile;
 pub mod record;
+pub mod right;
 pub mod score;
 pub mod settings;
 pub mod state;

@@ -178,6 +178,8 @@ declare_codes! {
     QueueExists = "queue-exists", 409, "The queue already exists", Operators;
     /// The command must repeat the queue's id and its epoch; `expected` has both.
     ConfirmationNeeded = "confirmation-needed", 409, "The command must be confirmed", Operators;
+    /// The caller invoked the function by an alias whose right is too little for the operation; `needed` names the alias.
+    RightNeeded = "right-needed", 403, "The operation needs another right", Operators;
     /// The entry is ready or active, so it has no place in line.
     NotWaiting = "not-waiting", 409, "The entry does not wait", Operators;
     /// The line did not promote the entry; `limited_by` says why.

@@ -7,6 +7,7 @@ use lambda_runtime::Error;
 use tokio::sync::watch;
 use vestibule_api::ApiState;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
+use vestibule_domain::right::Right;
 use vestibule_line::{IamLogin, Line, LineError};
 use vestibule_operate::admin::{Admin, Invocation, OperatorRootKey};
 
@@ -122,6 +123,7 @@ pub fn describe_invocation(context: &lambda_runtime::Context) -> Invocation {
     Invocation {
         identity: identity.map(|identity| identity.identity_id.clone()),
         request_id: Some(context.request_id.clone()),
+        right: Right::of_invoked(&context.invoked_function_arn),
     }
 }
 

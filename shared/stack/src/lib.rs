@@ -8,6 +8,8 @@ use aws_config::SdkConfig;
 use aws_credential_types::provider::ProvideCredentials;
 use aws_sdk_cloudformation::{Client, config, error::ProvideErrorMetadata};
 
+use vestibule_domain::right::Right;
+
 pub use self::stack_error::StackError;
 
 /// A stack of `template.yaml`.
@@ -72,6 +74,17 @@ impl DeployedStack {
             outputs,
             client,
         })
+    }
+
+    /// The name by which a caller invokes the admin function with this right: an alias, or the function itself in a stack of an
+    /// earlier template.
+    pub fn admin_function_for(&self, right: Right) -> &str {
+        let output = match right {
+            Right::Look => "AdminLook",
+            Right::Operate => "AdminOperate",
+            Right::End => "AdminEnd",
+        };
+        self.outputs.get(output).unwrap_or(&self.admin_function)
     }
 
     /// The address of the waiting page, if it is known.

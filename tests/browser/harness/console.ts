@@ -67,7 +67,7 @@ export function makeScene(changes: { stats?: Json; settings?: Json; overview?: J
   return {
     overview: {
       ...{ now_ms: nowMs, interval_seconds: 5, sampled_at_ms: nowMs, queues: [own, ...others, failed] },
-      deployment: { kind: "local", name: "local", region: null, page: true, page_url: "/" },
+      deployment: { kind: "local", name: "local", region: null, page: true, page_url: "/", right: "end" },
       health: { line_ms: 0.4, backup_ms: 3, tick_age_ms: 600, problem: null },
       ...changes.overview,
     },
@@ -101,7 +101,8 @@ export const CONSOLE_SCENES: Readonly<Record<string, { scene: () => ConsoleScene
   },
   new: { scene: () => makeScene({ detail: { samples: [], orders: [] }, stats: { waiting: 0, active: 0, ready: 0, estimated_wait_seconds: null } }), text: /no visitor waits/ },
   empty: { scene: () => makeScene({ overview: { queues: [] } }), text: /There is no queue yet/ },
-  nopage: { scene: () => makeScene({ overview: { deployment: { kind: "stack", name: "shop", region: "eu-central-1", page: false, page_url: null } } }), text: /shop · eu-central-1/ },
+  nopage: { scene: () => makeScene({ overview: { deployment: { kind: "stack", name: "shop", region: "eu-central-1", page: false, page_url: null, right: "end" } } }), text: /shop · eu-central-1/ },
+  looking: { scene: () => makeScene({ overview: { deployment: { kind: "stack", name: "shop", region: "eu-central-1", page: false, page_url: null, right: "look" } } }), text: /You may look, and give no orders/ },
 };
 
 /** Opens the console at this address with these answers. Returns a function that lets the server answer no more. */

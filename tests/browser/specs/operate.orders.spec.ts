@@ -88,6 +88,8 @@ test("a slip of the finger is asked about, and set back", async ({ queue, page }
   await desk.locator('[data-part="set-pace"]').click();
   await expect(page.locator('[data-part="give"]')).toBeDisabled();
   await page.locator("dialog .doubt input").check();
+  await expect(page.locator('[data-part="give"]')).toBeDisabled();
+  await confirm(page, queue);
   await giveOrder(page, "The pace is set");
   await closeDialog(page);
   const back = page.locator('[data-part="log"] [data-order="set_back"]:visible').first();
@@ -105,6 +107,8 @@ test("pace and capacity change together, and nothing else", async ({ queue, page
   await desk.locator('[name="capacity"]').fill("25");
   await desk.locator('[data-part="set-pace"]').click();
   await answerDoubts(page);
+  // More than ten times the capacity.
+  await confirm(page, queue);
   await giveOrder(page, "The pace is set");
   await closeDialog(page);
   expect(await describe(queue)).toEqual({ ...before, batch: 7, capacity: 25 });
@@ -200,7 +204,7 @@ test("a queue drains, opens, and closes with its name", async ({ queue, page }) 
     ["close", "Closed", "closed"],
   ] as const) {
     await openOrder(page, order);
-    if (order === "close") await confirm(page, queue);
+    if (order !== "open") await confirm(page, queue);
     await giveOrder(page, said);
     await closeDialog(page);
     expect((await describe(queue))["entrance"]).toBe(entrance);

@@ -203,3 +203,17 @@ test("a page of an earlier start says that it needs the new address", async ({ p
   await page.goto(servers.console);
   await expect(page.locator('[data-part="queues"] li').first()).toBeVisible();
 });
+
+test("what the operator has no right to is greyed out", async ({ page, servers }) => {
+  for (const [right, allowed, refused] of [
+    ["look", ["report"], ["pause", "let_in", "message", "drain", "close", "evict"]],
+    ["operate", ["pause", "let_in", "message", "drain", "report"], ["close", "finish", "evict", "evict_source", "delete"]],
+  ] as const) {
+    const { deployment } = makeScene().overview;
+    await openConsoleScene(page, servers.console, makeScene({ overview: { deployment: { ...deployment, right } } }));
+    await page.locator('[data-part="more-button"]').click();
+    const button = (name: string) => page.locator(`header [data-order="${name}"]`);
+    for (const name of allowed) await expect(button(name), `${right} ${name}`).toBeEnabled();
+    for (const name of refused) await expect(button(name), `${right} ${name}`).toBeDisabled();
+  }
+});

@@ -51,6 +51,8 @@ pub struct Order {
     pub payload: Bytes,
     /// What the caller says about itself, as JSON. A runtime reads it before the function is called.
     pub client_context: Option<HeaderValue>,
+    /// The alias that the caller invokes; `None` for the function itself.
+    pub alias: Option<&'static str>,
 }
 
 /// Why an invocation gave no answer.

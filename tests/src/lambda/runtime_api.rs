@@ -148,10 +148,15 @@ async fn next_invocation(State(shared): State<Arc<ApiState>>) -> Response {
         // The environment is ending, so no further invocation comes.
         return pending().await;
     };
+    let alias = invocation.order.alias;
+    let arn = alias.map_or_else(
+        || shared.function_arn.clone(),
+        |alias| format!("{}:{alias}", shared.function_arn),
+    );
     let headers = [
         (REQUEST_ID, invocation.request_id.clone()),
         (DEADLINE_MS, invocation.deadline_ms.to_string()),
-        (FUNCTION_ARN, shared.function_arn.clone()),
+        (FUNCTION_ARN, arn),
         (TRACE_ID, shared.next_trace_id(invocation.deadline_ms / 1_000)),
     ];
     *lock(&shared.current) = Some((invocation.request_id, invocation.answer_sender));

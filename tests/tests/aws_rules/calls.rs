@@ -82,7 +82,6 @@ impl RecordedCall {
         Ok(match self.resource.as_str() {
             "QueuesTable" | "EntriesTable" => stack.arn("dynamodb", &format!("table/{name}")),
             "EventBus" => stack.arn("events", &format!("event-bus/{name}")),
-            "AdminFunction" => stack.arn("lambda", &format!("function:{name}")),
             _ => name,
         })
     }

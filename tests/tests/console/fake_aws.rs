@@ -7,7 +7,7 @@ use axum::{
     Router,
     body::Bytes,
     extract::{Path, State},
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::post,
 };
@@ -26,13 +26,16 @@ pub(crate) enum Fault {
     StackForbidden,
     /// The operator may not invoke the function.
     InvokeForbidden,
+    /// The operator may invoke these aliases of the function alone.
+    Only(&'static [&'static str]),
     /// The function ends without an answer.
     FunctionFails,
 }
 
 struct Account {
     fault: Mutex<Fault>,
-    commands: Mutex<Vec<Value>>,
+    /// The commands, each with the alias by which it came.
+    commands: Mutex<Vec<(String, Value)>>,
 }
 
 pub(crate) struct FakeAws {
@@ -70,9 +73,16 @@ impl FakeAws {
         let commands = self.account.commands.lock().expect("no test panicked");
         commands
             .iter()
-            .filter(|command| command["op"] == op)
-            .cloned()
+            .filter(|(_, command)| command["op"] == op)
+            .map(|(_, command)| command.clone())
             .collect()
+    }
+
+    /// By which alias the last command of this operation came; empty for none.
+    pub(crate) fn alias_of(&self, op: &str) -> String {
+        let commands = self.account.commands.lock().expect("no test panicked");
+        let last = commands.iter().rfind(|(_, command)| command["op"] == op);
+        last.expect("the command came").0.clone()
     }
 }
 
@@ -101,7 +111,12 @@ async fn describe_stacks(State(account): State<Arc<Account>>, form: String) -> R
     }
     let mut outputs = vec![("WaitingRoomUrl", "https://queue.example")];
     if fault != Fault::OtherStack {
-        outputs.push(("AdminFunction", "shop-AdminFunction-1"));
+        outputs.extend([
+            ("AdminFunction", "shop-AdminFunction-1"),
+            ("AdminLook", "shop-AdminFunction-1:look"),
+            ("AdminOperate", "shop-AdminFunction-1:operate"),
+            ("AdminEnd", "shop-AdminFunction-1:end"),
+        ]);
     }
     let members = outputs.iter().fold(String::new(), |members, (key, value)| {
         members + &format!("<member><OutputKey>{key}</OutputKey><OutputValue>{value}</OutputValue></member>")
@@ -114,16 +129,35 @@ async fn describe_stacks(State(account): State<Arc<Account>>, form: String) -> R
     ([(CONTENT_TYPE, "text/xml")], text).into_response()
 }
 
-async fn invoke(State(account): State<Arc<Account>>, Path(name): Path<String>, body: Bytes) -> Response {
-    assert_eq!(name, "shop-AdminFunction-1");
-    let command: Value = serde_json::from_slice(&body).expect("a command in JSON");
+async fn invoke(
+    State(account): State<Arc<Account>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let (function, alias) = name.split_once(':').unwrap_or((&name, ""));
+    assert_eq!(function, "shop-AdminFunction-1");
+    let fault = *account.fault.lock().expect("no test panicked");
+    let is_forbidden = match fault {
+        Fault::InvokeForbidden => true,
+        Fault::Only(aliases) => !aliases.contains(&alias),
+        _ => false,
+    };
+    if !is_forbidden
+        && headers
+            .get("x-amz-invocation-type")
+            .is_some_and(|kind| kind == "DryRun")
+    {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    let command: Value = serde_json::from_slice(&body).unwrap_or_default();
     account
         .commands
         .lock()
         .expect("no test panicked")
-        .push(command.clone());
-    match *account.fault.lock().expect("no test panicked") {
-        Fault::InvokeForbidden => {
+        .push((alias.to_owned(), command.clone()));
+    match fault {
+        _ if is_forbidden => {
             let headers = [("x-amzn-errortype", "AccessDeniedException")];
             let body = json!({ "Message": "not authorized to perform lambda:InvokeFunction" });
             (StatusCode::FORBIDDEN, headers, body.to_string()).into_response()

@@ -67,7 +67,7 @@ async fn overview_shows_queues_and_health() {
     assert_eq!(overview["interval_seconds"], 5);
     assert_eq!(
         overview["deployment"],
-        json!({ "kind": "local", "name": "local", "region": null, "page": true, "page_url": "/" })
+        json!({ "kind": "local", "name": "local", "region": null, "page": true, "page_url": "/", "right": "end" })
     );
     let health = &overview["health"];
     assert!(

@@ -22,6 +22,7 @@ async fn overview_and_orders_go_by_the_admin_function() {
         overview["deployment"],
         json!({
             "kind": "stack", "name": "shop", "region": "eu-central-1", "page": true, "page_url": "https://queue.example",
+            "right": "end",
         })
     );
     // The admin function does not say how long its line takes.
@@ -127,4 +128,45 @@ async fn a_console_that_cannot_start_says_what_to_do() {
     );
     let keys = [("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x")];
     expect(start("shop", &keys), &["no AWS region", "AWS_REGION"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_command_goes_by_the_least_right_and_the_page_learns_the_most() {
+    for (aliases, right, by) in [
+        (
+            &["look", "operate", "end", ""][..],
+            "end",
+            [("list", "look"), ("pause", "operate"), ("close", "end")],
+        ),
+        (
+            &["operate"],
+            "operate",
+            [("list", "operate"), ("pause", "operate"), ("close", "operate")],
+        ),
+        (
+            &["look"],
+            "look",
+            [("list", "look"), ("pause", "look"), ("close", "look")],
+        ),
+        // Who may invoke the function itself needs no alias.
+        (&[""], "end", [("list", ""), ("pause", ""), ("close", "")]),
+    ] {
+        let aws = FakeAws::start(Fault::Only(aliases)).await;
+        let console = StackConsole::start("shop", &aws.variables()).expect("the console starts");
+        let overview = console
+            .await_overview(|overview| !overview["sampled_at_ms"].is_null())
+            .await;
+        assert_eq!(overview["deployment"]["right"], right, "{aliases:?}");
+        for (op, alias) in by {
+            if op != "list" {
+                let order = json!({ "op": op, "queue": QUEUE });
+                let sent = Client::new()
+                    .post(console.address.url("admin"))
+                    .json(&order)
+                    .send();
+                sent.await.expect("answered");
+            }
+            assert_eq!(aws.alias_of(op), alias, "{op} of {aliases:?}");
+        }
+    }
 }

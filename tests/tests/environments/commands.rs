@@ -4,8 +4,9 @@ use std::{cell::RefCell, collections::BTreeSet};
 
 use serde_json::{Value, json};
 use vestibule_backup::Backup;
+use vestibule_domain::right::Right;
 use vestibule_operate::admin::OPERATIONS;
-use vestibule_tests::{entries::now_ms, functions::DeploymentConfig};
+use vestibule_tests::{entries::now_ms, functions::DeploymentConfig, lambda::Order};
 
 use crate::Stage;
 
@@ -108,9 +109,11 @@ async fn each_command_is_carried_out_by_the_function() {
             json!({ "settings": { "batch": 2, "claim_seconds": 10 } }),
         )
         .await;
-    for op in ["pause", "resume", "drain", "open"] {
+    for op in ["pause", "resume"] {
         operator.run(op, json!({})).await;
     }
+    operator.run_confirmed("drain").await;
+    operator.run("open", json!({})).await;
     operator.manage_entries().await;
     operator
         .run_alone(
@@ -157,4 +160,41 @@ async fn changed_setting_records_that_the_queue_has_opened() {
     let stored = stage.deployment.backup.read_queue(&stage.queue).await;
     let metadata = stored.expect("the table answers").expect("the queue").metadata;
     assert!(metadata.opened_at_ms.is_some());
+}
+
+/// IAM lets an operator invoke an alias, and the function goes by the alias alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_invoked_alias_decides_what_a_caller_may_order() {
+    let stage = Stage::open(DeploymentConfig::default(), json!({})).await;
+    for operation in OPERATIONS {
+        let command = json!({ "op": operation.name, "queue": "none" });
+        for (alias, right) in [
+            ("look", Right::Look),
+            ("operate", Right::Operate),
+            ("end", Right::End),
+        ] {
+            let order = Order {
+                payload: command.to_string().into(),
+                alias: Some(alias),
+                ..Order::default()
+            };
+            let answer = stage
+                .deployment
+                .lambda
+                .invoke_with("admin", order)
+                .await
+                .expect("an answer");
+            let code = answer["problem"]["code"].as_str();
+            if code == Some("invalid-command") {
+                continue;
+            }
+            let is_too_little = right < Right::needed_for(operation.name);
+            assert_eq!(
+                code == Some("right-needed"),
+                is_too_little,
+                "{alias} {}: {answer}",
+                operation.name
+            );
+        }
+    }
 }

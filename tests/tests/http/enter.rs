@@ -149,9 +149,11 @@ async fn a_draining_or_closed_queue_refuses_new_visitors(backend: &Backend) {
         backend.send(newcomer).await.expect_problem(409, code);
         queue.enter_again(&guest).await.expect_status(200);
     };
-    queue.run_command(json!({ "op": "drain" })).await;
-    only_known_visitors_enter("queue-draining").await;
     let epoch = &queue.run_command(json!({ "op": "describe" })).await["epoch"];
+    queue
+        .run_command(json!({ "op": "drain", "confirm": queue.id, "epoch": epoch }))
+        .await;
+    only_known_visitors_enter("queue-draining").await;
     queue
         .run_command(json!({ "op": "close", "confirm": queue.id, "epoch": epoch }))
         .await;

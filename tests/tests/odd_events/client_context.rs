@@ -23,6 +23,7 @@ async fn invoke(
     let order = Order {
         payload: Bytes::from(payload.to_string()),
         client_context: Some(HeaderValue::from_static(client_context)),
+        ..Order::default()
     };
     deployment.lambda.invoke_with(function, order).await
 }

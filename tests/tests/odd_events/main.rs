@@ -80,6 +80,7 @@ impl Stage {
         let order = Order {
             payload: Bytes::from(event),
             client_context: None,
+            ..Order::default()
         };
         let answer = lambda.invoke_with(function, order).await;
         if let Err(reason) = check(&answer) {

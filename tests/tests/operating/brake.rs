@@ -57,7 +57,7 @@ impl Outage {
     async fn run(&self, op: &str) -> Value {
         let queue = self.deployment.queue.as_str();
         let mut command = json!({ "op": op, "queue": queue });
-        if ["close", "finish"].contains(&op) {
+        if ["drain", "close", "finish"].contains(&op) {
             (command["confirm"], command["epoch"]) = (json!(queue), json!(1));
         }
         let answer = timeout(COMMAND_TIME_MAX, run_command(&self.admin, command));

@@ -52,7 +52,7 @@ fn the_widget_may_only_invoke_the_admin_function() {
             {
                 "Effect": "Allow",
                 "Action": ["lambda:InvokeFunction"],
-                "Resource": { "Fn::GetAtt": "AdminFunction.Arn" },
+                "Resource": { "Ref": "AdminOperateAlias" },
             },
         ])
     );

@@ -152,7 +152,7 @@ class Question {
   }
 
   get #needsName(): boolean {
-    return needsName(this.#order, this.#values);
+    return needsName(this.#order, this.#values, this.context.seen);
   }
 
   get #command(): Command {

@@ -10,7 +10,7 @@ import { showFloor } from "./floor.js";
 import { localeOf } from "../../client/src/words.js";
 import { ConsoleFormat } from "./format.js";
 import { chooseLanguage, languageNames, loadWords, storeLanguage } from "./languages.js";
-import { MENU, readSearch, type OrderName, type Values } from "./orders.js";
+import { MENU, ORDERS, isAllowed, readSearch, type OrderName, type Values } from "./orders.js";
 import { addressOf, showRail } from "./rail.js";
 import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, type Speech } from "./sentences.js";
 import { showEntry, showSources } from "./views.js";
@@ -40,6 +40,7 @@ const selectedQueue = () => {
     return "";
   }
 };
+const mayOrder = (name: OrderName) => isAllowed(ORDERS[name], overview?.deployment.right ?? "look");
 const searchText = () => part<HTMLInputElement>("find-text").value;
 
 async function poll(): Promise<void> {
@@ -118,7 +119,7 @@ function showQueue(shown: Detail): void {
     item.querySelector("time")!.setAttribute("datetime", new Date(atMs).toISOString());
     setText(item.querySelector("b")!, title);
     showText(item.querySelector("small")!, effect);
-    item.querySelector("button")!.hidden = !canSetBack(order, shown);
+    item.querySelector("button")!.hidden = !canSetBack(order, shown) || !mayOrder("set_back");
   });
   showVisitors(shown);
   tellDialog(shown);
@@ -169,9 +170,23 @@ function showStrip(): void {
   document.body.classList.toggle("old", isOld);
 }
 
+// An order for which the operator has no right is greyed out, and says why.
+function showRights(): void {
+  const { say } = speech;
+  for (const element of document.querySelectorAll<HTMLButtonElement>("header [data-order], #more-orders [data-order], [data-part='create']")) {
+    const name = element.dataset["order"] ?? "create";
+    const isRefused = name in ORDERS && !mayOrder(name as OrderName);
+    element.disabled = isRefused;
+    element.title = isRefused ? say("no_right") : "";
+  }
+  part("pace").toggleAttribute("inert", !mayOrder("pace"));
+  showText(part("rights"), mayOrder("close") ? "" : say(mayOrder("pause") ? "rights_operate" : "rights_look"));
+}
+
 function render(): void {
   showStrip();
   if (!overview) return;
+  showRights();
   showRail(overview, selectedQueue(), searchText(), speech);
   const isShown = detail?.queue === selectedQueue() && Boolean(detail);
   part("queue").hidden = !isShown;
@@ -186,7 +201,7 @@ function search(event: Event): void {
   if ("queue" in found) {
     location.hash = addressOf(found.queue);
     part("name").focus();
-  } else void showEntry(found.command, speech, part("find-text"), (name, values) => ask(name, values, "", part("find-text")));
+  } else void showEntry(found.command, speech, part("find-text"), { ask: (name, values) => ask(name, values, "", part("find-text")), mayOrder });
 }
 
 function showWords(): void {
@@ -197,7 +212,7 @@ function showWords(): void {
   for (const name of ["message", "let_in"] as const) setText(document.querySelector(`[data-order="${name}"]`)!, `${say(`order_${name}`)}…`);
   part<HTMLInputElement>("find-text").placeholder = say("find");
   desk = new PaceDesk(speech, (values, consequence) => ask("pace", values, consequence));
-  const sources = { text: `${say("sources")}…`, act: (opener: HTMLElement) => void showSources(detail?.queue ?? "", speech, opener, (name, values) => ask(name, values, "", opener)) };
+  const sources = { text: `${say("sources")}…`, act: (opener: HTMLElement) => void showSources(detail?.queue ?? "", speech, opener, { ask: (name, values) => ask(name, values, "", opener), mayOrder }) };
   const items = MENU.map((name) => ({ name, text: `${say(`order_${name}`)}…`, act: (opener: HTMLElement) => ask(name, {}, "", opener) }));
   menu.fill([...items.slice(0, 5), { name: "sources", ...sources }, ...items.slice(5)]);
 }

@@ -1,6 +1,6 @@
 // The orders of the console: what each asks for, and the command that it becomes. Pure.
 
-import type { Command, Detail, Message, Settings } from "./types.js";
+import type { Command, Detail, Message, Right, Settings } from "./types.js";
 
 /** What the operator has filled in, by field. */
 export type Values = Readonly<Record<string, string>>;
@@ -24,8 +24,10 @@ export type Seen = Pick<Detail, "settings" | "revision">;
 /** One order. Its words are `order_NAME` and `order_NAME_note`. */
 export interface Order {
   readonly fields: readonly Field[];
+  /** The right that the order needs, if it is not that to operate. */
+  readonly right?: Right;
   /** Whether the queue's name must be typed, and its epoch sent. */
-  readonly isDestructive?: boolean | ((values: Values) => boolean);
+  readonly isDestructive?: boolean | ((values: Values, seen: Seen) => boolean);
   /** Whether the command without its confirmation says how many entries match. */
   readonly hasPreview?: boolean;
   /** What the fields show at first. */
@@ -37,7 +39,7 @@ const LANES = ["0", "1", "2", "3", "4", "5", "6", "7"] as const;
 const BLOCK_SECONDS = ["600", "3600", "21600", "86400"] as const;
 
 const whole = (text: string | undefined) => Number.parseInt(text ?? "", 10);
-const simple = (op: string, isDestructive = false): Order => ({ fields: [], isDestructive, toCommand: (queue) => ({ op, queue }) });
+const simple = (op: string, isDestructive = false, right: Right = "operate"): Order => ({ fields: [], isDestructive, right, toCommand: (queue) => ({ op, queue }) });
 
 // An order that changes settings sends those that its operator changed, and what they were when the operator saw them.
 const change = (fields: readonly Field[], first: (settings: Settings) => Values, toSettings: (values: Values) => Record<string, unknown>): Order => ({
@@ -66,6 +68,10 @@ export const toMoment = (text: string | undefined): number | null => (text ? new
 
 const isPast = (text: string | undefined) => (toMoment(text) ?? Infinity) <= Date.now();
 
+// As in the admin function: a capacity that becomes so many times larger could flood the protected service.
+const CAPACITY_FACTOR = 10;
+const isFlood = (capacity: number | undefined, { settings }: Seen) => Boolean(settings && capacity && capacity >= CAPACITY_FACTOR * settings.capacity);
+
 const MOMENTS = ["opens_at_ms", "closes_at_ms", "ends_at_ms"] as const;
 const momentFields: Field[] = MOMENTS.map((name) => ({ name, kind: "moment", optional: true }));
 const messageField: Field = { name: "message", kind: "message", optional: true };
@@ -86,10 +92,14 @@ export const ORDERS = {
   resume: simple("resume"),
   message: change([messageField], ({ message }) => ({ message: JSON.stringify(message) }), (values) => ({ message: readMessage(values) })),
   // The pace desk has the fields.
-  pace: change([], (settings) => Object.fromEntries(PACE_NAMES.map((name) => [name, String(settings[name])])), (values) => named(values, PACE_NAMES)),
+  pace: {
+    ...change([], (settings) => Object.fromEntries(PACE_NAMES.map((name) => [name, String(settings[name])])), (values) => named(values, PACE_NAMES)),
+    isDestructive: (values, seen) => isFlood(whole(values["capacity"]), seen),
+  },
   // The settings as they were before an order of the log.
   set_back: {
     fields: [],
+    isDestructive: (values, seen) => isFlood(JSON.parse(values["settings"] ?? "{}").capacity, seen),
     toCommand: (queue, values, { revision }) => ({ op: "update", queue, settings: JSON.parse(values["settings"] ?? "{}"), revision }),
   },
   let_in: {
@@ -116,11 +126,13 @@ export const ORDERS = {
     (values) => ({ lane_share: whole(values["lane_share"]) }),
   ),
   evict: {
+    right: "end",
     fields: [token],
     isDestructive: true,
     toCommand: (queue, values) => ({ op: "evict", queue, token: values["token"] }),
   },
   evict_source: {
+    right: "end",
     fields: [source, { name: "all", kind: "flag", optional: true }],
     isDestructive: true,
     hasPreview: true,
@@ -136,18 +148,20 @@ export const ORDERS = {
     toCommand: (queue, values) => ({ op: "unblock", queue, ...targetOf(values) }),
   },
   open: simple("open"),
-  drain: simple("drain"),
+  drain: simple("drain", true),
   times: {
     ...change(momentFields, (settings) => Object.fromEntries(MOMENTS.map((name) => [name, toLocal(settings[name])])), moments),
     // An end that has passed finishes the queue at once.
     isDestructive: (values) => isPast(values["ends_at_ms"]),
   },
   report: {
+    right: "look",
     fields: [{ name: "format", kind: "choice", choices: ["json", "csv"] }],
     toCommand: (queue, values) => ({ op: "report", queue, format: values["format"] }),
   },
-  close: simple("close", true),
+  close: simple("close", true, "end"),
   finish: {
+    right: "end",
     fields: [{ name: "reason", kind: "choice", choices: ["over", "sold_out", "cancelled"] }, messageField],
     isDestructive: true,
     toCommand: (queue, values) => {
@@ -155,7 +169,7 @@ export const ORDERS = {
       return { op: "finish", queue, reason: values["reason"], ...(message ? { message } : {}) };
     },
   },
-  delete: simple("delete", true),
+  delete: simple("delete", true, "end"),
   create: {
     first: () => ({ batch: "10", interval_seconds: "10", capacity: "100", session_seconds: "300" }),
     fields: [
@@ -184,7 +198,12 @@ export const MENU: readonly OrderName[] = [
 ];
 
 /** Whether an order with these values needs the queue's name, typed. */
-export const needsName = ({ isDestructive }: Order, values: Values): boolean => (typeof isDestructive === "function" ? isDestructive(values) : Boolean(isDestructive));
+export const needsName = ({ isDestructive }: Order, values: Values, seen: Seen): boolean => (typeof isDestructive === "function" ? isDestructive(values, seen) : Boolean(isDestructive));
+
+const RIGHTS: readonly Right[] = ["look", "operate", "end"];
+
+/** Whether an operator with this right may give the order. */
+export const isAllowed = ({ right = "operate" }: Order, given: Right): boolean => RIGHTS.indexOf(given) >= RIGHTS.indexOf(right);
 
 /** The settings that a command changes. */
 export const changedSettings = (command: Command): Readonly<Record<string, unknown>> => (command.op === "update" ? (command["settings"] as Record<string, unknown>) : {});

@@ -27,7 +27,7 @@ export function stateWord(row: Row, { say }: Speech): { text: string; tone: Tone
 }
 
 /** The facts beside the state: until when it lasts, the mode, the epoch, and what limits promotion. */
-export function queueFacts({ stats, settings, now_ms }: Detail, { say, format }: Speech): string {
+export function queueFacts({ stats, settings, build, now_ms }: Detail, { say, format }: Speech): string {
   const when = (atMs: number) => format.when(atMs, now_ms);
   const isComing = (atMs: number | null | undefined): atMs is number => typeof atMs === "number" && atMs > now_ms;
   const { opens_at_ms, closes_at_ms, ends_at_ms } = settings ?? {};
@@ -37,6 +37,7 @@ export function queueFacts({ stats, settings, now_ms }: Detail, { say, format }:
     isComing(ends_at_ms) ? say("fact_ends", { time: when(ends_at_ms) }) : "",
     say(`mode_${settings?.before_opening === "draw" && stats.mode === "queue" ? "draw" : stats.mode}`),
     say("fact_epoch", { epoch: format.count(stats.epoch) }),
+    build ? say("fact_build", { build: [build.version, build.commit].filter(Boolean).join(" ") }) : "",
     stats.limited_by ? say("fact_limit", { limit: say(`limit_${stats.limited_by}`) }) : "",
   ]
     .filter(Boolean)

@@ -15,6 +15,9 @@ export interface Row {
   readonly problem?: string;
 }
 
+/** What an operator may order: to change nothing, the orders of a sale, or every order. */
+export type Right = "look" | "operate" | "end";
+
 /** The health of the deployment. */
 export interface Health {
   readonly line_ms: number | null;
@@ -32,6 +35,8 @@ export interface Overview {
     readonly region: string | null;
     readonly page: boolean;
     readonly page_url: string | null;
+    /** What the operator may order. */
+    readonly right: Right;
   };
   readonly health: Health;
   readonly sampled_at_ms: number | null;
@@ -137,6 +142,8 @@ export interface Detail {
   readonly settings: Settings | null;
   /** What identifies the settings; `update` refuses a setting that has changed since. */
   readonly revision: string | null;
+  /** Which build answers. */
+  readonly build: { readonly version: string; readonly commit: string | null } | null;
   readonly samples: readonly Sample[];
   readonly orders: readonly LoggedOrder[];
 }

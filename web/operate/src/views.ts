@@ -7,14 +7,19 @@ import type { OrderName, Values } from "./orders.js";
 import type { Speech } from "./sentences.js";
 import type { Command } from "./types.js";
 
-/** Opens an order with these values. */
-export type Ask = (name: OrderName, values: Values) => void;
+/** Gives orders with values. */
+export interface Desk {
+  /** Opens an order with these values. */
+  readonly ask: (name: OrderName, values: Values) => void;
+  /** Whether the operator has the right to an order. */
+  readonly mayOrder: (name: OrderName) => boolean;
+}
 
 const close = (speech: Speech) =>
   html("p", { class: "buttons" }, button(speech.say("close_dialog"), () => part<HTMLDialogElement>("dialog").close(), { "data-part": "dialog-close" }));
 
 /** Shows the entry that a command `inspect` finds, with the orders for it. */
-export async function showEntry(command: Command, speech: Speech, opener: HTMLElement | null, ask: Ask): Promise<void> {
+export async function showEntry(command: Command, speech: Speech, opener: HTMLElement | null, { ask, mayOrder }: Desk): Promise<void> {
   const { say, format } = speech;
   const answer = await sendCommand(command);
   if (!answer.ok) {
@@ -40,12 +45,12 @@ export async function showEntry(command: Command, speech: Speech, opener: HTMLEl
   const list = html("dl", { "data-part": "entry" }, ...facts.flatMap(([name, value]) => [html("dt", {}, say(`fact_${name}`)), html("dd", {}, value)]));
   const orders: OrderName[] = state === "waiting" ? ["let_in", "lane", "block", "evict"] : state === "ready" || state === "active" ? ["block", "evict"] : ["block"];
   const values: Values = { token, who: "one", target: "token" };
-  const buttons = orders.map((name) => button(`${say(`order_${name}`)}…`, () => ask(name, values)));
+  const buttons = orders.map((name) => button(`${say(`order_${name}`)}…`, () => ask(name, values), { disabled: !mayOrder(name) }));
   showDialog(say("entry"), [list, html("p", { class: "buttons" }, ...buttons), close(speech)], opener);
 }
 
 /** Shows from which sources the entries of a queue come, with the orders for each. */
-export async function showSources(queue: string, speech: Speech, opener: HTMLElement | null, ask: Ask): Promise<void> {
+export async function showSources(queue: string, speech: Speech, opener: HTMLElement | null, { ask, mayOrder }: Desk): Promise<void> {
   const { say, format } = speech;
   const answer = await sendCommand({ op: "sources", queue, limit: 20 });
   if (!answer.ok) {
@@ -57,7 +62,7 @@ export async function showSources(queue: string, speech: Speech, opener: HTMLEle
     const values: Values = { source: source ?? "", target: "source" };
     const orders: OrderName[] = source ? [row["blocked"] ? "unblock" : "block", "evict_source"] : [];
     const counts = ["entries", "never_present", "active", "claimed"].map((name) => html("td", {}, format.count(row[name] ?? 0)));
-    const acts = orders.map((name) => button(say(`order_${name}`), () => ask(name, values), { "aria-label": `${say(`order_${name}`)}: ${source}` }));
+    const acts = orders.map((name) => button(say(`order_${name}`), () => ask(name, values), { "aria-label": `${say(`order_${name}`)}: ${source}`, disabled: !mayOrder(name) }));
     return html("tr", {}, html("th", { scope: "row" }, source ?? say("source_none"), row["blocked"] ? html("small", {}, ` ${say("is_blocked")}`) : null), ...counts, html("td", {}, html("span", { class: "buttons" }, ...acts)));
   });
   const head = ["fact_source", "column_entries", "column_never_present", "count_inside", "column_claimed", "column_orders"].map((key) => html("th", { scope: "col" }, say(key)));

@@ -41,12 +41,15 @@ test("an order sends the settings that its operator changed, and what they were 
   assert.deepEqual(commandOf("lane_share", { lane_share: "25" }, { settings: null, revision: null }), { op: "update", queue: "q", settings: { lane_share: 25 } });
 });
 
-test("orders that end visits need the name", () => {
-  const destructive = (Object.keys(ORDERS) as OrderName[]).filter((name) => needsName(order(name), {}));
-  assert.deepEqual(destructive.sort(), ["close", "delete", "evict", "evict_source", "finish"]);
+test("orders that end visits or could flood the service need the name", () => {
+  const destructive = (Object.keys(ORDERS) as OrderName[]).filter((name) => needsName(order(name), {}, SEEN));
+  assert.deepEqual(destructive.sort(), ["close", "delete", "drain", "evict", "evict_source", "finish"]);
   assert.ok(destructive.every((name) => MENU.includes(name)));
-  assert.ok(needsName(ORDERS.times, { ends_at_ms: "2020-01-01T10:00" }));
-  assert.ok(!needsName(ORDERS.times, { ends_at_ms: "2036-01-01T10:00" }));
+  assert.ok(needsName(ORDERS.times, { ends_at_ms: "2020-01-01T10:00" }, SEEN));
+  assert.ok(!needsName(ORDERS.times, { ends_at_ms: "2036-01-01T10:00" }, SEEN));
+  assert.ok(needsName(ORDERS.pace, { capacity: "5000" }, SEEN));
+  assert.ok(!needsName(ORDERS.pace, { capacity: "4999" }, SEEN));
+  assert.ok(needsName(ORDERS.set_back, { settings: '{"capacity":5000}' }, SEEN));
 });
 
 test("a message keeps each language that exists, and its first one for all others", () => {

@@ -27,7 +27,7 @@ const totals = { entered: 9, promoted: 1_000, completed: 8_214, left: 214, expir
 const numbers = { waiting: 12_480, called: 212, present: 190, absent: 22, ready: 38, active: 462, held: 0, capacity: 500, batch: 20, served_per_second: 2 };
 const settings = { batch: 20, interval_seconds: 10, capacity: 500, session_seconds: 300, claim_seconds: 60, presence_seconds: 90, absent_seconds: 3_600, lane_share: 10, adaptive: false, before_opening: "fifo", opens_at_ms: null, closes_at_ms: null, ends_at_ms: null, entrance: "open", paused: false, message: null };
 const detailOf = (stats: object = {}, set: object = {}): Detail => ({
-  ...{ queue: "q", now_ms: NOW_MS, settings: { ...settings, ...set }, revision: "abcd", samples: [], orders: [] },
+  ...{ queue: "q", now_ms: NOW_MS, settings: { ...settings, ...set }, revision: "abcd", build: null, samples: [], orders: [] },
   stats: { queue: "q", now_ms: NOW_MS, state: "open", mode: "queue", ...numbers, limited_by: null, estimated_wait_seconds: { low: 600, high: 1_200 }, totals, epoch: 3, generation: 1, ...stats },
 });
 
@@ -50,6 +50,11 @@ test("a queue that lets no visitor in says so", () => {
 test("the facts name what limits and what is to come", () => {
   const facts = queueFacts(detailOf({ limited_by: "capacity" }, { closes_at_ms: NOW_MS + 3_600_000, before_opening: "draw" }), english);
   assert.equal(facts, "no newcomers from 21:33 · drawn before the opening · epoch 3 · held back by: the capacity is full");
+});
+
+test("the facts say which build answers", () => {
+  const build = { version: "0.1.0", commit: "1a2b3c4" };
+  assert.match(queueFacts({ ...detailOf(), build }, english), /Vestibule 0\.1\.0 1a2b3c4/);
 });
 
 test("a state is a word in both languages", () => {

@@ -15,10 +15,14 @@
 //! number, at_ms, op, caller, request_id, generation, arguments, settings_before, revision   N and S   the
 //!                       order; the settings in JSON
 //!
+//! shard             S   partition key: queue#orders
+//! entry             S   sort key: that of an order, and "#tokens"
+//! number, tokens    N and S   the number of the order, and the tokens that it concerned, in JSON. Its time to live is theirs.
+//!
 //! delete_at_seconds N   the table's time to live
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::{
     operation::put_item::PutItemError,
@@ -45,6 +49,9 @@ const SALT: &str = "salt";
 const AT_MS: &str = "at_ms";
 const TALLY: &str = "tally";
 const NUMBER: &str = "number";
+const TOKENS: &str = "tokens";
+/// The end of the sort key of an item with the tokens of an order.
+const TOKENS_SUFFIX: &str = "#tokens";
 const OP: &str = "op";
 const CALLER: &str = "caller";
 const REQUEST_ID: &str = "request_id";
@@ -128,8 +135,24 @@ impl DynamoDbBackup {
             .attributes()
             .ok_or_else(|| invalid_attribute_error(NUMBER))?;
         let order_number: u64 = required_number(counted, NUMBER)?;
-        let mut item = item_key(shard, format!("{:03}", order_number % ORDERS_KEPT as u64));
+        let entry = format!("{:03}", order_number % ORDERS_KEPT as u64);
+        // First: an order in the log without its tokens would say that it concerned no entry.
+        if let Some(until_ms) = order.tokens_until_ms {
+            let mut item = item_key(shard.clone(), format!("{entry}{TOKENS_SUFFIX}"));
+            let attributes = [
+                (NUMBER, number(order_number)),
+                (TOKENS, AttributeValue::S(json!(order.tokens).to_string())),
+                (DELETE_AT_SECONDS, number(until_ms.div_ceil(1_000))),
+            ];
+            item.extend(attributes.map(|(name, value)| (name.to_owned(), value)));
+            self.put_report_item(item).await?;
+        }
+        let mut item = item_key(shard, entry);
         item.extend(order_attributes(order_number, order));
+        self.put_report_item(item).await
+    }
+
+    async fn put_report_item(&self, item: Item) -> Result<(), BackupError> {
         let put = self
             .client
             .put_item()
@@ -141,18 +164,25 @@ impl DynamoDbBackup {
 
     pub(super) async fn query_orders(&self, queue: &QueueId) -> Result<OrderLog, BackupError> {
         // The sort key of the count is behind those of the orders.
-        let items = self.query_items(orders_shard(queue), ORDERS_KEPT + 1).await?;
-        let (mut orders, mut count) = (Vec::new(), 0);
+        let items = self.query_items(orders_shard(queue), 2 * ORDERS_KEPT + 1).await?;
+        let (mut orders, mut tokens, mut count) = (BTreeMap::new(), HashMap::new(), 0);
         for item in &items {
-            if required_text(item, ENTRY)? == COUNT_ENTRY {
-                count = required_number(item, NUMBER)?;
+            let (entry, order_number) = (required_text(item, ENTRY)?, required_number::<u64>(item, NUMBER)?);
+            if entry == COUNT_ENTRY {
+                count = order_number;
+            } else if entry.ends_with(TOKENS_SUFFIX) {
+                tokens.insert(order_number, to_tokens(item)?);
             } else {
-                orders.push((required_number::<u64>(item, NUMBER)?, to_order(item)?));
+                orders.insert(order_number, to_order(item)?);
             }
         }
-        orders.sort_by_key(|(order_number, _)| *order_number);
+        for (order_number, order) in &mut orders {
+            if let Some((listed, until_ms)) = tokens.remove(order_number) {
+                (order.tokens, order.tokens_until_ms) = (listed, Some(until_ms));
+            }
+        }
         Ok(OrderLog {
-            orders: orders.into_iter().map(|(_, order)| order).collect(),
+            orders: orders.into_values().collect(),
             count,
         })
     }
@@ -261,6 +291,16 @@ fn order_attributes(order_number: u64, order: &OperatorOrder) -> Item {
         .collect()
 }
 
+/// The tokens of an order, and until when the log keeps them, in Unix milliseconds.
+fn to_tokens(item: &Item) -> Result<(Vec<String>, u64), BackupError> {
+    let tokens = serde_json::from_str(required_text(item, TOKENS)?);
+    let until_seconds: u64 = required_number(item, DELETE_AT_SECONDS)?;
+    Ok((
+        tokens.map_err(|_| invalid_attribute_error(TOKENS))?,
+        until_seconds * 1_000,
+    ))
+}
+
 fn to_order(item: &Item) -> Result<OperatorOrder, BackupError> {
     let text = |name: &str| required_text(item, name).map(str::to_owned);
     let optional_text = |name: &str| item.contains_key(name).then(|| text(name)).transpose();
@@ -273,6 +313,8 @@ fn to_order(item: &Item) -> Result<OperatorOrder, BackupError> {
         request_id: optional_text(REQUEST_ID)?,
         generation: required_number(item, GENERATION)?,
         arguments: text(ARGUMENTS)?,
+        tokens: Vec::new(),
+        tokens_until_ms: None,
         settings_before: before.transpose()?.unwrap_or_default(),
         revision: optional_text(REVISION)?,
     })

@@ -2,7 +2,7 @@
 
 use redb::{ReadableTable, StorageError};
 use serde::Deserialize;
-use vestibule_backup::REPORT_RETAIN_MS;
+use vestibule_backup::{OperatorOrder, REPORT_RETAIN_MS};
 use vestibule_domain::tombstone::Tombstone;
 
 use super::{
@@ -72,7 +72,27 @@ fn sweep_rest(tables: &mut Tables<'_>, now_ms: u64) -> Result<(), StorageError> 
         .retain(|_, value| !is_tombstone_over(value, now_ms))?;
     tables.tallies.retain(|_, value| !is_report_over(value, now_ms))?;
     tables.orders.retain(|_, value| !is_report_over(value, now_ms))?;
+    sweep_tokens(tables, now_ms)?;
     tables.outboxes.retain(|_, value| !is_report_over(value, now_ms))
+}
+
+/// Removes the tokens of orders whose time is over. The orders stay.
+fn sweep_tokens(tables: &mut Tables<'_>, now_ms: u64) -> Result<(), StorageError> {
+    let mut changed = Vec::new();
+    for found in tables.orders.iter()? {
+        let (key, value) = found?;
+        let (queue, number) = key.value();
+        let order = serde_json::from_slice::<OperatorOrder>(value.value()).ok();
+        if let Some(order) = order.filter(|order| order.has_old_tokens(now_ms))
+            && let Ok(value) = serde_json::to_vec(&order.without_tokens())
+        {
+            changed.push((queue.to_owned(), number, value));
+        }
+    }
+    for (queue, number, value) in changed {
+        tables.orders.insert((queue.as_str(), number), value.as_slice())?;
+    }
+    Ok(())
 }
 
 // A record that does not parse is kept, so that the next read reports it.
@@ -101,7 +121,6 @@ fn is_report_over(value: &[u8], now_ms: u64) -> bool {
 mod tests {
     use redb::{Database, ReadableTableMetadata};
     use serde_json::Map;
-    use vestibule_backup::OperatorOrder;
     use vestibule_domain::{
         change::Version,
         event_outbox::{EventOutbox, QueueLife},
@@ -170,6 +189,8 @@ mod tests {
             request_id: None,
             generation: 1,
             arguments: "{}".to_owned(),
+            tokens: vec!["a-token".to_owned()],
+            tokens_until_ms: Some(NOW_MS + 1_000),
             settings_before: Map::new(),
             revision: None,
         };

@@ -58,10 +58,15 @@ impl Blocks {
         self.0.iter()
     }
 
+    /// The block of the target that is in force at `now_ms`, in Unix milliseconds.
+    pub fn find(&self, target: BlockTarget, now_ms: u64) -> Option<&Block> {
+        let found = self.0.iter().find(|block| block.target == target);
+        found.filter(|block| block.is_in_force(now_ms))
+    }
+
     /// Whether the target is blocked at `now_ms`, in Unix milliseconds.
     pub fn contains(&self, target: BlockTarget, now_ms: u64) -> bool {
-        let found = self.0.iter().find(|block| block.target == target);
-        found.is_some_and(|block| block.is_in_force(now_ms))
+        self.find(target, now_ms).is_some()
     }
 
     /// The list with this block, which replaces one of the same target. Blocks that have ended are dropped.

@@ -1,8 +1,9 @@
 //! The commands `block` and `unblock`: who may not enter a queue.
 
 use serde_json::{Map, Value, json};
+use vestibule_backup::StoredQueue;
 use vestibule_domain::{
-    id::QueueId,
+    id::{EntryId, QueueId, Source},
     settings::{Block, BlockTarget, Blocks, Settings},
 };
 
@@ -31,7 +32,7 @@ impl Admin {
         };
         let until_ms = for_seconds.map(|seconds| now_ms + u64::from(seconds) * 1_000);
         let block = Block { target, until_ms };
-        self.change_blocks(queue, |blocks| {
+        self.change_blocks(queue, target, |blocks| {
             blocks
                 .with(block, now_ms)
                 .map_err(|full| Problem::invalid_field(BLOCKED, full.to_string()))
@@ -43,13 +44,14 @@ impl Admin {
     pub(super) async fn unblock(&self, queue: &QueueId, whom: &BlockSelector) -> Result<Value, Problem> {
         let target = self.block_target(queue, whom).await?;
         let now_ms = self.now_ms(queue).await;
-        self.change_blocks(queue, |blocks| Ok(blocks.without(target, now_ms)))
+        self.change_blocks(queue, target, |blocks| Ok(blocks.without(target, now_ms)))
             .await
     }
 
     async fn change_blocks(
         &self,
         queue: &QueueId,
+        target: BlockTarget,
         change: impl Fn(&Blocks) -> Result<Blocks, Problem> + Send + Sync,
     ) -> Result<Value, Problem> {
         let applied = self
@@ -57,11 +59,55 @@ impl Admin {
                 Ok(json!(change(&read_blocks(stored)?)?))
             })
             .await?;
+        let token = match target {
+            BlockTarget::Entry(id) => Some(id.to_string()),
+            BlockTarget::Source(_) => None,
+        };
         Ok(json!({
             "queue": queue.as_str(),
+            "token": token,
             "changed": applied["changed"],
             "superseded": applied["superseded"],
             "blocked": applied["settings"][BLOCKED],
+        }))
+    }
+
+    /// The block of an entry, or of the source from which its visitor came, that is in force; `null` if there is none. The log
+    /// says who gave it.
+    pub(super) async fn describe_block(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        id: EntryId,
+        source: Option<Source>,
+    ) -> Result<Value, Problem> {
+        let now_ms = self.now_ms(queue).await;
+        let blocks = match stored.settings.as_map() {
+            Some(map) => read_blocks(map)?,
+            None => Blocks::default(),
+        };
+        let targets = [Some(BlockTarget::Entry(id)), source.map(BlockTarget::Source)];
+        let mut targets = targets.into_iter().flatten();
+        let found = targets.find_map(|target| blocks.find(target, now_ms));
+        let Some(block) = found else {
+            return Ok(Value::Null);
+        };
+        let log = self.backup.read_orders(queue).await?;
+        let name = match block.target {
+            BlockTarget::Entry(id) => id.to_string(),
+            BlockTarget::Source(source) => format!("\"{source}\""),
+        };
+        let order = log.orders.iter().rfind(|order| {
+            order.op == "block" && (order.tokens.contains(&name) || order.arguments.contains(&name))
+        });
+        Ok(json!({
+            "source": match block.target {
+                BlockTarget::Source(source) => Some(source.to_string()),
+                BlockTarget::Entry(_) => None,
+            },
+            "until_ms": block.until_ms,
+            "by": order.and_then(|order| order.caller.as_deref()),
+            "at_ms": order.map(|order| order.at_ms),
         }))
     }
 

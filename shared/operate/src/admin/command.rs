@@ -24,7 +24,7 @@ pub(super) enum Command {
     Defaults(DefaultsOrder),
     /// With `true`, the command also describes every setting and every command.
     Describe(QueueId, bool),
-    List,
+    List(ListOrder),
     Open(QueueId),
     Pause(QueueId),
     Resume(QueueId),
@@ -66,8 +66,17 @@ pub(super) struct UpdateOrder {
     pub(super) settings: Map<String, Value>,
     /// The settings that the operator has seen. None of those to change may have changed since.
     pub(super) revision: Option<SettingsRevision>,
-    /// It counts only if the change closes or finishes the queue.
+    /// It counts only if the change needs it.
     pub(super) confirmation: Confirmation,
+}
+
+/// Which queues to list.
+#[derive(Debug)]
+pub(super) struct ListOrder {
+    /// What their ids begin with.
+    pub(super) prefix: String,
+    /// The queue after which the list goes on.
+    pub(super) after: Option<QueueId>,
 }
 
 /// Selects one entry.
@@ -75,8 +84,9 @@ pub(super) struct UpdateOrder {
 pub(super) enum EntrySelector {
     /// By the entry's token.
     Token(EntryId),
-    /// By the visitor, from whose id the entry's token is derived.
-    Visitor(Visitor),
+    /// By the visitor, from whose id the entry's token is derived. Without a kind, the visitor is a known one, and may also be
+    /// the anonymous one of the same id.
+    Visitor(Visitor, Option<Visitor>),
 }
 
 /// Selects the entries to promote.

@@ -12,7 +12,7 @@ use vestibule_domain::{
 
 use super::{
     Problem,
-    command::{Confirmation, UpdateOrder},
+    command::{Confirmation, ListOrder, UpdateOrder},
 };
 
 /// The most entries that one manual promote may ask for.
@@ -199,6 +199,18 @@ impl CommandFields {
             settings,
             revision,
             confirmation: self.confirmation()?,
+        })
+    }
+
+    /// Reads which queues to list. The prefix may end with a `*`, as that of defaults does.
+    pub(super) fn list_order(&mut self) -> Result<ListOrder, Problem> {
+        let prefix = self.string("prefix")?.unwrap_or_default();
+        let after = self.string("after")?.map(|text| text.parse());
+        Ok(ListOrder {
+            prefix: prefix.trim_end_matches('*').to_owned(),
+            after: after
+                .transpose()
+                .map_err(|error| Problem::invalid_id("after", &error))?,
         })
     }
 

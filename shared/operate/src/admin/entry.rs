@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use vestibule_backup::StoredQueue;
 use vestibule_domain::{
     entry_status::EntryStatus,
-    id::{EntryId, IdKey, QueueId, VisitorKind},
+    id::{EntryId, IdKey, QueueId, Visitor, VisitorKind},
     record::EntryRecord,
 };
 use vestibule_engine::write_through;
@@ -41,9 +41,25 @@ impl Admin {
     /// `entries`, by which an operator deletes it when its visitor asks for that.
     pub(super) async fn inspect(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
-        let id = self.entry_id(queue, &stored, whom).await?;
         let partition = entry_partition(queue, &stored);
-        let record = self.backup.read_entry(&partition, id).await?;
+        let mut id = self.entry_id(queue, &stored, whom).await?;
+        let mut record = self.backup.read_entry(&partition, id).await?;
+        // The id of a browser is known to nobody, and a name is no UUID. So a visitor without a kind is looked for as both.
+        if let EntrySelector::Visitor(_, Some(other)) = whom
+            && record.is_none()
+            && matches!(
+                self.line.status(queue, id).await,
+                Ok(EntryLookup::NotFound(NotFound::Unknown { .. }))
+            )
+        {
+            let other_id = self.id_of_visitor(queue, &stored, other).await?;
+            let other_record = self.backup.read_entry(&partition, other_id).await?;
+            if other_record.is_some()
+                || matches!(self.line.status(queue, other_id).await, Ok(EntryLookup::Found(_)))
+            {
+                (id, record) = (other_id, other_record);
+            }
+        }
         let item = || json!({ "shard": partition.shard_key(id.shard()), "entry": id.to_string() });
         let place = match self.line.status(queue, id).await {
             Ok(EntryLookup::Found(status)) => self.describe_place(queue, &status).await?,
@@ -57,6 +73,8 @@ impl Admin {
             Err(LineError::QueueNotFound) => json!({ "problem": LineError::QueueNotFound.to_string() }),
             Err(error) => return Err(error.into()),
         };
+        let source = record.as_ref().and_then(|record| record.source);
+        let blocked = self.describe_block(queue, &stored, id, source).await?;
         let kind = match id.kind() {
             VisitorKind::Known => "known",
             VisitorKind::Anon => "anon",
@@ -66,6 +84,7 @@ impl Admin {
             "token": id.to_string(),
             "kind": kind,
             "place": place,
+            "blocked": blocked,
             "item": record.as_ref().map(|_| item()),
             "record": record.as_ref().map(record_to_json),
         }))
@@ -90,16 +109,23 @@ impl Admin {
     ) -> Result<EntryId, Problem> {
         match whom {
             EntrySelector::Token(id) => Ok(*id),
-            EntrySelector::Visitor(visitor) => {
-                let root_key = self
-                    .root_key
-                    .get()
-                    .await
-                    .map_err(|reason| Problem::root_key_unavailable(&reason))?;
-                let ids = IdKey::derive_for_queue(root_key, queue, &stored.metadata.salt)?;
-                Ok(ids.entry_id(visitor))
-            }
+            EntrySelector::Visitor(visitor, _) => self.id_of_visitor(queue, stored, visitor).await,
         }
+    }
+
+    async fn id_of_visitor(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        visitor: &Visitor,
+    ) -> Result<EntryId, Problem> {
+        let root_key = self
+            .root_key
+            .get()
+            .await
+            .map_err(|reason| Problem::root_key_unavailable(&reason))?;
+        let ids = IdKey::derive_for_queue(root_key, queue, &stored.metadata.salt)?;
+        Ok(ids.entry_id(visitor))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
+use vestibule_domain::right::Right;
 
 use super::Problem;
 
@@ -43,6 +44,8 @@ const SEPARATORS: [char; 2] = ['\u{2028}', '\u{2029}'];
 /// What the call of the function tells, apart from the command.
 #[derive(Debug, Clone, Default)]
 pub struct Invocation {
+    /// What the caller may order.
+    pub right: Right,
     /// The identity that AWS passes to the function, if it does: that of a Cognito user.
     pub identity: Option<String>,
     /// The id of the request, under which `CloudTrail` has the IAM identity of the caller.

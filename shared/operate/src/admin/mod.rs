@@ -58,7 +58,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tracing::{info, warn};
 use vestibule_backup::{Backup, EntryPartition, QueueLookup, StoredQueue};
-use vestibule_domain::{id::QueueId, settings::Entrance};
+use vestibule_domain::{id::QueueId, right::Right, settings::Entrance};
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
 
@@ -109,14 +109,15 @@ impl Admin {
         let order = operation.and_then(|operation| PendingOrder::new(operation, &event, invocation));
         let queue = event["queue"].as_str().and_then(|text| text.parse().ok());
         let queue = queue.as_ref().map(QueueId::as_str);
-        let outcome = match ParsedCommand::parse(event) {
-            Ok(parsed) => self.confirm_and_execute(parsed).await,
+        let parsed = ParsedCommand::parse(event);
+        let outcome = match parsed.and_then(|parsed| parsed.require_right(invocation.right)) {
+            Ok(parsed) => self.confirm_and_execute(parsed, invocation.right).await,
             Err(problem) => Err(problem),
         };
         match outcome {
             Ok(result) => {
                 if let Some(order) = order {
-                    self.record_order(order.with_change(&result)).await;
+                    self.record_order(order.with_result(&result)).await;
                 }
                 info!(
                     event = "command.completed",
@@ -137,24 +138,24 @@ impl Admin {
         }
     }
 
-    async fn confirm_and_execute(&self, parsed: ParsedCommand) -> Result<Value, Problem> {
+    async fn confirm_and_execute(&self, parsed: ParsedCommand, right: Right) -> Result<Value, Problem> {
         if let Some(confirmation) = &parsed.confirmation {
             let confirmed = self.require_confirmation(parsed.operation, confirmation).await;
             if let Err(problem) = confirmed {
                 return Err(self.describe_effect(problem, &parsed.command).await?);
             }
         }
-        self.execute(parsed.command).await
+        self.execute(parsed.command, right).await
     }
 
-    async fn execute(&self, command: Command) -> Result<Value, Problem> {
+    async fn execute(&self, command: Command, right: Right) -> Result<Value, Problem> {
         match command {
             Command::Create(queue, settings) => self.create(&queue, &settings).await,
-            Command::Update(order) => self.update(&order).await,
+            Command::Update(order) => self.update(&order, right).await,
             Command::CreateMany(names, settings) => self.create_many(&names, &settings).await,
             Command::Defaults(order) => self.defaults(order).await,
             Command::Describe(queue, help) => self.describe(&queue, help).await,
-            Command::List => self.list().await,
+            Command::List(order) => self.list(&order).await,
             Command::Open(queue) => self.open(&queue).await,
             Command::Pause(queue) => self.switch(&queue, "paused", json!(true)).await,
             Command::Resume(queue) => self.switch(&queue, "paused", json!(false)).await,

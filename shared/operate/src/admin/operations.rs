@@ -4,6 +4,7 @@
 //! `infra/events` and to `docs/commands.md`; tests compare these.
 
 use serde_json::{Value, json};
+use vestibule_domain::right::Right;
 
 use super::{Problem, command::Command, command_fields::CommandFields, invocation::CALLER_FIELD};
 
@@ -50,8 +51,8 @@ pub const OPERATIONS: &[Operation] = &[
         arguments: &["queue", "settings", "revision", "confirm", "epoch"],
         needs_confirmation: false,
         meaning: "Changes the given settings and no others. With revision, as describe shows it, the command is refused if \
-                  one of them has changed since. A change that closes or finishes the queue needs confirm and epoch, as \
-                  close and finish do.",
+                  one of them has changed since. A change that closes or finishes the queue, lets all visitors pass or makes \
+                  the capacity ten times as large needs confirm and epoch, as close and finish do.",
         parse: |fields| Ok(Command::Update(fields.update_order()?)),
     },
     Operation {
@@ -63,10 +64,10 @@ pub const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "list",
-        arguments: &[],
+        arguments: &["prefix", "after"],
         needs_confirmation: false,
-        meaning: "Lists all queues.",
-        parse: |_| Ok(Command::List),
+        meaning: "Lists the queues, or those whose ids begin with a prefix, up to 10,000 at once; the next ones come with after.",
+        parse: |fields| Ok(Command::List(fields.list_order()?)),
     },
     Operation {
         name: "open",
@@ -92,7 +93,7 @@ pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "drain",
         arguments: &["queue"],
-        needs_confirmation: false,
+        needs_confirmation: true,
         meaning: "Drains the queue: refuses new visitors and promotes those who wait.",
         parse: |fields| Ok(Command::Drain(fields.queue()?)),
     },
@@ -307,6 +308,7 @@ impl Operation {
             "op": self.name,
             "arguments": self.arguments,
             "needs_confirmation": self.needs_confirmation,
+            "right": Right::needed_for(self.name).name(),
             "meaning": self.meaning,
         })
     }

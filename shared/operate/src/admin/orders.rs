@@ -6,7 +6,9 @@ use vestibule_backup::OperatorOrder;
 use vestibule_clock::now_ms;
 use vestibule_domain::id::QueueId;
 
-use super::{Admin, pending_order::PendingOrder};
+use super::{Admin, entry_partition, pending_order::PendingOrder};
+
+const HOUR_MS: u64 = 3_600_000;
 
 /// How many queues of one command get their log entries at the same time.
 const CONCURRENT_RECORDS_MAX: usize = 16;
@@ -29,13 +31,18 @@ impl Admin {
                 // One of many queues that could not be created.
                 return Ok(());
             };
+            let (at_ms, tokens) = (now_ms(), order.tokens.clone());
+            let retain_hours = entry_partition(queue, &stored).retain_hours;
+            let until_ms = at_ms + u64::from(retain_hours) * HOUR_MS;
             let order = OperatorOrder {
-                at_ms: now_ms(),
+                at_ms,
                 op: order.op.to_owned(),
                 caller: order.caller.clone(),
                 request_id: order.request_id.clone(),
                 generation: stored.metadata.generation,
                 arguments: order.arguments.clone(),
+                tokens_until_ms: (!tokens.is_empty()).then_some(until_ms),
+                tokens,
                 settings_before: order.settings_before.clone(),
                 revision: order.revision.clone(),
             };

@@ -2,6 +2,7 @@
 //! field is refused and changes nothing.
 
 use serde_json::{Map, Value};
+use vestibule_domain::right::Right;
 
 use super::{
     Problem,
@@ -44,6 +45,15 @@ impl ParsedCommand {
             command,
             confirmation,
         })
+    }
+
+    /// Refuses the command if the caller's right is too little for its operation.
+    pub(super) fn require_right(self, given: Right) -> Result<Self, Problem> {
+        let needed = Right::needed_for(self.operation.name);
+        if given < needed {
+            return Err(Problem::right_needed(self.operation.name, needed));
+        }
+        Ok(self)
     }
 }
 

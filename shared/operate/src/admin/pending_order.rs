@@ -25,14 +25,16 @@ const UNRECORDED: [&str; 12] = [
 ];
 
 /// The fields of a command that its log entry leaves out: what the entry has anyway, the confirmation, and what names a
-/// visitor.
-const OMITTED_FIELDS: [&str; 9] = [
+/// visitor or an entry.
+const OMITTED_FIELDS: [&str; 11] = [
     "op",
     "queue",
     "queues",
     "confirm",
     "epoch",
     "revision",
+    "token",
+    "tokens",
     "visitor",
     "kind",
     CALLER_FIELD,
@@ -52,6 +54,8 @@ pub(super) struct PendingOrder {
     pub(super) caller: Option<String>,
     pub(super) request_id: Option<String>,
     pub(super) arguments: String,
+    /// The tokens of the entries that it concerned.
+    pub(super) tokens: Vec<String>,
     pub(super) settings_before: Map<String, Value>,
     pub(super) revision: Option<String>,
 }
@@ -75,22 +79,27 @@ impl PendingOrder {
             caller: identity.or_else(|| event[CALLER_FIELD].as_str().map(str::to_owned)),
             request_id: invocation.request_id.clone(),
             arguments: event.as_object().map(describe_arguments).unwrap_or_default(),
+            tokens: list_texts(&event["tokens"]),
             settings_before: Map::new(),
             revision: None,
         })
     }
 
-    /// Takes from the result of the command which settings it changed.
-    pub(super) fn with_change(self, result: &Value) -> Self {
-        let Some(settings_before) = result[SETTINGS_BEFORE].as_object().filter(|map| !map.is_empty()) else {
-            return self;
-        };
-        Self {
-            settings_before: settings_before.clone(),
-            revision: result["revision"].as_str().map(str::to_owned),
-            ..self
+    /// Takes from the result of the command which entry it concerned, however the command named it, and which settings it
+    /// changed.
+    pub(super) fn with_result(mut self, result: &Value) -> Self {
+        self.tokens.extend(result["token"].as_str().map(str::to_owned));
+        if let Some(before) = result[SETTINGS_BEFORE].as_object().filter(|map| !map.is_empty()) {
+            self.settings_before.clone_from(before);
+            self.revision = result["revision"].as_str().map(str::to_owned);
         }
+        self
     }
+}
+
+fn list_texts(list: &Value) -> Vec<String> {
+    let texts = list.as_array().into_iter().flatten();
+    texts.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// The fields of a command as JSON, cut off where they are too long.

@@ -10,6 +10,7 @@ use vestibule_domain::{
     problem_code::Code,
     queue_pattern::QueuePattern,
     queue_state::QueueState,
+    right::Right,
     settings::SettingsError,
     state::EntryState,
     tombstone::Tombstone,
@@ -122,6 +123,15 @@ impl Problem {
         Self::new(Code::ConfirmationNeeded, detail)
             .with_member("field", field)
             .with_member("expected", json!({ "confirm": queue, "epoch": epoch }))
+    }
+
+    /// The caller's alias does not allow the command.
+    pub(super) fn right_needed(what: &str, needed: Right) -> Self {
+        let alias = needed.name();
+        let detail = format!(
+            "{what} needs the right \"{alias}\"; invoke the alias \"{alias}\" of this function, if IAM lets you"
+        );
+        Self::new(Code::RightNeeded, detail).with_member("needed", alias)
     }
 
     /// Whether the command lacks its confirmation.

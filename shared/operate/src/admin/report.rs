@@ -1,6 +1,8 @@
 //! The command `report`: what happened in a queue, also after a restore and after its end.
 
 use serde_json::{Value, json};
+use vestibule_backup::{OperatorOrder, OrderLog};
+use vestibule_clock::now_ms;
 use vestibule_domain::{id::QueueId, tally::TallySnapshot};
 
 use super::{
@@ -35,6 +37,18 @@ impl Admin {
             self.line.queue_view(queue).await.ok()
         } else {
             None
+        };
+        let now_ms = now_ms();
+        let forget = |order: OperatorOrder| {
+            if order.has_old_tokens(now_ms) {
+                order.without_tokens()
+            } else {
+                order
+            }
+        };
+        let log = OrderLog {
+            orders: log.orders.into_iter().map(forget).collect(),
+            count: log.count,
         };
         let report = Report {
             queue,

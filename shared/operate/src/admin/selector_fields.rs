@@ -28,12 +28,17 @@ impl CommandFields {
                 Err(error) => Err(Problem::invalid_id("token", &error)),
             },
             (None, Some(id)) => {
-                let visitor = match self.kind()? {
-                    VisitorKind::Known => Visitor::known(&id),
-                    VisitorKind::Anon => Visitor::anonymous(&id),
+                let kind = self.kind()?;
+                let visitor = match kind {
+                    Some(VisitorKind::Known) | None => Visitor::known(&id),
+                    Some(VisitorKind::Anon) => Visitor::anonymous(&id),
+                };
+                let other = match kind {
+                    None => Visitor::anonymous(&id).ok(),
+                    Some(_) => None,
                 };
                 visitor
-                    .map(|visitor| Some(EntrySelector::Visitor(visitor)))
+                    .map(|visitor| Some(EntrySelector::Visitor(visitor, other)))
                     .map_err(|error| Problem::invalid_id("visitor", &error))
             }
             (None, None) => Ok(None),
@@ -44,10 +49,11 @@ impl CommandFields {
         }
     }
 
-    fn kind(&mut self) -> Result<VisitorKind, Problem> {
+    fn kind(&mut self) -> Result<Option<VisitorKind>, Problem> {
         match self.string("kind")?.as_deref() {
-            None | Some("known") => Ok(VisitorKind::Known),
-            Some("anon") => Ok(VisitorKind::Anon),
+            None => Ok(None),
+            Some("known") => Ok(Some(VisitorKind::Known)),
+            Some("anon") => Ok(Some(VisitorKind::Anon)),
             Some(_) => Err(Problem::invalid_field("kind", "must be known or anon")),
         }
     }

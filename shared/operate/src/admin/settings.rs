@@ -7,7 +7,8 @@ use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
     kept_times::KeptTimes,
-    settings::{BeforeOpening, Entrance, Field, FinishReason, Settings, SettingsError},
+    right::Right,
+    settings::{BeforeOpening, Entrance, Field, FinishReason, Mode, Settings, SettingsError},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError, QueueView};
@@ -23,10 +24,13 @@ use super::{
 /// concurrency).
 const ATTEMPTS_MAX: u32 = 5;
 
+/// A capacity that becomes this many times as large may be a slip of the finger.
+const CAPACITY_FACTOR: u32 = 10;
+
 impl Admin {
-    /// Changes the given settings and no others. A change that closes or finishes the queue must be
-    /// confirmed.
-    pub(super) async fn update(&self, order: &UpdateOrder) -> Result<Value, Problem> {
+    /// Changes the given settings and no others. A change that closes or finishes the queue, or lets a flood of visitors in,
+    /// must be confirmed.
+    pub(super) async fn update(&self, order: &UpdateOrder, right: Right) -> Result<Value, Problem> {
         let UpdateOrder {
             queue,
             settings: given,
@@ -55,6 +59,15 @@ impl Admin {
             opening.reject_change_of_draw(draws_before, &allowed)?;
             if has_harder_entrance(stored, &allowed, vestibule_clock::now_ms()) {
                 confirmation.verify("update", epoch)?;
+                if right < Right::End {
+                    return Err(Problem::right_needed(
+                        "an update that closes or finishes the queue",
+                        Right::End,
+                    ));
+                }
+            }
+            if let Some(what) = find_flood(stored, &allowed) {
+                confirmation.verify(&format!("an update that {what}"), epoch)?;
             }
             let new = allowed.to_map();
             if let Some(revision) = revision {
@@ -347,6 +360,16 @@ fn has_harder_entrance(stored: &Map<String, Value>, new: &Settings, now_ms: u64)
     let old = Settings::from_map(stored).unwrap_or_else(|_| Settings::default().with_switches(stored));
     let new = new.entrance_at(now_ms);
     new.stops_promotion() && new != old.entrance_at(now_ms) && old.entrance_at(now_ms) != Entrance::Finished
+}
+
+/// What in the new settings could flood the protected service, if the stored ones did not already do so.
+fn find_flood(stored: &Map<String, Value>, new: &Settings) -> Option<&'static str> {
+    let old = Settings::from_map(stored).unwrap_or_default();
+    if new.mode == Mode::Passthrough && old.mode != Mode::Passthrough {
+        return Some("lets all visitors pass");
+    }
+    let is_flood = new.capacity / CAPACITY_FACTOR >= old.capacity;
+    is_flood.then_some("makes the capacity ten times as large or more")
 }
 
 /// Merges the given settings into the stored ones. An update corrects an invalid stored setting by

@@ -5,22 +5,32 @@ use serde_json::{Value, json};
 use vestibule_domain::{estimate::Estimate, id::QueueId, tally::Tally};
 use vestibule_line::{JournalLimits, QueueView};
 
-use super::{Admin, Problem};
+use super::{Admin, Problem, command::ListOrder};
 
 /// How many queues are read at the same time.
 pub(super) const CONCURRENT_READS_MAX: usize = 16;
 
+/// The most queues of one answer. A row has about 400 bytes, and an answer of Lambda 6 MB.
+const LISTED_MAX: usize = 10_000;
+
 impl Admin {
-    /// Lists every queue with its counts, its pace in force and the wait of the last in line.
-    pub(super) async fn list(&self) -> Result<Value, Problem> {
+    /// Lists the queues with their counts, its pace in force and the wait of the last in line.
+    pub(super) async fn list(&self, order: &ListOrder) -> Result<Value, Problem> {
         let mut queues = self.backup.list_queues().await?;
+        queues.retain(|queue| {
+            let is_beyond = order.after.as_ref().is_none_or(|after| queue > after);
+            queue.as_str().starts_with(&order.prefix) && is_beyond
+        });
         queues.sort();
+        let has_more = queues.len() > LISTED_MAX;
+        queues.truncate(LISTED_MAX);
+        let last = queues.last().map(ToString::to_string);
         let queues: Vec<_> = stream::iter(queues)
             .map(|queue| async move { self.list_row(&queue).await })
             .buffered(CONCURRENT_READS_MAX)
             .collect()
             .await;
-        Ok(json!({ "queues": queues }))
+        Ok(json!({ "queues": queues, "after": last.filter(|_| has_more) }))
     }
 
     /// Returns the row of one queue. A queue that does not answer gets a row with its problem and

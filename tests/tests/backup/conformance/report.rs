@@ -146,6 +146,8 @@ async fn the_order_log_keeps_the_last_orders(backup: &dyn Backup) {
         request_id: number.is_multiple_of(3).then(|| format!("request {number}")),
         generation: 4,
         arguments: format!("{{\"settings\":{{\"batch\":{number}}}}}"),
+        tokens: vec![format!("token {number}"); usize::from(number.is_multiple_of(7))],
+        tokens_until_ms: number.is_multiple_of(7).then(|| (now_ms() / 1_000 + 60) * 1_000),
         // The log is longer than one answer of DynamoDB.
         settings_before: Map::from_iter([("message".to_owned(), "가".repeat(4_000).into())]),
         revision: number.is_multiple_of(5).then(|| "abcd".to_owned()),

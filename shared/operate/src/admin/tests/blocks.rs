@@ -1,6 +1,6 @@
 //! The commands `block` and `unblock`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vestibule_domain::settings::{BLOCKS_MAX, BlockTarget};
 
 use super::{AdminFixture, queue};
@@ -91,4 +91,43 @@ async fn a_full_list_of_blocks_drops_those_that_have_ended() {
     desk.replace_stored_settings(json!({ "blocked": full })).await;
     let blocked = desk.run(order).await;
     assert_eq!(blocked["blocked"].as_array().map(Vec::len), Some(BLOCKS_MAX));
+}
+
+#[tokio::test]
+async fn inspect_says_who_blocked_a_visitor_and_until_when() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let inspect = json!({ "op": "inspect", "queue": "q", "visitor": "ada", "kind": "known" });
+    assert_eq!(desk.run(inspect.clone()).await["blocked"], Value::Null);
+    let block = json!({ "op": "block", "queue": "q", "visitor": "ada", "kind": "known", "for_seconds": 60, "caller": "kim" });
+    desk.run(block).await;
+    let blocked = desk.run(inspect.clone()).await["blocked"].take();
+    assert_eq!(
+        (&blocked["by"], &blocked["source"]),
+        (&json!("kim"), &Value::Null),
+        "{blocked}"
+    );
+    let left_ms = blocked["until_ms"].as_u64().expect("a time") - blocked["at_ms"].as_u64().expect("a time");
+    assert!((59_000..=60_000).contains(&left_ms), "{blocked}");
+    desk.run(json!({ "op": "unblock", "queue": "q", "visitor": "ada" }))
+        .await;
+    assert_eq!(desk.run(inspect).await["blocked"], Value::Null);
+}
+
+/// Whoever asks has the id from a complaint, and may not know which kind it is.
+#[tokio::test]
+async fn inspect_looks_for_both_kinds_of_visitor() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let browser = "0f1e2d3c-4b5a-4697-8877-665544332211";
+    let anonymous = desk.enter_anonymous(browser).await;
+    let found = desk
+        .run(json!({ "op": "inspect", "queue": "q", "visitor": browser }))
+        .await;
+    assert_eq!(
+        (&found["token"], &found["kind"]),
+        (&json!(anonymous.to_string()), &json!("anon"))
+    );
+    let known = desk
+        .run(json!({ "op": "inspect", "queue": "q", "visitor": browser, "kind": "known" }))
+        .await;
+    assert_eq!((&known["kind"], &known["place"]), (&json!("known"), &Value::Null));
 }

@@ -164,7 +164,7 @@ async fn every_declared_argument_is_read() {
             let mut order = json!({ "op": operation.name });
             for other in operation.arguments {
                 order[other] = match *other {
-                    "queue" | "confirm" => json!("q"),
+                    "queue" | "confirm" | "after" => json!("q"),
                     "prefix" => json!("q*"),
                     "queues" => json!(["p"]),
                     "settings" => json!({ "batch": 1 }),

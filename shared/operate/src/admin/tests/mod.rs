@@ -21,6 +21,7 @@ mod pages;
 mod plan;
 mod queues;
 mod report;
+mod rights;
 mod root_key;
 mod rotate;
 mod sources;
@@ -160,7 +161,17 @@ impl AdminFixture {
 
     /// Lets a known visitor enter and poll at once, and writes the entry through to the backup.
     async fn enter(&self, visitor: &str) -> EntryId {
-        let id = self.entry_id(visitor).await;
+        self.enter_as(self.entry_id(visitor).await).await
+    }
+
+    async fn enter_anonymous(&self, browser: &str) -> EntryId {
+        let salt = self.stored_queue().await.metadata.salt;
+        let ids = IdKey::derive_for_queue(&root_key(), &queue(), &salt).expect("the key of the salt");
+        self.enter_as(ids.entry_id(&Visitor::anonymous(browser).expect("a visitor id")))
+            .await
+    }
+
+    async fn enter_as(&self, id: EntryId) -> EntryId {
         match self.admin.line.enter(&queue(), id, Arrival::Ordinary).await {
             Ok(EnterOutcome::Joined {
                 change: Some(change), ..
@@ -204,7 +215,7 @@ fn switches() -> [(Value, &'static str, Value); 6] {
         (json!({ "op": "pause", "queue": "q" }), "paused", json!(true)),
         (json!({ "op": "resume", "queue": "q" }), "paused", json!(false)),
         (
-            json!({ "op": "drain", "queue": "q" }),
+            json!({ "op": "drain", "queue": "q", "confirm": "q", "epoch": 1 }),
             "entrance",
             json!("draining"),
         ),

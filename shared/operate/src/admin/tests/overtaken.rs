@@ -68,7 +68,7 @@ async fn an_edit_by_hand_overtakes_an_update_as_well() {
 #[tokio::test]
 async fn a_change_is_set_back_unless_a_colleague_has_changed_it_since() {
     let desk = AdminFixture::with_queue(json!({ "capacity": 10, "message": "Hello" })).await;
-    desk.run(json!({ "op": "update", "queue": "q", "settings": { "capacity": 1, "message": null }, "caller": "ada" }))
+    desk.run(json!({ "op": "update", "queue": "q", "settings": { "capacity": 2, "message": null }, "caller": "ada" }))
         .await;
     desk.run(json!({ "op": "pause", "queue": "q" })).await;
     let report = desk.run(json!({ "op": "report", "queue": "q" })).await;

@@ -167,6 +167,7 @@ async fn describe_with_help_lists_settings_and_commands() {
         commands[0],
         json!({
             "op": "create", "arguments": ["queue", "queues", "settings"], "needs_confirmation": false,
+            "right": "operate",
             "meaning":
                 "Creates a queue, or each of up to 1,000, with these settings and the defaults of its prefix.",
         })
@@ -224,5 +225,37 @@ async fn stats_show_the_numbers_of_a_queue() {
     assert_eq!(
         (&stats["heartbeat_age_ms"], &stats["served_per_second"]),
         (&Value::Null, &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn a_list_has_a_prefix_and_goes_on_after_a_queue() {
+    let desk = AdminFixture::new();
+    let names = ["TICKET:a", "TICKET:b", "FLASH:a"];
+    desk.run(json!({ "op": "create", "queues": names })).await;
+    let list = async |fields: Value| {
+        let mut order = fields;
+        order["op"] = json!("list");
+        let listed = desk.run(order).await;
+        let rows = listed["queues"].as_array().expect("a list").iter();
+        let queues: Vec<_> = rows
+            .map(|row| row["queue"].as_str().expect("a text").to_owned())
+            .collect();
+        (queues, listed["after"].clone())
+    };
+    assert_eq!(
+        list(json!({})).await,
+        (
+            vec!["FLASH:a".to_owned(), "TICKET:a".to_owned(), "TICKET:b".to_owned()],
+            Value::Null
+        )
+    );
+    assert_eq!(
+        list(json!({ "prefix": "TICKET:*" })).await.0,
+        ["TICKET:a", "TICKET:b"]
+    );
+    assert_eq!(
+        list(json!({ "prefix": "TICKET:", "after": "TICKET:a" })).await.0,
+        ["TICKET:b"]
     );
 }

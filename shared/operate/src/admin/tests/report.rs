@@ -128,6 +128,48 @@ async fn a_reset_begins_a_new_report_and_keeps_the_old_one() {
     assert_eq!(problem["code"], "unknown-queue");
 }
 
+/// However an order names its entry, the log has the token, until the record of the entry may be gone.
+#[tokio::test]
+async fn the_log_says_whom_an_order_concerned_for_as_long_as_the_record_is_kept() {
+    let desk =
+        AdminFixture::with_queue(json!({ "capacity": 1, "fast_track": false, "retain_hours": 2 })).await;
+    let token = desk.enter("ada").await.to_string();
+    let bob = desk.enter("bob").await.to_string();
+    let by_visitor = json!({ "queue": "q", "visitor": "ada", "kind": "known" });
+    for (op, more) in [
+        ("lane", json!({ "lane": 2 })),
+        ("block", json!({})),
+        ("unblock", json!({})),
+        ("promote", json!({ "over_pace": true })),
+        ("evict", json!({ "confirm": "q", "epoch": 1 })),
+    ] {
+        let mut order = by_visitor.clone();
+        let fields = order.as_object_mut().expect("an object");
+        fields.insert("op".to_owned(), json!(op));
+        fields.extend(more.as_object().expect("an object").clone());
+        desk.run(order).await;
+    }
+    desk.run(json!({ "op": "evict", "queue": "q", "tokens": [bob], "confirm": "q", "epoch": 1 }))
+        .await;
+    let shown = report(&desk).await;
+    let orders = shown["orders"].as_array().expect("a list");
+    for order in &orders[1..6] {
+        assert_eq!(order["tokens"], json!([token]), "{order}");
+        let kept_ms =
+            order["tokens_until_ms"].as_u64().expect("a time") - order["at_ms"].as_u64().expect("a time");
+        assert_eq!(kept_ms, 2 * 3_600_000, "{order}");
+    }
+    assert_eq!(orders[6]["tokens"], json!([bob]));
+    let arguments: Vec<_> = orders
+        .iter()
+        .map(|order| order["arguments"].to_string())
+        .collect();
+    assert!(
+        !arguments.concat().contains(&token) && !arguments.concat().contains(&bob),
+        "{arguments:?}"
+    );
+}
+
 #[tokio::test]
 async fn the_log_names_callers_and_no_visitors() {
     let desk = AdminFixture::with_queue(json!({})).await;
@@ -135,6 +177,7 @@ async fn the_log_names_callers_and_no_visitors() {
     let invocation = Invocation {
         identity: Some("eu-1:pool-user".to_owned()),
         request_id: Some("request-1".to_owned()),
+        ..Invocation::default()
     };
     assert_eq!(desk.admin.handle_as(block, &invocation).await["ok"], true);
     desk.run_refused(json!({ "op": "pause" })).await;
