@@ -231,7 +231,10 @@ for (const format of ["json", "csv"] as const) {
     const saved = await download;
     expect(saved.suggestedFilename()).toMatch(new RegExp(`-report\\.${format}$`));
     const text = await readFile((await saved.path())!, "utf8");
-    if (format === "csv") expect(text).toMatch(/^section,name,value,at_ms,caller,request_id,details\r\n.*totals,entered,1/s);
+    if (format === "csv") {
+      expect(text).toMatch(/^\ufeffsection,name,value,at_ms,at,caller,request_id,details\r\n.*totals,entered,1/s);
+      expect(text).toMatch(/\r\norder,create,,\d{13},20\d\d-\d\d-\d\dT[\d:]{8}Z,/);
+    }
     else expect(JSON.parse(text)).toMatchObject({ queue: queue.id, totals: { entered: 1 } });
   });
 }

@@ -72,7 +72,7 @@ async fn commands_of_the_operators_guide_can_be_typed() {
         assert_no_problem(command, &output);
     }
     let csv = std::fs::read_to_string(clone.path().join("report.csv")).expect("a report");
-    assert!(csv.starts_with("section,name,value"), "{csv}");
+    assert!(csv.starts_with("\u{feff}section,name,value"), "{csv}");
 }
 
 #[test]

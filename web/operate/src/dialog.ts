@@ -243,7 +243,8 @@ class Question {
 // A link that saves the report.
 function makeDownload(command: Command, result: Record<string, any>, { say }: Speech): HTMLElement {
   const isCsv = command["format"] === "csv";
-  const text: string = isCsv ? result["csv"] : JSON.stringify(result, null, 2);
+  // A stack of an earlier version answers without the byte order mark by which Excel reads UTF-8.
+  const text: string = isCsv ? result["csv"].replace(/^\ufeff?/, "\ufeff") : JSON.stringify(result, null, 2);
   const address = URL.createObjectURL(new Blob([text], { type: isCsv ? "text/csv" : "application/json" }));
   const name = `${command.queue.replaceAll(/[^\w.-]/g, "_")}-report.${isCsv ? "csv" : "json"}`;
   return html("p", {}, html("a", { class: "button", href: address, download: name, "data-part": "download" }, say("save_report", { name })));

@@ -1,12 +1,16 @@
-//! A report as CSV (RFC 4180): rows of the same seven columns, which a spreadsheet sorts and filters.
+//! A report as CSV (RFC 4180): rows of the same eight columns, which a spreadsheet sorts and filters.
 
 use std::fmt::Write;
 
+use vestibule_clock::to_iso;
+
 use super::report_content::{PERCENTILES, Report};
 
-const HEADER: &str = "section,name,value,at_ms,caller,request_id,details\r\n";
+/// Without a byte order mark, Excel reads the file in the legacy encoding of the machine, so Korean texts become garbage.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+const HEADER: &str = "section,name,value,at_ms,at,caller,request_id,details\r\n";
 
-/// One row. An empty text is an empty cell.
+/// One row. An empty text is an empty cell. The column `at` is `at_ms` as an ISO time.
 #[derive(Default)]
 struct Row<'a> {
     section: &'a str,
@@ -20,7 +24,7 @@ struct Row<'a> {
 
 /// Formats a report.
 pub(super) fn format_csv(report: &Report<'_>) -> String {
-    let mut csv = HEADER.to_owned();
+    let mut csv = format!("{BYTE_ORDER_MARK}{HEADER}");
     add_numbers(&mut csv, report);
     for order in &report.log.orders {
         add_row(
@@ -114,6 +118,11 @@ fn add_row(csv: &mut String, row: &Row<'_>) {
         escape_cell(row.name),
         number(row.value),
         number(row.at_ms),
+        // A peak that never was is at 0.
+        row.at_ms
+            .filter(|at_ms| *at_ms > 0)
+            .map(to_iso)
+            .unwrap_or_default(),
         escape_cell(row.caller),
         escape_cell(row.request_id),
         escape_cell(row.details),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_backup::ORDERS_KEPT;
+use vestibule_clock::to_iso;
 use vestibule_line::{LeaveReason, Line, LineHistory, PROMOTE_CHUNK, PromoteOrder};
 
 use super::{AdminFixture, queue};
@@ -223,7 +224,7 @@ async fn the_log_is_bounded_and_tells_what_fell_out() {
 }
 
 #[tokio::test]
-async fn a_csv_report_has_seven_columns_and_no_formula() {
+async fn a_csv_report_has_eight_columns_and_no_formula() {
     let desk = queue_with_visits().await;
     let caller = "=HYPERLINK(\"http://evil.example\";\"x\")";
     desk.run(json!({ "op": "update", "queue": "q", "caller": caller,
@@ -233,9 +234,16 @@ async fn a_csv_report_has_seven_columns_and_no_formula() {
         .run(json!({ "op": "report", "queue": "q", "format": "csv" }))
         .await;
     let csv = shown["csv"].as_str().expect("a text");
-    let rows: Vec<_> = csv.split_terminator("\r\n").map(parse_row).collect();
-    assert!(rows.iter().all(|cells| cells.len() == 7), "{csv}");
-    assert_eq!(rows[0][..3], ["section", "name", "value"]);
+    let text = csv
+        .strip_prefix('\u{feff}')
+        .expect("Excel needs the byte order mark");
+    let rows: Vec<_> = text.split_terminator("\r\n").map(parse_row).collect();
+    assert!(rows.iter().all(|cells| cells.len() == 8), "{csv}");
+    assert_eq!(rows[0][..5], ["section", "name", "value", "at_ms", "at"]);
+    for cells in &rows[1..] {
+        let at = cells[3].parse().map(to_iso).unwrap_or_default();
+        assert_eq!(cells[4], at, "the time of {cells:?}");
+    }
     let find = |section: &str, name: &str| {
         let found = rows.iter().find(|cells| cells[0] == section && cells[1] == name);
         found.unwrap_or_else(|| panic!("{section} {name} in {csv}"))
@@ -244,9 +252,9 @@ async fn a_csv_report_has_seven_columns_and_no_formula() {
     assert_eq!(find("peak", "waiting")[2], "3");
     assert_eq!(find("waits", "count")[2], "2");
     let update = find("order", "update");
-    assert_eq!(update[4], format!("'{caller}"), "a spreadsheet must not run it");
+    assert_eq!(update[5], format!("'{caller}"), "a spreadsheet must not run it");
     assert_eq!(
-        serde_json::from_str::<Value>(&update[6]).expect("JSON"),
+        serde_json::from_str::<Value>(&update[7]).expect("JSON"),
         json!({ "settings": { "message": "one, \"two\"" } })
     );
 }
