@@ -88,16 +88,16 @@ export function makeScene(changes: { stats?: Json; settings?: Json; overview?: J
 /** The states of the console by name, each with a text that it must show in English. */
 export const CONSOLE_SCENES: Readonly<Record<string, { scene: () => ConsoleScene; text: RegExp }>> = {
   moving: { scene: () => makeScene(), text: /Moving.*12,480.*9 a second arriving.*last one gets in about.*462 \/ 500/s },
-  paused: { scene: () => makeScene({ stats: { state: "paused", estimated_wait_seconds: null, limited_by: "switch" }, settings: { paused: true } }), text: /Paused.*held back by: the queue is not open.*Resume.*no visitor is let in now/s },
+  paused: { scene: () => makeScene({ stats: { state: "paused", estimated_wait_seconds: null, limited_by: "switch" }, settings: { paused: true } }), text: /Paused.*No visitor comes in until you resume.*Resume.*no visitor is let in now/s },
   scheduled: {
     scene: () => makeScene({ stats: { state: "scheduled", estimated_wait_seconds: null }, settings: { opens_at_ms: Date.now() + 30 * MINUTE_MS, before_opening: "draw" } }),
     text: /Scheduled.*opens .*drawn before the opening.*not open yet/s,
   },
-  full: { scene: () => makeScene({ stats: { limited_by: "capacity", held: 40 } }), text: /held back by: the capacity is full.*above the capacity/s },
+  full: { scene: () => makeScene({ stats: { limited_by: "capacity", held: 40 } }), text: /All 500 places are taken: visitors come in as others leave. Raise the capacity.*40 places kept.*40 too many until/s },
   finished: { scene: () => makeScene({ stats: { state: "finished", waiting: 0, estimated_wait_seconds: null } }), text: /Finished.*no visitor waits.*the line is over/s },
   unwell: {
     scene: () => makeScene({ overview: { health: { line_ms: null, backup_ms: 3, tick_age_ms: 95_000, problem: "Redis refuses the connection" } } }),
-    text: /Line: no answer.*Tick late.*Redis refuses/s,
+    text: /The line does not answer: no visitor comes in.*The promoter is late.*Redis refuses/s,
   },
   new: { scene: () => makeScene({ detail: { samples: [], orders: [] }, stats: { waiting: 0, active: 0, ready: 0, estimated_wait_seconds: null } }), text: /no visitor waits/ },
   empty: { scene: () => makeScene({ overview: { queues: [] } }), text: /There is no queue yet/ },

@@ -135,7 +135,7 @@ test("the next in line are not let in beyond the capacity", async ({ queue, page
   await openOrder(page, "let_in");
   await fillIn(page, "count", "2");
   await giveOrder(page, "Let in");
-  await expect(page.locator("dialog .outcome")).toContainText("0 visitors were called · held back by: the capacity is full");
+  await expect(page.locator("dialog .outcome")).toContainText("0 visitors were called · no more, because all places are taken");
   await closeDialog(page);
   expect((await queue.readStatus(token))["state"]).toBe("waiting");
   const { orders } = await queue.run("report");

@@ -53,6 +53,23 @@ for (const viewport of screens.SIZES) {
   }
 }
 
+for (const [state, isPaused, first, isLetIn] of [
+  ["open", false, "pause", true],
+  ["paused", true, "resume", true],
+  ["closed", false, "open", false],
+  ["finished", true, "report", false],
+] as const) {
+  test(`the first button of a queue that is ${state} is ${first}`, async ({ page, servers }) => {
+    await openConsoleScene(page, servers.console, makeScene({ stats: { state }, settings: { paused: isPaused } }));
+    const strong = page.locator("header button.strong");
+    await expect(strong).toHaveAttribute("data-order", first);
+    await expect(page.locator('header [data-order="let_in"]')).toBeVisible({ visible: isLetIn });
+    await strong.click();
+    const op = await page.locator("dialog pre").first().textContent();
+    expect(JSON.parse(op!)).toMatchObject({ op: first, queue: "TIMEDEAL:123" });
+  });
+}
+
 test("a pause is a gap in the columns, and the table says it", async ({ page, servers }) => {
   await openConsoleScene(page, servers.console, makeScene());
   const chart = page.locator('[data-chart="rate"]');

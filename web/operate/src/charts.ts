@@ -1,7 +1,8 @@
 // The charts of the last 30 minutes, each with a table of its numbers.
 
+import { waitsWords } from "./advice.js";
 import { html, part, setText, svg, type Child } from "./dom.js";
-import { MINUTES, compareWaits, countPerMinute, meanError, recentSamples } from "./samples.js";
+import { MINUTES, compareWaits, countPerMinute, recentSamples } from "./samples.js";
 import { SIZE, areaPath, bandPath, heightOf, linePath, pointOf, roundUp, splitWhere, xOf } from "./scales.js";
 import type { Speech } from "./sentences.js";
 import type { Detail } from "./types.js";
@@ -117,16 +118,14 @@ function showWaits({ samples, now_ms: nowMs }: Detail, speech: Speech): void {
   const told = splitWhere(points.filter((point) => point.told), isApart).map((part) =>
     svg("path", { class: "band", d: bandPath(part.map(({ atMs, told }) => at(atMs, told!.low)), part.map(({ atMs, told }) => at(atMs, told!.high))) }),
   );
-  const error = meanError(points);
-  const values = { error: error === null ? "" : format.percent(error) };
-  const words = error === null ? "chart_waits_unknown" : "chart_waits";
+  const { key: words, values } = waitsWords(points, speech);
   const span = (seconds: number) => format.span(seconds * 1_000);
   const step = Math.max(1, Math.ceil(points.length / (MINUTES / ROW_MINUTES + 2)));
   show(
     "waits",
     {
       heading: say(words, values),
-      summary: say(`${words}_summary`, values),
+      summary: say(words === "chart_waits_unknown" ? "chart_waits_unknown_summary" : "chart_waits_summary", values),
       marks: [...told, ...lines],
       columns: [say("column_time"), say("column_told"), say("column_had")],
       rows: points.filter((_, n) => n % step === 0).map(({ atMs, told, had }) => [format.time(atMs), told ? `${span(told.low)} – ${span(told.high)}` : "–", span(had)]),

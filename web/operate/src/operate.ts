@@ -1,5 +1,6 @@
 // The operator's console: reads the numbers every five seconds, and gives orders.
 
+import { firstOrder, queueAdvice } from "./advice.js";
 import { RequestError, readOverview, readQueue } from "./api.js";
 import { showCharts } from "./charts.js";
 import { PaceDesk } from "./desk.js";
@@ -99,16 +100,18 @@ function makeSetBack(order: LoggedOrder): HTMLElement {
 }
 
 function showQueue(shown: Detail): void {
-  const { stats, settings, orders, now_ms } = shown;
+  const { stats, orders, now_ms } = shown;
   const { say, format } = speech;
   setText(part("name"), shown.queue);
   const { text, tone } = stateWord({ queue: shown.queue, state: stats.state }, speech);
   setText(part("state"), text);
   part("state").dataset["tone"] = tone;
   setText(part("facts"), queueFacts(shown, speech));
-  const isPaused = settings?.paused ?? stats.state === "paused";
-  part("pause").dataset["order"] = isPaused ? "resume" : "pause";
-  setText(part("pause"), say(isPaused ? "order_resume" : "order_pause"));
+  showText(part("advice"), queueAdvice(shown, speech));
+  const first = firstOrder(shown);
+  part("pause").dataset["order"] = first;
+  setText(part("pause"), `${say(`order_${first}`)}${first === "report" ? "…" : ""}`);
+  part("let-in").hidden = first === "report" || first === "open";
   showFloor(shown, speech);
   showCharts(shown, speech);
   desk.show(shown);

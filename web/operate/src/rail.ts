@@ -45,7 +45,8 @@ export function showRail({ queues, health, deployment }: Overview, selected: str
   showText(part("no-queues"), queues.length ? "" : say("no_queues"));
   const place = deployment.region ? `${deployment.name} · ${deployment.region}` : deployment.kind === "local" ? say("local") : deployment.name;
   setText(part("deployment"), place);
-  const lines = healthLines(health, speech).map((line, n) => ({ ...line, key: String(n) }));
+  const isBusy = queues.some(({ row }) => row.state === "open" && (row.waiting ?? 0) > 0);
+  const lines = healthLines(health, { isMeasured: deployment.kind === "local", isBusy }, speech).map((line, n) => ({ ...line, key: String(n) }));
   updateList(part("health"), lines, ({ key }) => key, () => html("li"), (item, { text, isWell }) => {
     setText(item, isWell ? text : `⚠ ${text}`);
     item.className = isWell ? "ok" : "failed";

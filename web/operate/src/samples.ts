@@ -96,10 +96,20 @@ export function compareWaits(samples: readonly Sample[]): WaitPoint[] {
   });
 }
 
+const middle = ({ low, high }: { low: number; high: number }) => (low + high) / 2;
+
+/** How many times the waits had were told. `null` without a comparison. */
+export function toldFactor(points: readonly WaitPoint[]): number | null {
+  const compared = points.filter(({ told, had }) => told !== null && had > 0);
+  const sum = (numberOf: (point: WaitPoint) => number) => compared.reduce((sum, point) => sum + numberOf(point), 0);
+  const told = sum((point) => middle(point.told!));
+  return told > 0 ? told / sum(({ had }) => had) : null;
+}
+
 /** How far the waits had lie from the middle of what was told, as a share of the wait had. `null` without a comparison. */
 export function meanError(points: readonly WaitPoint[]): number | null {
   const compared = points.filter(({ told, had }) => told !== null && had > 0);
   if (compared.length === 0) return null;
-  const errors = compared.map(({ told, had }) => Math.abs(had - (told!.low + told!.high) / 2) / had);
+  const errors = compared.map(({ told, had }) => Math.abs(had - middle(told!)) / had);
   return errors.reduce((sum, error) => sum + error, 0) / errors.length;
 }

@@ -26,7 +26,7 @@ export function stateWord(row: Row, { say }: Speech): { text: string; tone: Tone
   return { text: say(`state_${state}`), tone: TONES[state] ?? "still" };
 }
 
-/** The facts beside the state: until when it lasts, the mode, the epoch, and what limits promotion. */
+/** The facts beside the state: the times to come, and the mode if it is not the usual one, and the build. */
 export function queueFacts({ stats, settings, build, now_ms }: Detail, { say, format }: Speech): string {
   const when = (atMs: number) => format.when(atMs, now_ms);
   const isComing = (atMs: number | null | undefined): atMs is number => typeof atMs === "number" && atMs > now_ms;
@@ -35,10 +35,8 @@ export function queueFacts({ stats, settings, build, now_ms }: Detail, { say, fo
     isComing(opens_at_ms) ? say("fact_opens", { time: when(opens_at_ms) }) : "",
     isComing(closes_at_ms) ? say("fact_closes", { time: when(closes_at_ms) }) : "",
     isComing(ends_at_ms) ? say("fact_ends", { time: when(ends_at_ms) }) : "",
-    say(`mode_${settings?.before_opening === "draw" && stats.mode === "queue" ? "draw" : stats.mode}`),
-    say("fact_epoch", { epoch: format.count(stats.epoch) }),
+    stats.mode === "passthrough" ? say("mode_passthrough") : settings?.before_opening === "draw" ? say("mode_draw") : "",
     build ? say("fact_build", { build: [build.version, build.commit].filter(Boolean).join(" ") }) : "",
-    stats.limited_by ? say("fact_limit", { limit: say(`limit_${stats.limited_by}`) }) : "",
   ]
     .filter(Boolean)
     .join(" · ");
@@ -72,10 +70,18 @@ function waitingSentence({ stats, samples, now_ms }: Detail, { say, format }: Sp
 function insideSentence({ active, ready, held, capacity, mode }: Stats, { say, format }: Speech): string {
   if (mode === "passthrough") return say("inside_passthrough");
   const taken = active + ready + held;
-  const values = { ready: format.count(ready), held: format.count(held), taken: format.count(taken), capacity: format.count(capacity) };
-  const slots = say(held ? "inside_held" : "inside_slots", values);
-  return `${slots} · ${say(taken > capacity ? "inside_over" : "inside_never", values)}`;
+  const values = { ready: format.count(ready), held: format.count(held), free: format.count(capacity - taken), over: format.count(taken - capacity) };
+  return [
+    ready ? say("inside_ready", values, ready) : "",
+    held ? say("inside_held", values, held) : "",
+    taken > capacity ? say("inside_over", values) : taken < capacity ? say("inside_free", values, capacity - taken) : say("inside_full"),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
+
+// What else became of visits, in the order of the sentence.
+const ENDS = ["left", "no_shows", "returned", "expired", "evicted", "dismissed"] as const;
 
 /** The sentence that matters under each count. */
 export function floorSentences(detail: Detail, speech: Speech): Record<string, string> {
@@ -86,7 +92,6 @@ export function floorSentences(detail: Detail, speech: Speech): Record<string, s
   const hasPresence = (settings?.presence_seconds ?? 1) > 0;
   const missed = totals.promoted > 0 ? say("no_show_share", { share: format.percent(totals.no_shows / totals.promoted) }) : "";
   const claim = settings ? say("claim_within", { time: seconds(settings.claim_seconds) }) : "";
-  const counts = { left: format.count(totals.left), missed: format.count(totals.no_shows), returned: format.count(totals.returned) };
   return {
     waiting: waitingSentence(detail, speech),
     called: say(hasPresence ? "called_note" : "presence_off"),
@@ -94,26 +99,24 @@ export function floorSentences(detail: Detail, speech: Speech): Record<string, s
     absent: settings && hasPresence ? say("absent_note", { time: seconds(settings.absent_seconds) }) : say("presence_off"),
     ready: [claim, missed].filter(Boolean).join(" · "),
     inside: insideSentence(stats, speech),
-    done: [say("done_note", counts), totals.expired + totals.evicted + totals.dismissed ? say("done_more", { expired: format.count(totals.expired), evicted: format.count(totals.evicted), dismissed: format.count(totals.dismissed) }) : ""].filter(Boolean).join(" · "),
+    done: ENDS.flatMap((name) => (totals[name] ? [say(`ended_${name}`, { count: format.count(totals[name]) })] : [])).join(" · "),
   };
 }
 
-/** The health of each part as a text, and whether it is well. */
-export function healthLines(health: Health, { say, format }: Speech): { text: string; isWell: boolean }[] {
-  const { line_ms, backup_ms, tick_age_ms, problem } = health;
-  const part = (name: string, ms: number | null) =>
-    ms === null
-      ? { text: say("health_unknown", { part: say(`part_${name}`) }), isWell: false }
-      : { text: say("health_time", { part: say(`part_${name}`), time: format.milliseconds(ms) }), isWell: true };
-  const lines = [part("line", line_ms), part("backup", backup_ms)];
-  if (tick_age_ms === null) lines.push({ text: say("health_unknown", { part: say("part_tick") }), isWell: false });
-  else {
-    const isLate = tick_age_ms > TICK_AGE_MS_MAX;
-    lines.push({ text: say(isLate ? "health_late" : "health_tick", { time: format.span(tick_age_ms) }), isWell: !isLate });
-  }
-  if (problem) lines.push({ text: problem, isWell: false });
-  return lines;
+/**
+ * What is not well, each with what follows from it; one line if all is well. The console of a stack measures neither line nor backup
+ * (`isMeasured`), and the promoter may sleep unless visitors wait (`isBusy`).
+ */
+export function healthLines({ line_ms, backup_ms, tick_age_ms, problem }: Health, { isMeasured, isBusy }: { isMeasured: boolean; isBusy: boolean }, { say, format }: Speech): { text: string; isWell: boolean }[] {
+  const ofPart = (name: string, ms: number | null) =>
+    ms === null ? (isMeasured ? say(`health_${name}_gone`) : "") : ms > SLOW_MS ? say(`health_${name}_slow`, { time: format.milliseconds(ms) }) : "";
+  const tick = tick_age_ms === null ? (isBusy ? say("health_tick_gone") : "") : tick_age_ms > TICK_AGE_MS_MAX ? say("health_tick_late", { time: format.span(tick_age_ms) }) : "";
+  const failed = [ofPart("line", line_ms), ofPart("backup", backup_ms), tick, problem ?? ""].filter(Boolean);
+  return failed.length ? failed.map((text) => ({ text, isWell: false })) : [{ text: say(isMeasured ? "health_well" : "health_answers"), isWell: true }];
 }
+
+/** A part that takes longer than this for a round trip slows visitors down. */
+const SLOW_MS = 1_000;
 
 /** A tick that is older than this is late: the promoter ticks each second, and a parked one each minute. */
 const TICK_AGE_MS_MAX = 65_000;

@@ -34,22 +34,23 @@ const detailOf = (stats: object = {}, set: object = {}): Detail => ({
 test("the sentence that matters is under each count", () => {
   const said = floorSentences(detailOf(), english);
   assert.equal(said["waiting"], "last one gets in about 20:48");
-  assert.equal(said["ready"], "claim within 1 min · 6.1% do not come");
-  assert.equal(said["inside"], "38 more are ready: 500 of 500 slots · never above");
-  assert.equal(said["done"], "214 left · 61 no-shows, 40 came back");
+  assert.equal(said["ready"], "have 1 min to come in · 6.1% do not come");
+  assert.equal(said["inside"], "38 more on their way in · no place is free");
+  assert.equal(said["done"], "214 gave up · 61 missed their turn · 40 came back");
   assert.match(floorSentences(detailOf(), korean)["waiting"]!, /20:48쯤 입장/);
 });
 
 test("a queue that lets no visitor in says so", () => {
   assert.equal(floorSentences(detailOf({ state: "paused" }), english)["waiting"], "no visitor is let in now");
   assert.equal(floorSentences(detailOf({ waiting: 0 }), english)["waiting"], "no visitor waits");
-  assert.equal(floorSentences(detailOf({ held: 9 }), english)["inside"], "38 ready, 9 held: 509 of 500 slots · above the capacity until sessions end");
+  assert.equal(floorSentences(detailOf({ held: 9 }), english)["inside"], "38 more on their way in · 9 places kept for visitors who left · 9 too many until sessions end");
   assert.equal(floorSentences(detailOf({}, { presence_seconds: 0 }), english)["absent"], "presence is not checked");
 });
 
-test("the facts name what limits and what is to come", () => {
-  const facts = queueFacts(detailOf({ limited_by: "capacity" }, { closes_at_ms: NOW_MS + 3_600_000, before_opening: "draw" }), english);
-  assert.equal(facts, "no newcomers from 21:33 · drawn before the opening · epoch 3 · held back by: the capacity is full");
+test("the facts name what is to come, and a mode that is not the usual one", () => {
+  const facts = queueFacts(detailOf({}, { closes_at_ms: NOW_MS + 3_600_000, before_opening: "draw" }), english);
+  assert.equal(facts, "no newcomers from 21:33 · drawn before the opening");
+  assert.equal(queueFacts(detailOf(), english), "");
 });
 
 test("the facts say which build answers", () => {
@@ -64,10 +65,20 @@ test("a state is a word in both languages", () => {
   assert.equal(stateWord({ queue: "q", state: "open", clocks_apart: true }, english).text, "Clocks disagree");
 });
 
-test("a part that does not answer is not well", () => {
-  const lines = healthLines({ line_ms: 0.44, backup_ms: null, tick_age_ms: 90_000, problem: null }, english);
-  assert.deepEqual(lines.map(({ isWell }) => isWell), [true, false, false]);
-  assert.deepEqual(lines.map(({ text }) => text), ["Line 0.4 ms", "Backup: no answer", "Tick late: 1 min 30 sec ago"]);
+test("what is not well says what follows, and all is well in one line", () => {
+  const tell = (health: object, of: object = {}) =>
+    healthLines({ line_ms: 0.44, backup_ms: 3, tick_age_ms: 700, problem: null, ...health }, { isMeasured: true, isBusy: true, ...of }, english).map(({ text, isWell }) => `${isWell} ${text}`);
+  assert.deepEqual(tell({}), ["true Line, backup and promoter are well"]);
+  assert.deepEqual(tell({ line_ms: 2_400, backup_ms: null, tick_age_ms: 90_000, problem: "Redis refuses" }), [
+    "false The line is slow (2,400 ms): visitors wait for each answer.",
+    "false The backup does not answer: visitors come in until the journal is full. See that it comes back.",
+    "false The promoter is late (1 min 30 sec): visitors come in only while others ask. Restart it.",
+    "false Redis refuses",
+  ]);
+  // A promoter sleeps while no visitor waits, and the console of a stack measures no part.
+  assert.match(tell({ tick_age_ms: null }).join(), /^false The promoter is not heard of/);
+  assert.match(tell({ tick_age_ms: null }, { isBusy: false }).join(), /^true/);
+  assert.deepEqual(tell({ line_ms: null, backup_ms: null }, { isMeasured: false }), ["true The admin function answers"]);
 });
 
 test("what happened has callers, values before, and the length of a pause", () => {
@@ -90,7 +101,7 @@ test("what happened has callers, values before, and the length of a pause", () =
 test("an answer is told, and a problem with its detail", () => {
   const tell = (name: OrderName, answer: object, op = "promote") => describeAnswer(name, { op, queue: "q" }, answer as never, english);
   const promoted = tell("let_in", { ok: true, result: { promoted: 1, limited_by: "pace", durable: true } });
-  assert.equal(promoted.detail, "1 visitor was called · held back by: the pace");
+  assert.equal(promoted.detail, "1 visitor was called · no more, because the pace allows no more yet");
   const failed = tell("close", { ok: false, problem: { title: "Confirmation needed", detail: "add the epoch", code: "confirmation-needed" } });
   assert.deepEqual(failed, { title: "Not done: Confirmation needed", detail: "add the epoch (confirmation-needed)" });
   assert.match(tell("close", { ok: false, problem: {} }).detail, /is not known/);
