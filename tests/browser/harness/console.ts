@@ -85,6 +85,17 @@ export function makeScene(changes: { stats?: Json; settings?: Json; overview?: J
   };
 }
 
+/** A console with so many queues: every 40th is paused, every 50th does not answer, and some are in other states. */
+export function makeCrowdedScene(count: number): ConsoleScene {
+  const stateOf = (n: number) => (n % 40 === 7 ? "paused" : n % 25 === 3 ? "scheduled" : n % 30 === 4 ? "finished" : n % 35 === 5 ? "closed" : "open");
+  const more = Array.from({ length: count - 1 }, (_, n) => {
+    const queue = `EVENT:${n + 1}`;
+    if (n % 50 === 11) return { queue, row: { queue, problem: "the line is unavailable" }, waiting: [] };
+    return row(queue, stateOf(n), stateOf(n) === "finished" || stateOf(n) === "closed" ? 0 : (n * 7_919) % 9_000);
+  });
+  return makeScene({ overview: { queues: [row("TIMEDEAL:123", "open", 12_480), ...more] }, stats: { limited_by: "capacity" } });
+}
+
 /** The states of the console by name, each with a text that it must show in English. */
 export const CONSOLE_SCENES: Readonly<Record<string, { scene: () => ConsoleScene; text: RegExp }>> = {
   moving: { scene: () => makeScene(), text: /Moving.*12,480.*9 a second arriving.*last one gets in about.*462 \/ 500/s },
@@ -111,7 +122,8 @@ export async function openConsoleScene(page: Page, address: string, scene: Conso
   let isAway = false;
   await page.route(`${origin}/operate/overview`, (route) => (isAway ? route.abort("connectionfailed") : route.fulfill({ json: scene.overview })));
   await page.route(`${origin}/operate/queues/*`, (route) => (isAway ? route.abort("connectionfailed") : route.fulfill({ json: scene.detail })));
-  await page.goto(address);
+  // The scenes have the numbers of one queue.
+  await page.goto(scene.overview["queues"].length ? `${address}#${encodeURIComponent(scene.detail["queue"])}` : address);
   await expect(page.locator('[data-part="queues"] li, [data-part="no-queues"]:not([hidden])').first()).toBeVisible();
   return () => {
     isAway = true;

@@ -35,6 +35,53 @@ test("pause and resume are in the log with who gave them", async ({ queue, page 
   await expect(page.locator('[data-part="log"] li').first()).toContainText(/Resumed by .+ \(console\).*paused for/s);
 });
 
+test("one order goes to several queues, and each says what was done", async ({ queue, page, servers }) => {
+  const others = ["b", "c"].map((name) => new TestQueue(servers.runner, `${queue.id}-${name}`));
+  for (const other of others) await other.run("create", { settings: FULL });
+  const [second, third] = others as [TestQueue, TestQueue];
+  await page.reload();
+  await page.locator('[data-part="several"]').click();
+  await page.locator('[data-part="find-text"]').fill(queue.id);
+  await expect(page.locator('[data-part="queues"] li')).toHaveCount(3);
+  await expect(page.locator('[data-several="pause"]')).toBeDisabled();
+  await page.locator('[data-part="choose-all"]').check();
+  await expect(page.locator('[data-part="chosen"]')).toHaveText("3 chosen");
+
+  // A queue that a colleague has deleted meanwhile is told, and the others are paused.
+  await page.locator('[data-several="pause"]').click();
+  await expect(page.locator("dialog h2")).toHaveText("Pause · 3 queues");
+  await expect(page.locator("dialog pre")).toHaveText(/"op": "pause",\s+"queue": "…"/);
+  const { epoch } = await third.run("stats");
+  await third.run("delete", { confirm: third.id, epoch });
+  await page.locator('[data-part="give"]').click();
+  await expect(page.locator('[data-part="outcome"]')).toHaveText("Done in 2, not done in 1");
+  const lines = page.locator('[data-part="each"] li');
+  await expect(lines.filter({ hasText: second.id }).locator(".ok")).toHaveText("Paused");
+  await expect(lines.filter({ hasText: third.id }).locator(".failed")).toContainText(/^Not done: .*deleted/);
+  await expect(page.locator('[data-part="give"]')).toHaveText("Try the 1 again");
+  expect([(await describe(queue))["paused"], (await describe(second))["paused"]]).toEqual([true, true]);
+  await closeDialog(page);
+
+  // The deleted queue is no longer chosen.
+  await expect(page.locator('[data-part="chosen"]')).toHaveText("2 chosen");
+  await page.locator('[data-several="message"]').click();
+  await expect(page.locator('[data-part="give"]')).toHaveText("Remove the message");
+  await fillIn(page, "en", "We are back soon.");
+  await page.locator('[data-part="give"]').click();
+  await expect(page.locator('[data-part="outcome"]')).toHaveText("Done in all 2 queues");
+  await expect(page.locator('[data-part="give"]')).toBeHidden();
+  await closeDialog(page);
+  for (const each of [queue, second]) expect((await describe(each))["message"]).toEqual({ default: "en", en: "We are back soon." });
+  await page.locator('[data-several="resume"]').click();
+  await page.locator('[data-part="give"]').click();
+  await expect(page.locator('[data-part="outcome"]')).toHaveText("Done in all 2 queues");
+  await closeDialog(page);
+  expect([(await describe(queue))["paused"], (await describe(second))["paused"]]).toEqual([false, false]);
+  await expect(page.locator('[data-several="resume"]')).toBeFocused();
+  await page.locator('[data-part="several"]').click();
+  await expect(page.locator('[data-part="queues"] li input:visible')).toHaveCount(0);
+});
+
 test("a message reaches visitors in their languages", async ({ queue, page }) => {
   await openOrder(page, "message");
   await fillIn(page, "en", "We are out of size M.");

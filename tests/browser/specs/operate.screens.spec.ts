@@ -1,7 +1,9 @@
 // The states of the operator's console with numbers of the tests: whole at each size, in both languages and colours, and
 // usable by keyboard.
 
-import { CONSOLE_SCENES, closeDialog, makeScene, openConsoleScene, openOrder } from "../harness/console.js";
+import type { Page } from "@playwright/test";
+
+import { CONSOLE_SCENES, closeDialog, makeCrowdedScene, makeScene, openConsoleScene, openOrder } from "../harness/console.js";
 import * as screens from "../harness/screens.js";
 import { expect, test } from "../harness/test.js";
 
@@ -53,6 +55,118 @@ for (const viewport of screens.SIZES) {
   }
 }
 
+const rowsOf = (page: Page) => page.locator('[data-part="queues"] li a > b:first-child');
+
+for (const viewport of [screens.SIZES[1], screens.SIZES[2]]) {
+  test.describe("console with 200 queues", () => {
+    test.use({ viewport });
+
+    test(`has Pause and the health on its first screen at ${viewport.width} px`, async ({ page, servers }) => {
+      await openConsoleScene(page, servers.console, makeCrowdedScene(200));
+      await expect(rowsOf(page)).toHaveCount(200);
+      await expect(page.locator('[data-part="pause"]')).toBeInViewport({ ratio: 1 });
+      await expect(page.locator('[data-part="health"]')).toBeInViewport({ ratio: 1 });
+      await expect(page.locator('[data-part="create"]')).toBeInViewport({ ratio: 1 });
+      await screens.expectNoOverflow(page);
+      await screens.expectAccessible(page);
+      // The queue that is shown stays at the edge of the list, wherever the list is.
+      const current = page.locator('[data-part="queues"] [aria-current]');
+      await expect(current).toBeInViewport({ ratio: 0.9 });
+      await page.locator('[data-part="queues"]').evaluate((list) => list.scrollTo(0, list.scrollHeight));
+      await expect(rowsOf(page).last()).toBeInViewport({ ratio: 1 });
+      await expect(current).toBeInViewport({ ratio: 0.9 });
+      expect(await page.evaluate(() => scrollY)).toBe(0);
+      await page.locator('[data-part="several"]').click();
+      await page.locator('[data-part="queues"] li input').first().check();
+      await screens.expectNoOverflow(page);
+      await screens.expectAccessible(page);
+      await page.locator('[data-several="message"]').click();
+      await screens.expectAccessible(page);
+    });
+  });
+}
+
+test("the list has what needs a look first, and the filter has each state", async ({ page, servers }) => {
+  await openConsoleScene(page, servers.console, makeCrowdedScene(200));
+  const states = await page.locator('[data-part="queues"] .state').allTextContents();
+  expect([...new Set(states)].slice(0, 2)).toEqual(["No answer", "Paused"]);
+  await expect(rowsOf(page).nth(9)).toHaveText("TIMEDEAL:123");
+  const filter = page.locator('[data-part="filter"]');
+  await expect(filter.locator("option")).toHaveText(["All (200)", "Need a look (9)", /^Moving/, /^Scheduled/, /^Paused \(5\)/, "Draining (0)", /^Closed/, /^Finished/]);
+  await filter.selectOption("paused");
+  await expect(page.locator('[data-part="queues"] .state')).toHaveText(Array(5).fill("Paused"));
+  await page.locator('[data-part="find-text"]').fill("128");
+  await expect(rowsOf(page)).toHaveText(["EVENT:128"]);
+  await filter.selectOption("draining");
+  await expect(page.locator('[data-part="no-queues"]')).toHaveText("No queue is in this state.");
+  await filter.selectOption("all");
+  await page.locator('[data-part="find-text"]').fill("vent:19");
+  // Enter opens the queue that is first in the list.
+  const first = await rowsOf(page).first().textContent();
+  await page.locator('[data-part="find-text"]').press("Enter");
+  expect(decodeURIComponent(new URL(page.url()).hash)).toBe(`#${first}`);
+});
+
+test("the list keeps its order while the operator uses it", async ({ page, servers }) => {
+  await page.clock.install();
+  const scene = makeScene();
+  await openConsoleScene(page, servers.console, scene);
+  const order = ["demo:1", "FLASH:shoes", "TICKET:spring-hall", "TIMEDEAL:123", "DROP:lp-07"];
+  await expect(rowsOf(page)).toHaveText(order);
+  const poll = async () => {
+    const answer = page.waitForResponse(/\/operate\/queues\//);
+    await page.clock.runFor(5_000);
+    await answer;
+  };
+  const last = scene.overview["queues"].find(({ queue }: { queue: string }) => queue === "DROP:lp-07").row;
+  last.waiting = 90_000;
+  await poll();
+  // Numbers alone move nothing within a minute.
+  await expect(page.locator('[data-part="queues"] li', { hasText: "DROP:lp-07" }).locator(".count")).toHaveText("90,000");
+  await expect(rowsOf(page)).toHaveText(order);
+  await rowsOf(page).nth(2).hover();
+  await page.locator('[data-part="queues"] a').nth(3).focus();
+  [last.state, last.paused] = ["paused", true];
+  await poll();
+  await expect(page.locator('[data-part="queues"] .state').last()).toHaveText("Paused");
+  await expect(rowsOf(page)).toHaveText(order);
+  await poll();
+  await poll();
+  await expect(rowsOf(page)).toHaveText(["demo:1", "DROP:lp-07", "FLASH:shoes", "TICKET:spring-hall", "TIMEDEAL:123"]);
+  await expect(page.locator('[data-part="queues"] a:focus b').first()).toHaveText("TIMEDEAL:123");
+});
+
+test("the list is left by keyboard with the skip link, and arrows move in it", async ({ page, servers }) => {
+  await openConsoleScene(page, servers.console, makeCrowdedScene(200));
+  await page.keyboard.press("Tab");
+  const skip = page.locator('[data-part="skip"]');
+  await expect(skip).toBeFocused();
+  await expect(skip).toHaveText("Skip to the queue");
+  await expect(skip).toBeInViewport({ ratio: 1 });
+  await screens.expectAccessible(page);
+  await page.keyboard.press("Enter");
+  await expect(page.locator('[data-part="name"]')).toBeFocused();
+  expect(new URL(page.url()).hash).toBe("#TIMEDEAL%3A123");
+  await page.keyboard.press("Tab");
+  await expect(page.locator('[data-part="pause"]')).toBeFocused();
+  const links = page.locator('[data-part="queues"] a');
+  await links.first().focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(links.nth(1)).toBeFocused();
+  await page.keyboard.press("End");
+  await expect(links.last()).toBeFocused();
+  await expect(links.last()).toBeInViewport({ ratio: 0.9 });
+  // The queue that stays at the edge of the list never covers the one with the focus.
+  for (let n = 0; n < 20; n++) {
+    await page.keyboard.press("ArrowUp");
+    const isCovered = await page.evaluate(() => {
+      const { left, top, bottom } = document.activeElement!.getBoundingClientRect();
+      return [top + 4, bottom - 4].some((y) => !document.activeElement!.contains(document.elementFromPoint(left + 20, y)));
+    });
+    expect(isCovered, `${n + 1} from the end`).toBe(false);
+  }
+});
+
 for (const [state, isPaused, first, isLetIn] of [
   ["open", false, "pause", true],
   ["paused", true, "resume", true],
@@ -69,6 +183,26 @@ for (const [state, isPaused, first, isLetIn] of [
     expect(JSON.parse(op!)).toMatchObject({ op: first, queue: "TIMEDEAL:123" });
   });
 }
+
+test.describe("console on a phone", () => {
+  test.use({ viewport: screens.SIZES[1] });
+
+  test("has targets for a finger, of 44 px at least", async ({ page, servers }) => {
+    await openConsoleScene(page, servers.console, makeScene());
+    await page.locator('[data-part="several"]').click();
+    await page.locator('[data-part="more-button"]').click();
+    const findSmall = () =>
+      page.evaluate(() => {
+        const targets = [...document.querySelectorAll("button, select, textarea, summary, a[href], input:not([type=checkbox]), label:has([type=checkbox])")];
+        const isSmall = (element: Element) => element.checkVisibility() && !element.matches(".skip") && Math.round(element.getBoundingClientRect().height) < 44;
+        return targets.filter(isSmall).map(({ outerHTML }) => outerHTML.slice(0, 90));
+      });
+    expect(await findSmall()).toEqual([]);
+    await page.keyboard.press("Escape");
+    await openOrder(page, "finish");
+    expect(await findSmall()).toEqual([]);
+  });
+});
 
 test("a pause is a gap in the columns, and the table says it", async ({ page, servers }) => {
   await openConsoleScene(page, servers.console, makeScene());
@@ -188,7 +322,7 @@ test.describe("with forced colours and no motion", () => {
 
   test("every state is a word", async ({ page, servers }) => {
     await openConsoleScene(page, servers.console, makeScene());
-    await expect(page.locator('[data-part="queues"] .state')).toHaveText(["Moving", "Scheduled", "Paused", "Draining", "No answer"]);
+    await expect(page.locator('[data-part="queues"] .state')).toHaveText(["No answer", "Paused", "Scheduled", "Moving", "Draining"]);
     await screens.expectAccessible(page);
   });
 });
@@ -232,5 +366,6 @@ test("what the operator has no right to is greyed out", async ({ page, servers }
     const button = (name: string) => page.locator(`header [data-order="${name}"]`);
     for (const name of allowed) await expect(button(name), `${right} ${name}`).toBeEnabled();
     for (const name of refused) await expect(button(name), `${right} ${name}`).toBeDisabled();
+    await expect(page.locator('[data-part="several"]')).toBeVisible({ visible: right !== "look" });
   }
 });

@@ -12,8 +12,10 @@ import { localeOf } from "../../client/src/words.js";
 import { ConsoleFormat } from "./format.js";
 import { chooseLanguage, languageNames, loadWords, storeLanguage } from "./languages.js";
 import { MENU, ORDERS, isAllowed, readSearch, type OrderName, type Values } from "./orders.js";
-import { addressOf, showRail } from "./rail.js";
+import { Rail, addressOf } from "./rail.js";
+import { firstQueue } from "./rail_order.js";
 import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, type Speech } from "./sentences.js";
+import { Several } from "./several.js";
 import { showEntry, showSources } from "./views.js";
 import { Menu } from "./menu.js";
 import type { Detail, LoggedOrder, Overview, Problem } from "./types.js";
@@ -42,12 +44,13 @@ const selectedQueue = () => {
   }
 };
 const mayOrder = (name: OrderName) => isAllowed(ORDERS[name], overview?.deployment.right ?? "look");
+const queueNames = () => overview?.queues.map(({ queue }) => queue) ?? [];
 const searchText = () => part<HTMLInputElement>("find-text").value;
 
 async function poll(): Promise<void> {
   try {
     overview = await readOverview();
-    const selected = selectedQueue() || overview.queues[0]?.queue || "";
+    const selected = selectedQueue() || firstQueue(overview.queues);
     if (selected && !selectedQueue()) history.replaceState(null, "", addressOf(selected));
     const next = selected ? await readQueue(selected) : undefined;
     // The operator may have chosen another queue meanwhile.
@@ -189,17 +192,19 @@ function showRights(): void {
 function render(): void {
   showStrip();
   if (!overview) return;
-  showRights();
-  showRail(overview, selectedQueue(), searchText(), speech);
+  rail.show(overview, selectedQueue(), searchText(), speech);
+  several.show(rail.shown, queueNames(), mayOrder, speech);
   const isShown = detail?.queue === selectedQueue() && Boolean(detail);
   part("queue").hidden = !isShown;
   showText(part("empty"), overview.queues.length === 0 ? speech.say("no_queues_note") : "");
   if (detail && isShown) showQueue(detail);
+  // The state of the queue decides which orders there are.
+  showRights();
 }
 
 function search(event: Event): void {
   event.preventDefault();
-  const found = readSearch(searchText(), overview?.queues.map(({ queue }) => queue) ?? [], selectedQueue());
+  const found = readSearch(searchText(), [...rail.shown, ...queueNames()], selectedQueue());
   if (!found) return;
   if ("queue" in found) {
     location.hash = addressOf(found.queue);
@@ -229,6 +234,8 @@ async function speak(tag: string): Promise<void> {
   render();
 }
 
+const several = new Several(render, () => void refreshAnew());
+const rail = new Rail(several, render);
 const menu = new Menu(part("more"), part("more-button"), part("more-orders"));
 const languages = part<HTMLSelectElement>("language");
 languages.append(...languageNames().map(([tag, name]) => html("option", { value: tag, lang: tag }, name)));
@@ -238,7 +245,10 @@ languages.addEventListener("change", () => {
   void speak(languages.value);
 });
 part("find").addEventListener("submit", search);
-part("find-text").addEventListener("input", render);
+part("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  part(part("queue").hidden ? "main" : "name").focus();
+});
 part("create").addEventListener("click", () => ask("create"));
 part("sees-show").addEventListener("click", toggleFrame);
 for (const name of ["pause", "message", "let_in"]) {
