@@ -175,6 +175,10 @@ async fn health_reports_line_and_backup() {
     assert_eq!(answer.status(), 200);
     assert_eq!(
         answer.json::<Value>().await.expect("JSON"),
-        json!({ "line": "ok", "backup": "ok" })
+        json!({
+            "line": "ok",
+            "backup": "ok",
+            "build": { "version": env!("CARGO_PKG_VERSION"), "commit": null },
+        })
     );
 }

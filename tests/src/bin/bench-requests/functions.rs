@@ -233,8 +233,12 @@ impl Bench {
     async fn let_all_in(&self) -> Result<(), Box<dyn Error>> {
         let room = self.visitors.len() * 2;
         let settings = json!({ "capacity": room, "batch": room, "interval_seconds": 1 });
-        self.order(json!({ "op": "update", "queue": self.queue, "settings": settings }))
-            .await?;
+        // So much more room must be confirmed.
+        let (queue, epoch) = (&self.queue, 1);
+        self.order(
+            json!({ "op": "update", "queue": queue, "settings": settings, "confirm": queue, "epoch": epoch }),
+        )
+        .await?;
         let lambda = self.deployment.lambda.clone();
         let promoting = tokio::spawn(async move {
             let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });

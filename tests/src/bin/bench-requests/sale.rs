@@ -136,7 +136,9 @@ impl<'a> Sale<'a> {
 
         let room = self.visitors * 2;
         let settings = json!({ "capacity": room, "batch": room, "interval_seconds": 1 });
-        let update = json!({ "op": "update", "queue": QUEUE, "settings": settings });
+        // So much more room must be confirmed.
+        let update =
+            json!({ "op": "update", "queue": QUEUE, "settings": settings, "confirm": QUEUE, "epoch": 1 });
         self.runner.run_command(update).await;
         // The queue has the settings with the next tick.
         sleep(Duration::from_secs(2)).await;
