@@ -139,12 +139,12 @@ async function surviveOutage(): Promise<void> {
   await expect(operator.part("strip")).toContainText(/Redis.* cannot be reached.*The numbers are as of \d+ sec ago/, { timeout: BOUND_MS });
   const [letIn, done] = [shoppers.count(wasLetIn), await operator.readCount("done")];
   await expect(operator.part("strip")).toContainText(/as of 1\d sec ago/, { timeout: BOUND_MS });
-  await expect(operator.part("health")).toContainText("Line: no answer", { timeout: BOUND_MS });
+  await expect(operator.part("health")).toContainText("The line does not answer", { timeout: BOUND_MS });
   expect(await operator.readCount("done")).toBe(done);
   expect(shoppers.count(wasLetIn), "let in without a line").toBe(letIn);
   await servers.restartRedis();
   await expect(operator.part("strip")).toBeHidden({ timeout: BOUND_MS });
-  await expect(operator.part("health")).not.toContainText("no answer", { timeout: BOUND_MS });
+  await expect(operator.part("health")).not.toContainText("does not answer", { timeout: BOUND_MS });
   await Promise.all(inLine.filter((_, n) => n % LOOKED_AT_EACH === 0).map((shopper) => shopper.look()));
   expectSamePlaces();
   await operator.untilCount("done", done + SOLD_AFTER_OUTAGE, BOUND_MS);
