@@ -141,7 +141,7 @@ test("a slip of the finger is asked about, and set back", async ({ queue, page }
   await closeDialog(page);
   const back = page.locator('[data-part="log"] [data-order="set_back"]:visible').first();
   await back.click();
-  await expect(page.locator("dialog form .what").first()).toHaveText(`Capacity: ${capacity}`);
+  await expect(page.locator("dialog form .what").first()).toHaveText(`Capacity: 20,000 → ${capacity}`);
   await giveOrder(page, "Set back");
   await closeDialog(page);
   expect((await describe(queue))["capacity"]).toBe(capacity);

@@ -42,9 +42,11 @@ export function messageField(message: Message, own: string, { say, format }: Spe
   };
   const add = html("input", { list: "languages", autocomplete: "off", spellcheck: "false", size: "12", "data-part": "add-language" });
   const addLanguage = () => {
-    const language = add.value.trim().toLowerCase();
+    const typed = add.value.trim().toLowerCase();
+    // Who types the name of a language means its tag.
+    const language = (PAGE_LANGUAGES.find((tag) => format.language(tag).toLowerCase() === typed) ?? typed).toLowerCase();
     const has = rows.querySelector<HTMLTextAreaElement>(`textarea[name="${CSS.escape(language)}"]`);
-    if (!/^[a-z]{2,8}(-[a-z0-9]{1,8})*$/.test(language)) return add.focus();
+    if (!/^[a-z]{2,3}(-[a-z0-9]{1,8})*$/.test(language)) return add.focus();
     // One text for all languages is from now on that of the operator's own.
     const forAll = rows.querySelector<HTMLTextAreaElement>('textarea[name=""]');
     if (forAll) {

@@ -4,7 +4,7 @@ import { firstOrder, queueAdvice } from "./advice.js";
 import { RequestError, readOverview, readQueue } from "./api.js";
 import { showCharts } from "./charts.js";
 import { PaceDesk } from "./desk.js";
-import { canSetBack, settingWords } from "./changes.js";
+import { canSetBack, finishWords, settingWords } from "./changes.js";
 import { askOrder, tellDialog } from "./dialog.js";
 import { button, html, part, setText, showText, updateList } from "./dom.js";
 import { showFloor } from "./floor.js";
@@ -18,10 +18,12 @@ import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, t
 import { Several } from "./several.js";
 import { showEntry, showSources } from "./views.js";
 import { Menu } from "./menu.js";
-import type { Detail, LoggedOrder, Overview, Problem } from "./types.js";
+import type { Detail, LoggedOrder, Overview, Problem, Settings } from "./types.js";
 
 const POLL_MS = 5_000;
 const CLOCK_MS = 1_000;
+// The server of the console lists all queues after an order, which may take so long.
+const LIST_MS = 1_500;
 // Numbers older than this are told to be old.
 const OLD_MS = 12_000;
 
@@ -83,17 +85,20 @@ async function refreshAnew(): Promise<void> {
 function ask(name: OrderName, values: Values = {}, consequence = "", opener: Element | null = document.activeElement, revision = detail?.revision ?? null): void {
   if (!detail && name !== "create") return;
   const seen = { settings: detail?.settings ?? null, revision };
-  const context = { queue: detail?.queue ?? "", epoch: detail?.stats.epoch ?? 0, seen, consequence, values };
+  const told = name === "finish" && detail ? finishWords(detail, speech) : consequence;
+  const context = { queue: detail?.queue ?? "", epoch: detail?.stats.epoch ?? 0, seen, consequence: told, values };
   askOrder(name, context, speech, opener as HTMLElement | null, (command) => {
     if (command.op === "create") location.hash = addressOf(command.queue);
     if (command.op === "delete") location.hash = "";
     void refreshAnew();
+    // The list of all queues follows a moment later.
+    setTimeout(() => void refreshAnew(), LIST_MS);
   });
 }
 
 // Asks to set the settings of an order of the log back to what they were before.
 function askBack({ settings_before: before, revision }: LoggedOrder, opener: HTMLElement): void {
-  const words = Object.entries(before!).map(([name, value]) => settingWords(name, value, speech));
+  const words = Object.entries(before!).map(([name, value]) => settingWords(name, value, speech, detail?.settings?.[name as keyof Settings] ?? null));
   ask("set_back", { settings: JSON.stringify(before) }, words.join(" · "), opener, revision);
 }
 

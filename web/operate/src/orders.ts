@@ -164,9 +164,11 @@ export const ORDERS = {
     right: "end",
     fields: [{ name: "reason", kind: "choice", choices: ["over", "sold_out", "cancelled"] }, messageField],
     isDestructive: true,
-    toCommand: (queue, values) => {
+    first: (settings) => ({ message: JSON.stringify(settings?.message ?? null) }),
+    toCommand: (queue, values, { settings }) => {
       const message = readMessage(values);
-      return { op: "finish", queue, reason: values["reason"], ...(message ? { message } : {}) };
+      const isChanged = message && JSON.stringify(message) !== JSON.stringify(settings?.message ?? null);
+      return { op: "finish", queue, reason: values["reason"], ...(isChanged ? { message } : {}) };
     },
   },
   delete: simple("delete", true, "end"),

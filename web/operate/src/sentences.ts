@@ -174,6 +174,7 @@ export function describeOrders(orders: readonly LoggedOrder[], speech: Speech): 
     else if (!given) effect = order.arguments;
     else if (settings) effect = order.op === "create" ? "" : settingsWords(settings, order.settings_before ?? {}, speech);
     else effect = Object.entries(given).map(([field, value]) => `${field} ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+    if (order.tokens?.length) effect = [say("effect_tokens", { tokens: order.tokens.join(", ") }), effect].filter(Boolean).join(" · ");
     if (order.op === "pause") pausedAtMs ??= order.at_ms;
     if (order.op === "resume") pausedAtMs = undefined;
     return { order, atMs: order.at_ms, title, effect };

@@ -128,6 +128,8 @@ export interface LoggedOrder {
   readonly op: string;
   readonly caller?: string | null;
   readonly arguments: string;
+  /** The tokens of the entries that it concerned, while their records are kept. */
+  readonly tokens?: readonly string[];
   /** The settings that it changed, as they were before. */
   readonly settings_before?: Readonly<Record<string, unknown>>;
   /** The revision of the settings after it. */

@@ -32,6 +32,8 @@ test("a time that has passed says what happens at once", () => {
   assert.match(describeTimes({ opens_at_ms: "" }, SETTINGS, NOW_MS, speech), /^The queue opens at once\.$/);
   assert.match(describeTimes({ opens_at_ms: "2036-01-01T10:00", closes_at_ms: past, ends_at_ms: past }, SETTINGS, NOW_MS, speech), /^No newcomer enters.*The line ends at once/);
   assert.equal(describeTimes({ opens_at_ms: "" }, { ...SETTINGS, opens_at_ms: null }, NOW_MS, speech), "");
+  // A queue that moves would stop until then.
+  assert.match(describeTimes({ opens_at_ms: "2036-01-01T10:00" }, { ...SETTINGS, opens_at_ms: null }, NOW_MS, speech), /^No visitor is let in before that time/);
 });
 
 test("settings are set back for ten minutes, and never what ended visits", () => {
@@ -41,6 +43,10 @@ test("settings are set back for ten minutes, and never what ended visits", () =>
   assert.ok(!canSetBack(slip, detail({ capacity: 10 })), "it is so already");
   assert.ok(!canSetBack({ ...slip, op: "reset" }, detail({})));
   assert.ok(!canSetBack(order({}), detail({})), "an order that changed no settings");
+  const later = order({ at_ms: NOW_MS - 30_000, settings_before: { capacity: 20 } });
+  assert.ok(!canSetBack(slip, detail({}, [slip, later])), "a later order changed the same setting");
+  assert.ok(canSetBack(later, detail({}, [slip, later])));
+  assert.ok(!canSetBack(slip, detail({}, [], "finished")));
   assert.ok(canSetBack(order({ op: "drain", settings_before: { entrance: "open" } }), detail({ entrance: "draining" })));
   assert.ok(!canSetBack(order({ op: "open", settings_before: { entrance: "finished" } }), detail({})));
   assert.ok(!canSetBack(order({ settings_before: { ends_at_ms: null } }), detail({ ends_at_ms: 5 }, [], "finished")));

@@ -37,6 +37,10 @@ test("an order sends the settings that its operator changed, and what they were 
   assert.deepEqual(commandOf("message"), update({}));
   assert.deepEqual(commandOf("message", { message: '"Hi"' }), update({ message: "Hi" }));
   assert.deepEqual(commandOf("set_back", { settings: '{"batch":10}' }, { settings: SETTINGS, revision: "efgh" }), { ...update({ batch: 10 }), revision: "efgh" });
+  // The message stays as it is unless the operator changes it.
+  const finish = { op: "finish", queue: "q", reason: "over" };
+  assert.deepEqual(commandOf("finish", { reason: "over" }), finish);
+  assert.deepEqual(commandOf("finish", { reason: "over", message: '{"default":"en","en":"Bye","de":"Hallo"}' }), { ...finish, message: { default: "en", en: "Bye", de: "Hallo" } });
   // Without the table no settings are known, so all are sent.
   assert.deepEqual(commandOf("lane_share", { lane_share: "25" }, { settings: null, revision: null }), { op: "update", queue: "q", settings: { lane_share: 25 } });
 });

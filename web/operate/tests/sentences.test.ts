@@ -87,10 +87,12 @@ test("what happened has callers, values before, and the length of a pause", () =
     { at_ms: NOW_MS + 112_000, op: "resume", arguments: "" },
     { at_ms: NOW_MS + 120_000, op: "update", arguments: '{"settings":{"batch":28}}', settings_before: { batch: 20 } },
     { at_ms: NOW_MS + 130_000, op: "update", arguments: '{"settings":{"message":{"en":"Slow","ko":"느림"}}}' },
+    { at_ms: NOW_MS + 135_000, op: "promote", arguments: '{"over_pace":true}', tokens: ["0f1e2d3c"] },
     { at_ms: NOW_MS + 140_000, op: "update", arguments: '{"settings":{"ticket_keys":…' },
   ];
   assert.deepEqual(describeOrders(orders, english).map(({ title, effect }) => `${title}: ${effect}`), [
     'Settings changed: {"settings":{"ticket_keys":…',
+    "Let in by hand: entry 0f1e2d3c · over_pace true",
     "Message set: “Slow”",
     "Pace set: batch 20 → 28",
     "Resumed: paused for 1 min 52 sec; the time to claim stood still",

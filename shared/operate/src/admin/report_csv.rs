@@ -27,6 +27,9 @@ pub(super) fn format_csv(report: &Report<'_>) -> String {
     let mut csv = format!("{BYTE_ORDER_MARK}{HEADER}");
     add_numbers(&mut csv, report);
     for order in &report.log.orders {
+        // Whom it concerned stands behind its fields.
+        let details = [order.arguments.as_str(), &order.tokens.join(" ")].join(" ");
+        let details = details.trim();
         add_row(
             &mut csv,
             &Row {
@@ -36,7 +39,7 @@ pub(super) fn format_csv(report: &Report<'_>) -> String {
                 at_ms: Some(order.at_ms),
                 caller: order.caller.as_deref().unwrap_or_default(),
                 request_id: order.request_id.as_deref().unwrap_or_default(),
-                details: &order.arguments,
+                details,
             },
         );
     }

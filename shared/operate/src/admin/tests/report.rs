@@ -161,6 +161,13 @@ async fn the_log_says_whom_an_order_concerned_for_as_long_as_the_record_is_kept(
         assert_eq!(kept_ms, 2 * 3_600_000, "{order}");
     }
     assert_eq!(orders[6]["tokens"], json!([bob]));
+    let csv = desk
+        .run(json!({ "op": "report", "queue": "q", "format": "csv" }))
+        .await;
+    assert!(
+        csv["csv"].as_str().expect("a text").contains(&token),
+        "a spreadsheet has it, too"
+    );
     let arguments: Vec<_> = orders
         .iter()
         .map(|order| order["arguments"].to_string())
