@@ -44,7 +44,7 @@ impl Admin {
         let partition = entry_partition(queue, &stored);
         let mut id = self.entry_id(queue, &stored, whom).await?;
         let mut record = self.backup.read_entry(&partition, id).await?;
-        // The id of a browser is known to nobody, and a name is no UUID. So a visitor without a kind is looked for as both.
+        // A complaint has an id and may not say of which kind it is. So a visitor without a kind is looked for as both.
         if let EntrySelector::Visitor(_, Some(other)) = whom
             && record.is_none()
             && matches!(

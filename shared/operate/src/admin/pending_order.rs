@@ -1,28 +1,16 @@
 //! What the log of orders is to say of a command.
 
 use serde_json::{Map, Value};
-use vestibule_domain::id::QueueId;
+use vestibule_domain::{id::QueueId, right::Right};
 
 use super::{
     invocation::{CALLER_FIELD, Invocation},
     operations::Operation,
 };
 
-/// The operations that change no queue, and those that concern no single one. All others are in the log.
-const UNRECORDED: [&str; 12] = [
-    "check",
-    "defaults",
-    "describe",
-    "entries",
-    "inspect",
-    "list",
-    "plan",
-    "preflight",
-    "report",
-    "rotate",
-    "sources",
-    "stats",
-];
+/// The operations that concern no single queue, and `check`, which changes no visit. They are not in the log, and neither are
+/// those that [look](Right::Look).
+const UNRECORDED: [&str; 3] = ["check", "defaults", "rotate"];
 
 /// The fields of a command that its log entry leaves out: what the entry has anyway, the confirmation, and what names a
 /// visitor or an entry.
@@ -63,7 +51,8 @@ pub(super) struct PendingOrder {
 impl PendingOrder {
     /// Describes a command. `None` if it does not belong into a log.
     pub(super) fn new(operation: &Operation, event: &Value, invocation: &Invocation) -> Option<Self> {
-        if UNRECORDED.contains(&operation.name) {
+        let is_look = Right::needed_for(operation.name) == Right::Look;
+        if is_look || UNRECORDED.contains(&operation.name) {
             return None;
         }
         let names = event["queues"].as_array().into_iter().flatten();

@@ -113,7 +113,7 @@ async fn inspect_says_who_blocked_a_visitor_and_until_when() {
     assert_eq!(desk.run(inspect).await["blocked"], Value::Null);
 }
 
-/// Whoever asks has the id from a complaint, and may not know which kind it is.
+/// An operator has the id from a complaint, which may not say of which kind it is.
 #[tokio::test]
 async fn inspect_looks_for_both_kinds_of_visitor() {
     let desk = AdminFixture::with_queue(json!({})).await;
