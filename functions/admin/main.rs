@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
+use vestibule_operate::admin::Admin;
 use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    run_function(serve()).await
+    run_function(start::prepare_admin(), serve).await
 }
 
-async fn serve() -> Result<(), Error> {
-    let admin = start::prepare_admin().await?;
+async fn serve(admin: Admin) -> Result<(), Error> {
     run(service_fn(|order: LambdaEvent<Value>| {
         let admin = admin.clone();
         async move {

@@ -1,18 +1,15 @@
 //! The function `authorizer`: lets the requests of admitted visitors through to an API that the shop owns.
 
+// The future of its server is nested deeper than the compiler allows by default.
+#![recursion_limit = "256"]
+
 use std::process::ExitCode;
 
 use vestibule_api::authorizer::{Authorizer, serve};
-use vestibule_runtime::{
-    config::authorizer_config_from_env,
-    start::{self, run_function},
-};
+use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    run_function(async {
-        let config = authorizer_config_from_env()?;
-        serve(Authorizer::new(start::connect_api().await?, config)).await
-    })
-    .await
+    let start = start::connect_authorizer();
+    run_function(start, |(api, config)| serve(Authorizer::new(api, config))).await
 }

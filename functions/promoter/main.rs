@@ -8,29 +8,28 @@ use serde_json::Value;
 use vestibule_api::deadline::invocation_deadline;
 use vestibule_events_eventbridge::{EventBridge, EventBridgeConfig};
 use vestibule_operate::promoter::{Promoter, before_deadline};
-use vestibule_runtime::{
-    config::settings_policy_from_env,
-    start::{self, run_function},
-};
+use vestibule_runtime::start::{self, StartError, run_function};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    run_function(serve()).await
+    run_function(start_promoter(), serve).await
 }
 
-async fn serve() -> Result<(), Error> {
-    let policy = settings_policy_from_env()?;
+async fn start_promoter() -> Result<Arc<Promoter>, StartError> {
     let events = EventBridgeConfig::from_env();
     let endpoints: Vec<_> = events
         .iter()
         .map(|events| events.endpoint_url.as_deref())
         .collect();
     let servers = start::connect_promoter(&endpoints).await?;
-    let mut promoter = Promoter::new(servers.line, Arc::new(servers.backup), policy);
+    let mut promoter = Promoter::new(servers.line, Arc::new(servers.backup), servers.policy);
     if let Some(events) = events {
         promoter = promoter.with_event_bus(Arc::new(EventBridge::new(&servers.aws, events)));
     }
-    let promoter = Arc::new(promoter);
+    Ok(Arc::new(promoter))
+}
+
+async fn serve(promoter: Arc<Promoter>) -> Result<(), Error> {
     run(service_fn(|schedule: LambdaEvent<Value>| {
         let promoter = promoter.clone();
         async move {

@@ -7,5 +7,5 @@ use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    run_function(async { serve(status_routes(start::connect_api().await?)).await }).await
+    run_function(start::connect_api(), |api| serve(status_routes(api))).await
 }

@@ -9,11 +9,10 @@ use vestibule_widget::Widget;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    run_function(serve()).await
+    run_function(Widget::from_env(), serve).await
 }
 
-async fn serve() -> Result<(), Error> {
-    let widget = Widget::from_env().await?;
+async fn serve(widget: Widget) -> Result<(), Error> {
     run(service_fn(|call: LambdaEvent<Value>| {
         let widget = widget.clone();
         async move {

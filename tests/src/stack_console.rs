@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read},
     path::PathBuf,
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::OnceLock,
     time::{Duration, Instant},
 };
@@ -137,6 +137,29 @@ pub async fn await_overview(address: &ConsoleAddress, is_so: impl Fn(&Value) -> 
         }
         assert!(started_at.elapsed() < BOUND, "the overview stays {overview}");
         tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+impl StackConsole {
+    /// Sends the signal of this name, and waits for the end.
+    ///
+    /// # Panics
+    /// If it does not end in time.
+    pub async fn stop(mut self, signal: &str) -> ExitStatus {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &pid]).status();
+        assert!(
+            sent.expect("kill can be started").success(),
+            "the signal was not sent"
+        );
+        let began_at = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                return status;
+            }
+            assert!(began_at.elapsed() < BOUND, "the console goes on");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::json;
 use vestibule_api::Problem;
 use vestibule_console::{COMMAND_BYTES_MAX, read_command, to_response};
 use vestibule_operate::admin::Admin;
-use vestibule_telemetry::version::{VERSION, commit};
+use vestibule_telemetry::version::describe_build;
 
 use crate::ping::measure_ping;
 
@@ -55,7 +55,7 @@ async fn read_health(State(admin): State<Arc<Admin>>) -> Response {
         Json(json!({
             "line": availability(line),
             "backup": availability(backup),
-            "build": { "version": VERSION, "commit": commit() },
+            "build": describe_build(),
         })),
     )
         .into_response()

@@ -5,38 +5,58 @@ use std::{future::Future, pin::Pin, process::ExitCode, sync::Arc};
 
 use lambda_runtime::Error;
 use tokio::sync::watch;
-use vestibule_api::ApiState;
+use vestibule_api::{
+    ApiState,
+    config::{ApiConfig, AuthorizerConfig},
+};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::right::Right;
+use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{IamLogin, Line, LineError};
 use vestibule_operate::admin::{Admin, Invocation, OperatorRootKey};
 
 use crate::config::{
     ConfigError, ConfigErrors, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig,
-    api_config_from_env, dynamodb_from_env, read_all, settings_policy_from_env,
+    api_config_from_env, authorizer_config_from_env, dynamodb_from_env, read_all, settings_policy_from_env,
 };
 
-/// Runs a function until Lambda ends it. One that cannot start says why in one line of the log, with every variable that is
-/// wrong.
-pub fn run_function(
-    function: impl Future<Output = Result<(), Error>> + 'static,
-) -> impl Future<Output = ExitCode> {
-    // The compiler has a limit for how deep a type is nested.
-    let function: Pin<Box<dyn Future<Output = _>>> = Box::pin(function);
-    run_boxed_function(function)
+/// Starts a function, and serves with what the start gave until Lambda ends it. A function that cannot start says why in one line
+/// of the log, with every variable that is wrong.
+pub fn run_function<Parts: 'static, Failure, Serving>(
+    start: impl Future<Output = Result<Parts, Failure>> + 'static,
+    serve: impl FnOnce(Parts) -> Serving + 'static,
+) -> impl Future<Output = ExitCode>
+where
+    Failure: Into<Error>,
+    Serving: Future<Output = Result<(), Error>> + 'static,
+{
+    // Boxes, because the compiler has a limit for how deep a type is nested.
+    let start: BoxedStep<Parts> = Box::pin(async { start.await.map_err(Into::into) });
+    run_steps(start, |parts| Box::pin(serve(parts)))
 }
 
-async fn run_boxed_function(function: Pin<Box<dyn Future<Output = Result<(), Error>>>>) -> ExitCode {
+type BoxedStep<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
+
+async fn run_steps<Parts>(start: BoxedStep<Parts>, serve: impl FnOnce(Parts) -> BoxedStep<()>) -> ExitCode {
     vestibule_telemetry::init_logging();
-    let Err(error) = function.await else {
-        return ExitCode::SUCCESS;
+    let parts = match start.await {
+        Ok(parts) => parts,
+        Err(error) => {
+            let variables = match error.downcast_ref() {
+                Some(StartError::Config(errors)) => errors.names().join(", "),
+                _ => String::new(),
+            };
+            tracing::error!(event = "server.not_started", variables, %error, "the function cannot start");
+            return ExitCode::FAILURE;
+        }
     };
-    let variables = error.downcast_ref().map(|error| match error {
-        StartError::Config(errors) => errors.names().join(", "),
-        StartError::Line(_) => String::new(),
-    });
-    tracing::error!(event = "server.not_started", variables, %error, "the function cannot start");
-    ExitCode::FAILURE
+    match serve(parts).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(event = "server.ended", %error, "the function ended, because the runtime of Lambda failed");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Why a function cannot start.
@@ -56,11 +76,49 @@ pub enum StartError {
 /// # Errors
 /// [`StartError`], which names the environment variables or the server.
 pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
+    connect(ApiEnvironment::read()?).await
+}
+
+/// Creates what the authorizer works with: that of the HTTP routes, and whom it admits.
+///
+/// # Errors
+/// As [`connect_api`].
+pub async fn connect_authorizer() -> Result<(Arc<ApiState>, AuthorizerConfig), StartError> {
     read_all! {
-        config = api_config_from_env();
-        keys = KeysConfig::from_env();
-        servers = ServersConfig::from_env();
+        config = authorizer_config_from_env();
+        environment = ApiEnvironment::read();
     }
+    Ok((connect(environment).await?, config))
+}
+
+/// What the environment says of a function that serves HTTP routes.
+struct ApiEnvironment {
+    config: ApiConfig,
+    keys: KeysConfig,
+    servers: ServersConfig,
+}
+
+impl ApiEnvironment {
+    fn read() -> Result<Self, ConfigErrors> {
+        read_all! {
+            config = api_config_from_env();
+            keys = KeysConfig::from_env();
+            servers = ServersConfig::from_env();
+        }
+        Ok(Self {
+            config,
+            keys,
+            servers,
+        })
+    }
+}
+
+async fn connect(environment: ApiEnvironment) -> Result<Arc<ApiState>, StartError> {
+    let ApiEnvironment {
+        config,
+        keys,
+        servers,
+    } = environment;
     let aws = vestibule_aws::load_config([servers.endpoint_url(), keys.endpoint_url()]).await;
     let line = servers.connect_line_later(&aws)?;
     // The function connects to Redis and fetches the keys at the same time. If Redis does not
@@ -129,6 +187,8 @@ pub fn describe_invocation(context: &lambda_runtime::Context) -> Invocation {
 
 /// What the promoter function works with.
 pub struct PromoterServers {
+    /// What this deployment allows the settings of its queues to contain.
+    pub policy: SettingsPolicy,
     /// The line in Redis.
     pub line: Line,
     /// The backup in DynamoDB.
@@ -143,10 +203,14 @@ pub struct PromoterServers {
 /// # Errors
 /// [`StartError`], which names the environment variables or the server.
 pub async fn connect_promoter(further_endpoints: &[Option<&str>]) -> Result<PromoterServers, StartError> {
-    let servers = ServersConfig::from_env()?;
+    read_all! {
+        policy = settings_policy_from_env();
+        servers = ServersConfig::from_env();
+    }
     let endpoints = [&[servers.endpoint_url()], further_endpoints].concat();
     let aws = vestibule_aws::load_config(endpoints).await;
     Ok(PromoterServers {
+        policy,
         line: servers.connect_line(&aws).await?,
         backup: servers.backup(&aws),
         aws,

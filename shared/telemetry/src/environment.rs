@@ -87,7 +87,7 @@ pub(crate) fn warn_of_mistakes(filter_mistake: Option<String>) {
     for variable in names.filter(|name| name.starts_with(PREFIX) && !VARIABLES.contains(&name.as_str())) {
         warn!(
             event = "process.unknown_variable",
-            variable, "no program of Vestibule reads this variable; see the names in docs/settings.md"
+            variable, "no program of Vestibule reads this variable; correct its name, or remove it"
         );
     }
 }

@@ -170,3 +170,10 @@ async fn each_command_goes_by_the_least_right_and_the_page_learns_the_most() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_that_closes_stops_the_console_in_order() {
+    let aws = FakeAws::start(Fault::None).await;
+    let console = StackConsole::start("shop", &aws.variables()).expect("the console starts");
+    assert_eq!(console.stop("HUP").await.code(), Some(0));
+}

@@ -48,6 +48,22 @@ async fn each_function_names_every_variable_that_is_wrong() {
     }
 }
 
+/// One mistake hides no other, also of those that one function alone reads.
+#[tokio::test]
+async fn a_wrong_value_is_named_beside_what_is_missing() {
+    for (function, variable, value) in [
+        ("authorizer", "VESTIBULE_AUTHORIZER_CALLS", "many"),
+        ("promoter", "VESTIBULE_VISITOR_ROUTES", "none"),
+    ] {
+        let lines = log_of_start(function, &[(variable, value)]).await;
+        let named = lines[0]["variables"].as_str().expect("a text");
+        assert!(
+            named.contains(variable) && named.contains("VESTIBULE_QUEUES_TABLE"),
+            "{named}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_variable_with_a_slip_in_its_name_is_warned_of() {
     // In two parts, because a test finds the names of all variables in the sources.

@@ -21,7 +21,7 @@ test("the first order is the one that the state suggests", () => {
   const first = (state: string, isPaused = false) => firstOrder(detailOf({ state }, isPaused));
   assert.deepEqual(["open", "scheduled", "draining", "closed", "finished"].map((state) => first(state)), ["pause", "pause", "pause", "open", "report"]);
   assert.equal(first("paused", true), "resume");
-  // A pause outlasts the end of a queue, and to resume it lets nobody in.
+  // A pause outlasts the end of a queue, and to resume it lets no visitor in.
   assert.deepEqual([first("closed", true), first("finished", true)], ["open", "report"]);
 });
 

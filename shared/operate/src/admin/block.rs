@@ -81,10 +81,12 @@ impl Admin {
         id: EntryId,
         source: Option<Source>,
     ) -> Result<Value, Problem> {
-        let now_ms = self.now_ms(queue).await;
-        let blocks = match stored.settings.as_map() {
-            Some(map) => read_blocks(map)?,
-            None => Blocks::default(),
+        let (blocks, now_ms) = if let Ok(view) = self.line.queue_view(queue).await {
+            (view.configuration.settings.blocked, view.now_ms)
+        } else {
+            // Those that will be in force, if the stored settings are valid.
+            let settings = stored.settings.parse().unwrap_or_default();
+            (settings.blocked, vestibule_clock::now_ms())
         };
         let targets = [Some(BlockTarget::Entry(id)), source.map(BlockTarget::Source)];
         let mut targets = targets.into_iter().flatten();

@@ -6,7 +6,7 @@ use vestibule_domain::{
     settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX},
 };
 use vestibule_line::{LineError, QueueView};
-use vestibule_telemetry::version::{VERSION, commit};
+use vestibule_telemetry::version::describe_build;
 
 use super::{Admin, OPERATIONS, Operation, Problem};
 
@@ -33,7 +33,7 @@ impl Admin {
             "epoch": stored.metadata.epoch,
             "generation": stored.metadata.generation,
             "min_epoch": stored.metadata.min_epoch,
-            "build": { "version": VERSION, "commit": commit() },
+            "build": describe_build(),
         });
         if help {
             description["fields"] = FIELDS.iter().map(field_to_json).collect();

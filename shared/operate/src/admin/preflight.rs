@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::id::QueueId;
-use vestibule_telemetry::version::{VERSION, commit};
+use vestibule_telemetry::version::describe_build;
 
 use super::{
     Admin, Problem,
@@ -34,9 +34,7 @@ impl Admin {
             signing_key,
             root_key,
         };
-        Ok(
-            json!({ "build": { "version": VERSION, "commit": commit() }, "findings": decide_findings(&answers) }),
-        )
+        Ok(json!({ "build": describe_build(), "findings": decide_findings(&answers) }))
     }
 
     /// Sends a conditional write of an entry, which the backup must refuse.

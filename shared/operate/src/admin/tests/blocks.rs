@@ -110,6 +110,10 @@ async fn inspect_says_who_blocked_a_visitor_and_until_when() {
     assert!((59_000..=60_000).contains(&left_ms), "{blocked}");
     desk.run(json!({ "op": "unblock", "queue": "q", "visitor": "ada" }))
         .await;
+    assert_eq!(desk.run(inspect.clone()).await["blocked"], Value::Null);
+    // An edit that is invalid is not in force, and hides no visitor.
+    desk.replace_stored_settings(json!({ "blocked": "everyone" }))
+        .await;
     assert_eq!(desk.run(inspect).await["blocked"], Value::Null);
 }
 
