@@ -41,21 +41,33 @@ const styleAsText = {
   },
 };
 
-// The sentences of web/lang that the element says.
-const ELEMENT_KEYS = `
-  about accountGo accountLead accountOther blocked cancelled closed completed ended enter evicted finished gone hint hintTab
-  identity-missing in invalid-ticket join joining leave leaveCostHere leaveTitle leaving leavingLead left loop
-  lost offline overlong paused refused refusedLead resetLead shop shut sold_out ticket-required turn undo unknown
-  unknown-queue waiting
-`
-  .trim()
-  .split(/\s+/);
+// What the element says: its name in the element and, where it is another one, the key in web/lang.
+const LINE_KEYS = `
+  about accountLead blocked cancelled completed ended evicted finished gone identity-missing invalid-ticket joining leaving
+  leavingLead left loop lost offline overlong paused refusedLead shut sold_out ticket-required unknown unknown-queue waiting
+  claim=enter confirm=leave cost=leaveCostHere join keep=undo leave question=leaveTitle stay=undo target=shop undo
+  ready=turn active=in failed=refused closed=joining stored=hint unstored=hintTab
+  queue-closed=closed queue-draining=closed unknown-entry=resetLead token-owner-mismatch=resetLead
+`;
+// What it says in a session instead.
+const SESSION_KEYS = `
+  confirm=done cost=doneCost keep=resume leave=done leaving=finishing leavingLead=finishingLead left=completed
+  question=doneTitle stay=resume undo=resume
+`;
 
-/** Reads the sentences that the element says, in all languages by tag. */
+const pickSentences = (file, keys) =>
+  Object.fromEntries(keys.trim().split(/\s+/).map((entry) => [entry.split("=").at(0), file[entry.split("=").at(-1)]]));
+
+/** Reads the sentences that the element says, in all languages by tag. `session` has those of an active session. */
 export async function readElementSentences() {
-  const pick = (file) => Object.fromEntries(ELEMENT_KEYS.map((key) => [key, file[key]]));
+  const describe = (file) => ({
+    ...pickSentences(file, LINE_KEYS),
+    // The element names no account.
+    account: file.accountGo.replace("{n}", file.accountOther),
+    session: pickSentences(file, SESSION_KEYS),
+  });
   const languages = Object.entries(await readSentences(`${folder}../lang`));
-  return Object.fromEntries(languages.map(([tag, file]) => [tag, pick(file)]));
+  return Object.fromEntries(languages.map(([tag, file]) => [tag, describe(file)]));
 }
 
 /** Resolves "virtual:sentences": English, and for each other language what loads it from its file beside the element. */

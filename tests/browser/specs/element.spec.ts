@@ -118,7 +118,7 @@ test("leaving in the element asks first and can be taken back", async ({ page, s
   expect(traffic.ofKind("leave")).toHaveLength(1);
 });
 
-test("ending a session in the element can be taken back", async ({ page, servers, queue, traffic }) => {
+test("ending a session in the element asks first and can be taken back", async ({ page, servers, queue, traffic }) => {
   await queue.open(ONE_AT_A_TIME);
   await traffic.shortenPolls();
   await open(page, servers.site, { queue: queue.id, base: servers.base });
@@ -127,9 +127,13 @@ test("ending a session in the element can be taken back", async ({ page, servers
   await page.mouse.move(20, 20);
   await queue.completeActive();
   await expect(part(page, "headline")).toHaveText("You’re in");
-  await leave(page);
-  await expect(part(page, "wait"), "the time to take it back").toHaveText(/ for (10|\d) seconds?\.$/);
+  await part(page, "leave").click();
+  await expect(page.getByRole("dialog", { name: "Are you done?" })).toContainText("Your session ends.");
+  await page.getByRole("dialog").getByRole("button", { name: "I’m done" }).click();
+  await expect(part(page, "headline")).toHaveText("Your session is ending");
+  await expect(part(page, "wait"), "the time to take it back").toHaveText(/^Changed your mind\? Your session is still yours for (10|\d) seconds?\.$/);
   await expect(part(page, "number"), "only one time is shown").toBeHidden();
+  await expect(part(page, "undo")).toHaveText("Keep my session");
   await part(page, "undo").click();
   await expect(part(page, "headline")).toHaveText("You’re in");
   await expect(part(page, "number"), "the time of the session").toHaveText(/^(1:00:00|59:\d\d)$/);
@@ -138,6 +142,9 @@ test("ending a session in the element can be taken back", async ({ page, servers
   await expect(part(page, "headline")).toHaveText("You’re in");
   expect(traffic.ofKind("leave"), "nothing was sent").toHaveLength(0);
   expect((await queue.run("stats"))["active"]).toBe(1);
+  await leave(page);
+  await expect(part(page, "headline")).toHaveText("All done", { timeout: 15_000 });
+  expect((await queue.run("stats"))["active"]).toBe(0);
 });
 
 test("element names the language of its texts, whatever that of the page is", async ({ page, servers, queue }) => {

@@ -7,7 +7,7 @@
 // element goes there with the pass, unless a listener prevents the default of the event. It speaks the language of the page
 // around it, or else of the browser, from the file lang-TAG.js beside it.
 
-import { ENGLISH, LOADERS } from "virtual:sentences";
+import { ENGLISH, LOADERS, type ElementSentences } from "virtual:sentences";
 import STYLE from "./element.css";
 import { Format } from "./format.js";
 import { HandOver } from "./hand_over.js";
@@ -16,18 +16,18 @@ import { languageOfText } from "./message.js";
 import { countdownText, headlineText, hintText, waitText } from "./texts.js";
 import type { Place, PlaceState, QueueOptions, WaitingState } from "./types.js";
 import { chooseMessage, joinQueue, openChannel } from "./vestibule.js";
-import { Words, localeOf, matchLanguage, type Sentences } from "./words.js";
+import { Words, localeOf, matchLanguage } from "./words.js";
 
-// A page may forbid text that is parsed as HTML (Trusted Types), so each part is created by itself. `key` is that of the words
-// of a part that always says the same.
-function addPart(parent: Node, tag: string, part: string, key = ""): HTMLElement {
+// A page may forbid text that is parsed as HTML (Trusted Types), so each part is created by itself. A part for which there is a
+// sentence of its name says that.
+function addPart(parent: Node, tag: string, part: string): HTMLElement {
   const element = document.createElement(tag);
   element.part.value = part;
-  if (key) element.dataset["text"] = key;
   parent.appendChild(element);
   return element;
 }
 
+const ATTRIBUTES = ["queue", "base", "confirm", "return"];
 const COUNTDOWN_MS = 250;
 /** The visitor has a place. */
 const IN_LINE: readonly PlaceState["status"][] = ["waiting", "ready", "active"];
@@ -57,7 +57,7 @@ declare global {
 
 /** `<vestibule-line queue base confirm return>`. */
 export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
-  static observedAttributes = ["queue", "base", "confirm", "return"];
+  static observedAttributes = ATTRIBUTES;
   /** Options in addition to the attributes, such as `headers`. Set them before the element is in the page. */
   options: Partial<QueueOptions> = {};
   /** The place, while the element is in the page. */
@@ -65,8 +65,11 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   #root: ShadowRoot | undefined;
   #tabs: BroadcastChannel | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
+  #sentences!: ElementSentences;
   #words!: Words;
   #format!: Format;
+  // The visitor is, or was until the end, in a session.
+  #isIn = false;
   #handOver = new HandOver();
   #leaving = new Leaving(
     () => void this.place?.leave(),
@@ -87,29 +90,29 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
       addPart(spoken, "p", "hint");
       addPart(place, "p", "number");
       addPart(place, "p", "wait");
-      addPart(place, "button", "claim", "enter").onclick = () => void this.place?.claim();
-      addPart(place, "a", "target", "shop");
-      addPart(place, "button", "keep", "undo").onclick = () => this.place?.keepAccount();
-      addPart(place, "button", "account", "accountGo").onclick = () => this.place?.changeAccount();
-      addPart(place, "button", "undo", "undo").onclick = () => {
+      addPart(place, "button", "claim").onclick = () => void this.place?.claim();
+      addPart(place, "a", "target");
+      addPart(place, "button", "keep").onclick = () => this.place?.keepAccount();
+      addPart(place, "button", "account").onclick = () => this.place?.changeAccount();
+      addPart(place, "button", "undo").onclick = () => {
         this.#leaving.undo();
         this.#take();
       };
-      addPart(place, "button", "join", "join").onclick = () => {
+      addPart(place, "button", "join").onclick = () => {
         this.#join();
         this.#tabs?.postMessage(0);
       };
       const dialog = addPart(place, "dialog", "dialog") as HTMLDialogElement;
-      addPart(dialog, "h2", "question", "leaveTitle");
-      addPart(dialog, "p", "cost", "leaveCostHere");
-      addPart(dialog, "button", "stay", "undo").onclick = () => dialog.close();
-      addPart(dialog, "button", "confirm", "leave").onclick = () => {
+      addPart(dialog, "h2", "question");
+      addPart(dialog, "p", "cost");
+      addPart(dialog, "button", "stay").onclick = () => dialog.close();
+      addPart(dialog, "button", "confirm").onclick = () => {
         dialog.close();
         this.#leaving.depart();
         // The button that had the focus is hidden.
         this.#part("undo").focus();
       };
-      addPart(place, "button", "leave", "leave").onclick = () => dialog.showModal();
+      addPart(place, "button", "leave").onclick = () => dialog.showModal();
       this.#speak("en", ENGLISH);
       void this.#loadLanguage();
       const sheet = new CSSStyleSheet();
@@ -144,9 +147,8 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
 
   #join(): void {
     this.#end();
-    const read = (name: string) => this.getAttribute(name) ?? "";
-    const attributes = { queue: read("queue"), base: read("base"), confirm: read("confirm"), returnTo: read("return") };
-    const place = (this.place = joinQueue({ ...(attributes as QueueOptions), ...this.options }));
+    const attributes = Object.fromEntries(ATTRIBUTES.map((name) => [name, this.getAttribute(name) ?? ""]));
+    const place = (this.place = joinQueue({ ...attributes, returnTo: attributes["return"], ...this.options } as QueueOptions));
     place.subscribe(() => place === this.place && this.#take());
     this.#take();
   }
@@ -159,7 +161,14 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     const isHere = IN_LINE.includes(status);
     const isInLine = isHere && !isLeaving;
     const isSentBack = status === "active" && this.#handOver.isLooping && isInLine;
-    const message = chooseMessage(queue, [this.#words.language, ...navigator.languages]);
+    const message = chooseMessage(queue, [this.#part("place").lang, ...navigator.languages]);
+    const sentences = this.#sentences;
+    this.#words = new Words({ ...sentences, ...(this.#isIn && sentences.session) });
+    for (const part of this.#root!.querySelectorAll("[part]")) {
+      const text = this.#words.text(part.part.value);
+      if (text) part.textContent = text;
+    }
+    this.#part("dialog").ariaLabel = this.#words.text("question");
     this.#setText("headline", isLeaving ? this.#words.text("leaving") : headlineText(this.#words, state));
     this.#setText("message", message);
     this.#part("message").lang = languageOfText(queue, message);
@@ -180,6 +189,7 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
   #take(): void {
     const { state } = this.place!;
     const { status } = state;
+    if (status !== "left") this.#isIn = status === "active";
     // The visit has ended by itself.
     if (!IN_LINE.includes(status)) {
       (this.#part("dialog") as HTMLDialogElement).close();
@@ -209,16 +219,10 @@ export class VestibuleLine extends (globalThis.HTMLElement ?? Object) {
     if (loaded) this.#speak(language, loaded.default);
   }
 
-  #speak(language: string, sentences: Sentences): void {
-    this.#words = new Words(language, { ...ENGLISH, ...sentences });
+  #speak(language: string, sentences: ElementSentences): void {
+    this.#sentences = { ...ENGLISH, ...sentences };
     this.#format = new Format(localeOf(language));
     this.#part("place").lang = language;
-    this.#part("dialog").ariaLabel = this.#words.text("leaveTitle");
-    const n = this.#words.text("accountOther");
-    for (const part of this.#root!.querySelectorAll<HTMLElement>("[data-text]")) {
-      const key = part.dataset["text"]!;
-      part.textContent = this.#words.text(key, { n });
-    }
     this.#show();
   }
 

@@ -4,16 +4,6 @@ import type { Format } from "./format.js";
 import type { PlaceState } from "./types.js";
 import type { Words } from "./words.js";
 
-// The keys of headlines that are not the name of the status.
-const HEADLINES: Partial<Record<PlaceState["status"], string>> = { ready: "turn", active: "in", failed: "refused", closed: "joining" };
-// The keys of refusals that are not their code.
-const REFUSALS: Readonly<Record<string, string>> = {
-  "queue-closed": "closed",
-  "queue-draining": "closed",
-  "unknown-entry": "resetLead",
-  "token-owner-mismatch": "resetLead",
-};
-
 /** The headline. */
 export function headlineText(words: Words, state: PlaceState): string {
   const { status } = state;
@@ -21,18 +11,15 @@ export function headlineText(words: Words, state: PlaceState): string {
   if (status === "expired") return words.text(state.reason ? "overlong" : state.isMissedTurn ? "gone" : "ended");
   // A reason of the queue's end that has no words here is none.
   const over = status === "finished" && words.text(state.queue.finishReason);
-  return over || words.text(HEADLINES[status] ?? status);
+  return over || words.text(status);
 }
 
 /** What else the visitor should know, or an empty string. */
 export function hintText(words: Words, { status, connection, problem, otherAccount, isUnstored }: PlaceState): string {
-  if (status === "failed") {
-    const code = problem?.code ?? "";
-    return words.text(REFUSALS[code] ?? code) || words.text("refusedLead");
-  }
+  if (status === "failed") return words.text(problem?.code ?? "") || words.text("refusedLead");
   if (otherAccount === "new") return words.text("accountLead");
   if (connection !== "online") return words.text(connection) || words.text("lost");
-  return status === "waiting" ? words.text(isUnstored ? "hintTab" : "hint") : "";
+  return status === "waiting" ? words.text(isUnstored ? "unstored" : "stored") : "";
 }
 
 /** The expected wait, or why there is none. Empty for a visitor who does not wait. */

@@ -25,11 +25,9 @@ export function localeOf(language: string): string {
 
 /** The sentences of one language that have no plural forms. */
 export class Words {
-  readonly language: string;
   #sentences: Sentences;
 
-  constructor(language: string, sentences: Sentences) {
-    this.language = language;
+  constructor(sentences: Sentences) {
     this.#sentences = sentences;
   }
 
@@ -46,6 +44,13 @@ export class Words {
 
 /** The sentences of one language. */
 export class PluralWords extends Words {
+  readonly language: string;
+
+  constructor(language: string, sentences: Sentences) {
+    super(sentences);
+    this.language = language;
+  }
+
   protected override chooseForm(sentence: Sentence | undefined, number: number): string {
     const forms = Object(sentence) as Partial<Record<Intl.LDMLPluralRule, string>>;
     return super.chooseForm(sentence, number) || forms[new Intl.PluralRules(this.language).select(number)] || forms.other || "";

@@ -10,7 +10,7 @@ import { countdownText, headlineText, hintText, waitText } from "../src/texts.js
 import { Words } from "../src/words.js";
 import { joinedFollower, nearEntry, noAnswer, receiveEntry, receiveFailure, refusal } from "./samples.js";
 
-const words = new Words("en", ENGLISH);
+const words = new Words(ENGLISH);
 const format = new Format("en-US");
 const stateOf = (entry = nearEntry()): PlaceState => joinedFollower(entry).stateAt(0);
 const headline = (state: PlaceState) => headlineText(words, state);

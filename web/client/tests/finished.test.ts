@@ -24,7 +24,7 @@ import { stateOf, useScene } from "./scene.js";
 
 const scene = useScene();
 // The sentence of a key is the key.
-const ECHO = new Words("en", { finished: "finished", sold_out: "sold_out" });
+const ECHO = new Words({ finished: "finished", sold_out: "sold_out" });
 const over = (more = {}) => refusal(410, "queue-finished", undefined, { message: "Sold out", ...more });
 
 test("a visitor near the head learns the end by a poll", () => {
@@ -50,7 +50,7 @@ test("the reason of the end is said if there are words for it, to those for whom
     }
     const inside = joinedFollower(activeEntry({ queue_state: "finished" }));
     receiveDocument(inside, publicDocument({ state: "finished", finish_reason: reason, now_ms: 2_000 }), 5_000);
-    assert.equal(headlineText(new Words("en", { in: "in", sold_out: "x" }), inside.stateAt(5_000)), "in");
+    assert.equal(headlineText(new Words({ active: "in", sold_out: "x" }), inside.stateAt(5_000)), "in");
   }
 });
 

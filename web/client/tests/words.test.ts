@@ -27,7 +27,7 @@ test("a sentence takes the plural form of its number", () => {
 });
 
 test("a key that is a member of every object has no sentence", () => {
-  for (const words of [new Words("en", {}), new PluralWords("en", {})]) {
+  for (const words of [new Words({}), new PluralWords("en", {})]) {
     assert.deepEqual([words.text("constructor"), words.text("toString")], ["", ""]);
   }
 });

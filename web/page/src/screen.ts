@@ -1,7 +1,7 @@
 // What the page says for a state of the place, as texts. Pure: the same state and time give the same screen.
 
 import type { PlaceState } from "../../client/src/types.js";
-import type { Words } from "../../client/src/words.js";
+import type { PluralWords } from "../../client/src/words.js";
 import { isFar, type PageFormat } from "./format.js";
 import type { Question } from "./question.js";
 import { nameScreen, waitNow, type Context, type ScreenName } from "./screen_name.js";
@@ -61,10 +61,10 @@ const ACTIONS: Partial<Record<ScreenName, readonly Action[]>> = {
 
 /** Writes the screens in one language. */
 export class ScreenWriter {
-  readonly words: Words;
+  readonly words: PluralWords;
   readonly format: PageFormat;
 
-  constructor(words: Words, format: PageFormat) {
+  constructor(words: PluralWords, format: PageFormat) {
     this.words = words;
     this.format = format;
   }

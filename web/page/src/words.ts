@@ -1,6 +1,6 @@
 // The sentences of the page, which stand in it, with those of a theme over them, and the choice of another language.
 
-import { PluralWords, type Words, type Sentences } from "../../client/src/words.js";
+import { PluralWords, type Sentences } from "../../client/src/words.js";
 import { readStored, writeStored } from "../../client/src/stored.js";
 import { themeTags, type Theme } from "./theme.js";
 import { part } from "./view.js";
@@ -28,11 +28,11 @@ export function showIn(language: string, fragment: string): void {
 }
 
 /** The sentences of the page, with those of the theme. */
-export const readWords = (language: string, theme: Theme): Words =>
+export const readWords = (language: string, theme: Theme): PluralWords =>
   withTheme(language, JSON.parse(part("sentences").textContent!) as Sentences, theme);
 
 /** Sentences with the texts of a theme over them. What only the theme's English has is in English. */
-export function withTheme(language: string, sentences: Sentences, { texts = {} }: Theme): Words {
+export function withTheme(language: string, sentences: Sentences, { texts = {} }: Theme): PluralWords {
   const [english, ...others] = themeTags(language).map((tag) => texts[tag]);
   return new PluralWords(language, Object.assign({}, english, sentences, ...others));
 }
