@@ -3,16 +3,16 @@
 //! The line counts. Every few seconds the tally is stored in the backup, and a restore puts the stored one back, so that
 //! no total falls when the line is lost. `docs/adr/0042-tally-and-report.md` has the reasons.
 
+mod histogram;
 mod totals;
-mod waits;
 
 use serde::{Deserialize, Serialize};
 
 use super::{change::Version, id::Salt};
 
 pub use self::{
+    histogram::{Histogram, HistogramBucket, RELATIVE_ERROR_PER_10000},
     totals::QueueTotals,
-    waits::{RELATIVE_ERROR_PER_10000, WaitBucket, WaitHistogram},
 };
 
 /// What happened in a queue since its generation began.
@@ -22,7 +22,9 @@ pub struct Tally {
     /// How many visits began, ended, and so on.
     pub totals: QueueTotals,
     /// How long the promoted entries had waited.
-    pub waits: WaitHistogram,
+    pub waits: Histogram,
+    /// How long the sessions lasted that ended, in whatever way, as far as it is known when they began.
+    pub stays: Histogram,
     /// The most entries in line.
     pub peak: PeakWaiting,
 }

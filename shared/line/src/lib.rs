@@ -52,7 +52,7 @@ pub use self::{
     journal_limits::JournalLimits,
     line::Line,
     line_error::LineError,
-    restored_entries::RestoredEntries,
+    restored_entries::{RestoredEntries, RestoredSession},
     tick_subscription::{Tick, TickSubscription},
 };
 

@@ -11,7 +11,18 @@ use vestibule_domain::{
     tally::Tally,
 };
 
-/// The entries of a restore, by their state. A live entry takes 40 bytes at most, because a restore may
+/// The session of an active entry.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoredSession {
+    /// The visit.
+    pub visit: Visit,
+    /// When the session ends, in Unix milliseconds.
+    pub end_ms: u64,
+    /// When it began, in Unix milliseconds, if that is known.
+    pub began_at_ms: Option<u64>,
+}
+
+/// The entries of a restore, by their state. A live entry takes 48 bytes at most, because a restore may
 /// hold a million of them.
 #[derive(Debug, Default)]
 pub struct RestoredEntries {
@@ -24,8 +35,8 @@ pub struct RestoredEntries {
     pub moved: Vec<(Fact, EntryId)>,
     /// Ready entries with their visits and turns.
     pub ready: Vec<(Visit, Turn, EntryId)>,
-    /// Active entries with their visits and the ends of their sessions, in Unix milliseconds.
-    pub active: Vec<(u64, Visit, EntryId)>,
+    /// Active entries with their sessions.
+    pub active: Vec<(RestoredSession, EntryId)>,
     /// Entries whose slot is held, with the ways in which their visits ended.
     pub held: Vec<(Fact, EndReason, EntryId)>,
     /// The highest visit number of all added records. New entries continue above it.
@@ -60,7 +71,14 @@ impl RestoredEntries {
                 let turn = fact.turn().unwrap_or(Turn::First);
                 self.ready.push((fact.visit, turn, id));
             }
-            Some(_) => self.active.push((fact.step_ms, fact.visit, id)),
+            Some(_) => {
+                let session = RestoredSession {
+                    visit: fact.visit,
+                    end_ms: fact.step_ms,
+                    began_at_ms: record.claimed_at_ms,
+                };
+                self.active.push((session, id));
+            }
             None if fact.step == Step::Held => {
                 self.held.extend(record.end_reason().map(|how| (fact, how, id)));
             }
@@ -90,11 +108,12 @@ impl RestoredEntries {
         self.waiting_again.retain(|&(visit, _)| visit <= latest);
         self.moved.retain(|&(fact, _)| fact.visit <= latest);
         self.ready.retain(|&(visit, _, id)| is_believed(visit, id));
-        self.active.retain(|&(_, visit, id)| is_believed(visit, id));
+        self.active
+            .retain(|&(session, id)| is_believed(session.visit, id));
         self.held.retain(|&(fact, _, id)| is_believed(fact.visit, id));
         let visits = self.waiting.iter().map(|(place, _)| place.visit());
         let visits = visits.chain(self.ready.iter().map(|&(visit, ..)| visit));
-        let visits = visits.chain(self.active.iter().map(|&(_, visit, _)| visit));
+        let visits = visits.chain(self.active.iter().map(|(session, _)| session.visit));
         let visits = visits.chain(self.held.iter().map(|&(fact, ..)| fact.visit));
         self.last_order = visits.map(Visit::number).max().unwrap_or(0);
     }

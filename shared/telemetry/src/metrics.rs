@@ -68,6 +68,8 @@ pub const WAIT_MEAN: Metric = milliseconds_metric("WaitMeanMs");
 /// The longest wait: of the entries promoted since the last report, and of the head that is still
 /// waiting. It is absent if there are neither.
 pub const WAIT_MAX: Metric = milliseconds_metric("WaitMaxMs");
+/// How long the sessions lasted that ended since the last report, in whatever way: their mean. It is absent if none ended.
+pub const STAY_MEAN: Metric = milliseconds_metric("StayMeanMs");
 /// The actual wait minus the estimated wait; negative if the visitor waited less than estimated.
 /// The promoter samples it: it remembers the last entry in line with the middle of its estimated
 /// range, and compares the two when the line has been promoted through that place.
@@ -116,7 +118,7 @@ pub const IDENTITIES_MISSING: Metric = count_metric("IdentitiesMissing");
 pub const ORIGIN_KEY_FAILURES: Metric = count_metric("OriginKeyFailures");
 
 /// All metrics.
-pub const ALL: [Metric; 34] = [
+pub const ALL: [Metric; 35] = [
     WAITING,
     CALLED,
     PRESENT,
@@ -132,6 +134,7 @@ pub const ALL: [Metric; 34] = [
     TICK_AGE,
     WAIT_MEAN,
     WAIT_MAX,
+    STAY_MEAN,
     ESTIMATE_ERROR,
     REDIS_ROUND_TRIP,
     ENTERED,

@@ -14,11 +14,12 @@ export interface ConsoleScene {
 }
 
 const totals = { absences: 0, bypassed: 0, claimed: 8_640, completed: 8_214, dismissed: 0, entered: 21_900, evicted: 12, expired: 88, fast_tracked: 0, left: 214, no_shows: 531, overlong_waits: 0, promoted: 8_755, returned: 402 };
+const stays = { count: 8_528, sum_ms: 8_528 * 190_000, p50_ms: 172_000, p90_ms: 266_000 };
 
 const STATS: Json = {
   ...{ queue: "TIMEDEAL:123", state: "open", mode: "queue", waiting: 12_480, called: 212, present: 190, absent: 22 },
   ...{ ready: 38, active: 462, held: 0, capacity: 500, batch: 20, full: false, service_down: false, limited_by: null },
-  ...{ served_per_second: 1.98, estimated_wait_seconds: { low: 5_900, high: 6_700 }, epoch: 3, generation: 1, totals },
+  ...{ served_per_second: 1.98, estimated_wait_seconds: { low: 5_900, high: 6_700 }, epoch: 3, generation: 1, totals, stays },
 };
 
 const SETTINGS: Json = {

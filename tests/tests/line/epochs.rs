@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vestibule_domain::score::WaitScore;
-use vestibule_line::{ConfigureOutcome, LeaveReason, RestoredEntries};
+use vestibule_line::{ConfigureOutcome, LeaveReason, RestoredEntries, RestoredSession};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{
@@ -92,7 +92,14 @@ pub(crate) async fn a_record_from_the_future_is_not_restored(subject: Subject) {
             (place_at(now_ms + 60_000), visitor(2)),
             (place_at(now_ms + 60_001), visitor(3)),
         ],
-        active: vec![(now_ms + 300_000, place_at(now_ms + 3_600_000).visit(), visitor(4))],
+        active: vec![(
+            RestoredSession {
+                visit: place_at(now_ms + 3_600_000).visit(),
+                end_ms: now_ms + 300_000,
+                began_at_ms: None,
+            },
+            visitor(4),
+        )],
         last_order: place_at(now_ms + 3_600_000).order(),
         ..RestoredEntries::default()
     };

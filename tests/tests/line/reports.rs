@@ -37,6 +37,7 @@ pub(crate) async fn a_report_counts_events_since_the_last_report(mut subject: Su
     subject.tick().await; // Visitors 1 to 4 are ready.
     subject.claim(visitor(1)).await;
     subject.claim(visitor(2)).await;
+    subject.advance_seconds(8);
     subject.leave(visitor(1), LeaveReason::Complete).await;
     subject.leave(visitor(10), LeaveReason::Leave).await;
     let first = expect_report(&subject).await;
@@ -51,6 +52,7 @@ pub(crate) async fn a_report_counts_events_since_the_last_report(mut subject: Su
     };
     assert_eq!(first.events, events);
     assert_eq!(first.generation, 1);
+    assert_eq!((first.stays, first.stayed_ms), (1, 8_000));
     let status = (subject.status(visitor(5)).await, subject.status(visitor(9)).await);
     let (EntryStatus::Waiting { score: head, .. }, EntryStatus::Waiting { score: tail, .. }) = status else {
         panic!("{status:?}")
@@ -73,6 +75,7 @@ pub(crate) async fn a_report_counts_events_since_the_last_report(mut subject: Su
     };
     assert_eq!(second.events, events);
     assert_eq!((second.waiting, second.ready, second.active), (1, 4, 0));
+    assert_eq!((second.stays, second.stayed_ms), (1, 300_000));
 
     // Reports continue after the clock is set back, so that the operator hears of it.
     subject.clock.set_back(std::time::Duration::from_hours(1));

@@ -3,12 +3,21 @@
 use futures_util::future::join_all;
 use vestibule_domain::{
     change::Version,
+    fact::{Fact, Step},
+    record::EntryRecord,
+    settings::Settings,
     tally::{PeakWaiting, QueueTotals, Tally, TallySnapshot},
 };
-use vestibule_line::{LeaveReason, RestoredEntries};
+use vestibule_line::{
+    ExtendOutcome, LeaveReason, RestoredEntries, SessionExtension, ValidateOutcome, Validation,
+};
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
-use crate::settings::{bounded, in_turn};
+use crate::{
+    adopt::{adopt_as_unknown, live_record, place_before},
+    restore::{configuration_of_epoch, restored_entries},
+    settings::{bounded, in_turn},
+};
 
 const EVERY_MS: u64 = 5_000;
 
@@ -76,6 +85,97 @@ pub(crate) async fn a_tally_counts_totals_waits_and_the_peak(mut subject: Subjec
         short.abs_diff(2_000) <= 63 && long.abs_diff(12_000) <= 375,
         "{short} {long}"
     );
+}
+
+/// How many stays are counted, their sum and the longest one, in seconds.
+async fn stays(subject: &Subject) -> (u64, u64, u64) {
+    let stays = read_tally(subject).await.tally.stays;
+    (stays.count(), stays.sum_ms() / 1_000, stays.max_ms() / 1_000)
+}
+
+/// Completes a visit for the protected service, which is the first to claim it.
+async fn consume(subject: &Subject, number: u64) {
+    let once = Validation {
+        visit: None,
+        claims: true,
+        consumes: true,
+        use_id: None,
+        reactivate_until_ms: None,
+    };
+    let consumed = subject.line.validate(&subject.queue, visitor(number), once).await;
+    assert!(
+        matches!(consumed, Ok(ValidateOutcome::Active { .. })),
+        "{consumed:?}"
+    );
+}
+
+pub(crate) async fn a_session_is_counted_when_it_ends_in_whatever_way(mut subject: Subject) {
+    let settings = Settings {
+        session_seconds: 600,
+        claim_seconds: 120,
+        ..in_turn(bounded(100, 8, 1))
+    };
+    subject.open(settings).await;
+    // The first one is let in by the fast track, the others in turn.
+    subject.enter(visitor(1)).await;
+    subject
+        .change_settings(|settings| settings.fast_track = false)
+        .await;
+    for number in 2..=8 {
+        subject.enter(visitor(number)).await;
+    }
+    subject.tick().await;
+    subject.advance_seconds(20);
+    for number in 2..=7 {
+        subject.claim(visitor(number)).await;
+    }
+    // A claim that is repeated, as a client does without an answer, begins no new session.
+    subject.advance_seconds(10);
+    subject.claim(visitor(2)).await;
+    subject.claim(visitor(1)).await;
+    assert_eq!(stays(&subject).await, (0, 0, 0));
+    subject.leave(visitor(2), LeaveReason::Complete).await;
+    assert_eq!(stays(&subject).await, (1, 10, 10));
+    subject.leave(visitor(3), LeaveReason::Leave).await;
+    subject.leave(visitor(4), LeaveReason::Evict).await;
+    assert_eq!(stays(&subject).await, (3, 30, 10));
+    subject.leave(visitor(1), LeaveReason::Leave).await;
+    assert_eq!(
+        stays(&subject).await,
+        (4, 60, 30),
+        "by the fast track, since it entered"
+    );
+
+    // The service completes 5, lets 6 stay 300 s longer, and completes 8, who had not claimed yet, at once.
+    subject.advance_seconds(30);
+    consume(&subject, 5).await;
+    assert_eq!(stays(&subject).await, (5, 100, 40));
+    consume(&subject, 8).await;
+    assert_eq!(stays(&subject).await, (6, 100, 40));
+    subject.advance_seconds(540);
+    let longer = SessionExtension {
+        visit: None,
+        seconds: 300,
+        latest_end_ms: subject.clock.now_ms() + 300_000,
+    };
+    let extended = subject.line.extend(&subject.queue, visitor(6), longer).await;
+    assert!(
+        matches!(extended, Ok(ExtendOutcome::Active { .. })),
+        "{extended:?}"
+    );
+    // The session of 7 is over after 600 s, however late the tick sees it, and that of 6 after 880.
+    subject.advance_seconds(45);
+    subject.tick().await;
+    assert_eq!(stays(&subject).await, (7, 700, 600));
+    subject.advance_seconds(900);
+    // A visitor who enters again before a tick ends the session, too.
+    subject.enter(visitor(6)).await;
+    assert_eq!(stays(&subject).await, (8, 1_580, 880));
+    subject.tick().await;
+    assert_eq!(stays(&subject).await, (8, 1_580, 880));
+    // A visitor who leaves the line, and one who misses the turn, had no session.
+    subject.leave(visitor(6), LeaveReason::Leave).await;
+    assert_eq!(stays(&subject).await.0, 8);
 }
 
 pub(crate) async fn waits_of_any_length_are_in_the_right_bucket(mut subject: Subject) {
@@ -170,6 +270,36 @@ pub(crate) async fn a_restored_queue_goes_on_with_its_tally(mut subject: Subject
     let after = read_tally(&subject).await.tally;
     assert_eq!(after.totals.entered, 11);
     assert_eq!((after.waits, after.peak), (before.waits, before.peak));
+}
+
+pub(crate) async fn a_session_is_counted_from_its_beginning_after_a_loss(mut subject: Subject) {
+    subject.open(bounded(100, 4, 1)).await;
+    let admitted = subject.enter(visitor(1)).await.change.expect("a change");
+    // Redis lost another one, whom the backup has.
+    let now_ms = subject.clock.now_ms();
+    let session = Fact {
+        visit: place_before(&subject, 70_000).visit(),
+        step: Step::Active,
+        step_ms: now_ms + 60_000,
+        is_over: false,
+    };
+    let record = EntryRecord {
+        claimed_at_ms: Some(now_ms - 60_000),
+        ..live_record(&subject, 2, session).await
+    };
+    adopt_as_unknown(&subject, 2, record).await;
+    subject.leave(visitor(2), LeaveReason::Complete).await;
+    assert_eq!(stays(&subject).await, (1, 60, 60));
+
+    subject.advance_seconds(40);
+    let mut entries = restored_entries(&[admitted]);
+    entries.tally = read_tally(&subject).await.tally;
+    let configuration = configuration_of_epoch(&subject, 2);
+    let restored = subject.line.restore(&subject.queue, &configuration, 0, entries);
+    restored.await.expect("restore");
+    subject.advance_seconds(5);
+    subject.leave(visitor(1), LeaveReason::Complete).await;
+    assert_eq!(stays(&subject).await, (2, 105, 60));
 }
 
 pub(crate) async fn a_restore_without_a_stored_tally_begins_at_zero(mut subject: Subject) {

@@ -1,7 +1,7 @@
 // The pace desk: batch, interval and capacity, with the consequence before the order is given.
 
 import { button, html, part, setText, type Child } from "./dom.js";
-import { findConsequence, type Pace } from "./pace.js";
+import { findConsequence, stayMs, type Pace } from "./pace.js";
 import type { Values } from "./orders.js";
 import { estimatedSeconds, type Speech } from "./sentences.js";
 import type { Detail, Settings, Stats } from "./types.js";
@@ -13,7 +13,8 @@ const MAXIMA = { batch: 1_000_000, interval_seconds: 3_600, capacity: 10_000_000
 export function consequenceWords(detail: Detail, settings: Settings, proposed: Pace, { say, format }: Speech): { text: string; warning: string } {
   const { stats, now_ms: nowMs } = detail;
   const current = { batch: settings.batch, intervalSeconds: settings.interval_seconds, capacity: settings.capacity };
-  const line = { nowMs, waiting: stats.waiting, sessionSeconds: settings.session_seconds, estimatedSeconds: estimatedSeconds(stats) };
+  const stay = stayMs(stats, settings);
+  const line = { nowMs, waiting: stats.waiting, sessionSeconds: stay.ms / 1_000, estimatedSeconds: estimatedSeconds(stats) };
   const found = findConsequence(current, proposed, line);
   const when = (atMs: number | null) => (atMs === null ? "–" : format.when(atMs, nowMs));
   const [after, before] = [when(found.lastAfterMs), when(found.lastBeforeMs)];
@@ -24,7 +25,7 @@ export function consequenceWords(detail: Detail, settings: Settings, proposed: P
     say(rates.after === rates.before ? "consequence_rate_same" : "consequence_rate", rates),
     proposed.capacity === current.capacity ? "" : say("consequence_inside", rooms),
     found.lastAfterMs === null ? "" : say(after === before ? "consequence_last_same" : "consequence_last", { after, before }),
-    say("consequence_slots", { session: format.span(settings.session_seconds * 1_000), slots: format.count(found.slotsNeeded) }),
+    say(stay.isSeen ? "consequence_slots_seen" : "consequence_slots", { session: format.span(stay.ms), slots: format.count(found.slotsNeeded) }),
     found.isHeld ? "" : say("holds_not"),
   ]);
   const warning = join([
@@ -43,6 +44,14 @@ function noneLetIn({ state, limited_by, active, ready, held }: Stats, { capacity
   return taken >= capacity ? say("none_let_in_until", { taken: format.count(taken), capacity: format.count(capacity) }) : "";
 }
 
+/** How long visitors stay inside, beside the time that they may; empty before a session has ended. */
+export function stayWords({ stats, settings }: Pick<Detail, "stats" | "settings">, { say, format }: Speech): string {
+  const { count = 0, sum_ms: sumMs = 0, p50_ms: halfMs, p90_ms: mostMs } = stats.stays ?? {};
+  if (!halfMs || !mostMs || !settings) return "";
+  const spans = { half: format.span(halfMs), most: format.span(mostMs), mean: format.span(sumMs / count) };
+  return say("stays", { ...spans, n: format.count(count), session: format.span(settings.session_seconds * 1_000) });
+}
+
 /** The form of one queue. It keeps what the operator types while new numbers arrive. */
 export class PaceDesk {
   readonly #form = part<HTMLFormElement>("pace");
@@ -51,6 +60,7 @@ export class PaceDesk {
   readonly #text = html("span");
   readonly #warning = html("em");
   readonly #what = html("p", { class: "what", "aria-live": "polite", "data-part": "consequence" }, this.#text, " ", this.#warning);
+  readonly #stays = html("p", { "data-part": "stays" });
   readonly #set: HTMLButtonElement;
   readonly #discard: HTMLButtonElement;
   #queue = "";
@@ -75,6 +85,7 @@ export class PaceDesk {
       row("interval_seconds", say("unit_interval")),
       row("capacity", say("unit_capacity")),
       this.#what,
+      this.#stays,
       html("p", { class: "buttons" }, this.#set, this.#discard),
     );
     this.#range.oninput = () => {
@@ -94,6 +105,7 @@ export class PaceDesk {
     const isUntouched = this.#queue !== detail.queue || !before || Object.keys(this.#changesFrom(before)).length === 0;
     this.#detail = detail;
     this.#form.hidden = !detail.settings;
+    setText(this.#stays, stayWords(detail, this.speech));
     if (isUntouched) this.#reset();
     else this.#update();
     this.#queue = detail.queue;

@@ -57,6 +57,14 @@ export interface Totals {
   readonly returned: number;
 }
 
+/** How long sessions lasted, in milliseconds. The percentiles are `null` without a session. */
+export interface Stays {
+  readonly count: number;
+  readonly sum_ms: number;
+  readonly p50_ms: number | null;
+  readonly p90_ms: number | null;
+}
+
 /** The answer of the admin function's `stats`. */
 export interface Stats {
   readonly queue: string;
@@ -77,6 +85,8 @@ export interface Stats {
   readonly served_per_second: number | null;
   readonly estimated_wait_seconds: Estimate | null;
   readonly totals: Totals;
+  /** How long the sessions lasted that ended. An admin function of an earlier build does not say. */
+  readonly stays?: Stays;
   readonly epoch: number;
   readonly generation: number;
 }

@@ -1,4 +1,5 @@
--- What `promote.lua` finds out about the entries that it promotes. Include `scores` and `visits` before this file. `head`
+-- What `promote.lua` finds out about the entries that it promotes. Include `scores`, `visits` and `tally` before this
+-- file. `head`
 -- is a list of entries and places.
 
 -- Finds the entries in `head` that wait for their second turn or have a drawn place, and replaces their places there by what
@@ -20,11 +21,10 @@ local function separate_second_turns(visits, head)
   return table.concat(first, ' '), table.concat(second, ' ')
 end
 
--- Measures the waits of the entries in `head`. Returns a table: their sum and the longest one in milliseconds, and how many
--- are in each bucket of domain/tally/waits.rs. No wait begins before the opening: see `waiting_since_ms` in
--- domain/opening.rs.
-local function measure_waits(head, now_ms, opens_at_ms)
-  local sum_ms, longest_ms, buckets, since_era_ms = 0, 0, {}, now_ms - ERA_MS
+-- Measures the waits of the entries in `head`: see durations in tally.lua. No wait begins before the opening: see
+-- `waiting_since_ms` in domain/opening.rs.
+function durations.measure_waits(head, now_ms, opens_at_ms)
+  local waits, since_era_ms = durations.new(), now_ms - ERA_MS
   local opened_at_ms = opens_at_ms <= now_ms and opens_at_ms or 0
   local wait_max_ms = opened_at_ms > 0 and now_ms - opened_at_ms or math.huge
   local drawn_wait_ms = opened_at_ms > 0 and now_ms - opened_at_ms or 0
@@ -32,23 +32,7 @@ local function measure_waits(head, now_ms, opens_at_ms)
     -- In a crowded millisecond the join time of a place may be ahead of the clock.
     local order = head[i] % ORDER_RANGE
     local wait_ms = since_era_ms - (order - order % ARRIVALS_PER_MS) / ARRIVALS_PER_MS
-    if wait_ms > wait_max_ms then
-      wait_ms = wait_max_ms
-    end
-    if is_drawn(head[i]) then
-      wait_ms = drawn_wait_ms
-    end
-    local bucket = 0
-    if wait_ms > 0 then
-      sum_ms = sum_ms + wait_ms
-      if wait_ms > longest_ms then
-        longest_ms = wait_ms
-      end
-      -- The number of bits, and the four bits behind the first one.
-      local fraction, bits = math.frexp(wait_ms)
-      bucket = bits * 16 + math.floor(fraction * 32) - 16
-    end
-    buckets[bucket] = (buckets[bucket] or 0) + 1
+    durations.add(waits, is_drawn(head[i]) and drawn_wait_ms or math.min(wait_ms, wait_max_ms))
   end
-  return { sum_ms = sum_ms, longest_ms = longest_ms, buckets = buckets }
+  return waits
 end

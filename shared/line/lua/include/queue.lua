@@ -6,6 +6,7 @@
 --     one whose slot is held.
 --   place: its place, if it waits
 --   is_fast_tracked: whether it is only known to be admitted by the fast track: see visits.lua
+--   began_at_ms: the line time at which its session began, if it is active or its session ran out, and if that is known
 --   epoch, v, how, at_ms: if it ended, the version, the way and the time of its end
 
 -- Reads what every script about one entry needs of its queue. Returns nil if Redis does not have the queue. `latest_ms`
@@ -41,18 +42,19 @@ end
 
 -- Describes an entry from its score in `set`. Returns nil if the set does not hold it. The deadline of a ready entry is
 -- by the claim clock in the set, and by line time in the table that this returns.
-local function describe_entry(queue, visit, step, set, is_fast_tracked, score, moved_at_ms)
+local function describe_entry(queue, visit, step, set, is_fast_tracked, score, at_ms)
   score = score and tonumber(score)
   if not score then
     return nil
   end
   if set == 'waiting' then
     return { is_live = true, state = set, set = set, visit = visit or score % ORDER_RANGE, step = step,
-      step_ms = moved_at_ms or 0, is_over = false, place = score }
+      step_ms = at_ms or 0, is_over = false, place = score }
   end
   local clock_ms = set == 'ready' and queue.claim_clock_ms or queue.now_ms
   local entry = { is_live = score > clock_ms, state = set, set = set, visit = visit, step = step,
-    step_ms = score + queue.now_ms - clock_ms, is_over = score <= clock_ms, is_fast_tracked = is_fast_tracked }
+    step_ms = score + queue.now_ms - clock_ms, is_over = score <= clock_ms, is_fast_tracked = is_fast_tracked,
+    began_at_ms = set == 'active' and at_ms or nil }
   if entry.is_over then
     -- The next `promote` removes the entry and gives its end a version. Nothing was written yet.
     entry.state, entry.epoch, entry.v, entry.at_ms = 'ended', queue.epoch, queue.line.v, queue.now_ms
@@ -83,11 +85,11 @@ local function describe_held(queue, keys, id, visit, how, end_text)
 end
 
 local function find_entry(queue, keys, id)
-  local visit, step, set, is_fast_tracked, how, moved_at_ms = parse_visit(redis.call('HGET', keys.visits, id))
+  local visit, step, set, is_fast_tracked, how, at_ms = parse_visit(redis.call('HGET', keys.visits, id))
   if set == 'held' then
     return describe_held(queue, keys, id, visit, how, redis.call('HGET', keys.ended, id))
   end
-  return describe_entry(queue, visit, step, set, is_fast_tracked, redis.call('ZSCORE', keys[set], id), moved_at_ms)
+  return describe_entry(queue, visit, step, set, is_fast_tracked, redis.call('ZSCORE', keys[set], id), at_ms)
     or describe_missing(redis.call('HGET', keys.ended, id))
 end
 
@@ -124,12 +126,14 @@ local function is_other_visit(expected_visit, entry)
   return expected_visit ~= '' and tonumber(expected_visit) ~= entry.visit
 end
 
--- Makes an entry active until `end_ms`, or moves the end of its session. The caller has removed it from any other set.
+-- Makes an entry active until `end_ms`, or moves the end of its session, which began at `entry.began_at_ms`. The caller has
+-- removed it from any other set.
 local function put_active(keys, id, entry, end_ms)
   entry.is_fast_tracked = false
   entry.is_live, entry.state, entry.set, entry.step, entry.step_ms = true, 'active', 'active', 4, end_ms
   redis.call('ZADD', keys.active, string.format('%.0f', end_ms), id)
-  redis.call('HSET', keys.visits, id, string.format('%.0f 4', entry.visit))
+  redis.call('HSET', keys.visits, id,
+    string.format(entry.began_at_ms and '%.0f 4 %.0f' or '%.0f 4', entry.visit, entry.began_at_ms))
 end
 
 -- Stores the visit and the step of an entry that waits or is ready, unless its place tells them.

@@ -1,4 +1,4 @@
--- Ends entries whose time ran out. Include `scores` and `visits` before this file. `tick` has what all ends of one tick have
+-- Ends entries whose time ran out. Include `scores`, `visits` and `tally` before this file. `tick` has what all ends of one tick have
 -- in common: `epoch`, `v` and `now_ms`.
 
 -- Stores the ends of entries that the caller has removed from their sorted set. `visit_steps` has the visit and the step
@@ -22,7 +22,7 @@ local function store_timeouts(keys, tick, ids, visit_steps, deadlines, how, tota
 end
 
 -- Removes at most `limit` entries whose deadline has passed from a set. Returns how many, and their part of the journal
--- record, with the deadlines in line time.
+-- record, with the deadlines in line time. `tick.stays` gets how long the sessions lasted that ran out.
 local function remove_timed_out(keys, tick, set, clock_ms, limit, how, total)
   local bound = string.format('%.0f', clock_ms)
   local due = limit > 0 and redis.call('ZRANGEBYSCORE', set, '-inf', bound, 'WITHSCORES', 'LIMIT', 0, limit) or {}
@@ -46,6 +46,17 @@ local function remove_timed_out(keys, tick, set, clock_ms, limit, how, total)
     local place = tonumber(visit_text)
     visit_steps[i] = place and string.format('%d 1', place % ORDER_RANGE) or string.match(visit_text, '^%d+ %d+')
     deadlines[i] = deadline_ms
+  end
+  if how == 'expired' then
+    tick.stays = durations.new()
+    for i = 1, count do
+      local _, _, _, _, _, began_at_ms = parse_visit(visit_texts[i])
+      if began_at_ms then
+        durations.add(tick.stays, deadlines[i] - began_at_ms)
+      end
+    end
+    hashes.add(keys.state, 'stayed_ms', tick.stays.sum_ms)
+    hashes.add(keys.state, 'stays', tick.stays.count)
   end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   return count, store_timeouts(keys, tick, ids, visit_steps, deadlines, how, total)

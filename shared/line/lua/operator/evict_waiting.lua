@@ -2,7 +2,7 @@
 -- Evicts many waiting entries for an operator. One journal record holds all of it. An entry that does not wait any more,
 -- or has another visit, stays as it is.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: hashes line line_table clock versions places scores claim_clock visits end queue timeouts lanes presence
+-- include: hashes line line_table clock versions places scores claim_clock visits end queue tally timeouts lanes presence
 -- KEYS: waiting visits ended settled present seen config state journal deferred
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   visits: hash, entry -> visit and step, if the entry is ready, active, held or waiting again

@@ -3,7 +3,7 @@
 -- promotion, or goes beyond the pace if the operator says so, but never beyond the capacity. No other entry goes past the
 -- head of its lane by it, so it does not count as gone ahead.
 -- allow-oom: this script only moves an entry from one sorted set to another.
--- include: hashes line line_table clock versions places scores claim_clock visits pace adaptive_pace end queue lanes presence promoted_entries opening entrance tally
+-- include: hashes line line_table clock versions places scores claim_clock visits pace adaptive_pace end queue lanes presence tally promoted_entries opening entrance
 -- KEYS: waiting ready active held visits ended present seen config state changes tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -16,7 +16,7 @@
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   changes: channel, one message for each tick that promotes entries
---   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: given_us witness_ms id over_pace
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -88,8 +88,8 @@ entry.state, entry.step, entry.step_ms = 'ready', entry.step + 1, queue.now_ms +
 redis.call('ZADD', ready, string.format('%.0f', queue.claim_clock_ms + claim_ms), id)
 store_step(keys, id, entry)
 spend_tokens(state, bucket, takes_token and 1 or 0)
-local waits = measure_waits({ id, entry.place }, queue.now_ms, (read_opening(config)))
-count_for_tally(tally, queue.now_ms, 0, waits)
+local waits = durations.measure_waits({ id, entry.place }, queue.now_ms, (read_opening(config)))
+durations.count_tick(tally, queue.now_ms, 0, waits)
 redis.call('HSET', state, 'promoted', promoted + 1, 'waited_ms', tonumber(waited_ms or 0) + waits.sum_ms, 'waited_max_ms',
   math.max(tonumber(waited_max_ms or 0), waits.longest_ms))
 local v = take_version(queue, state)

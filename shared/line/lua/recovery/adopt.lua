@@ -4,8 +4,8 @@
 -- earlier visit that goes on: the only case in which a lower visit wins.
 -- See docs/adr/0016-one-order-of-truth.md.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: hashes line line_table clock versions places scores claim_clock visits end facts queue lanes presence
--- KEYS: waiting ready active held visits ended settled present seen config state
+-- include: hashes line line_table clock versions places scores claim_clock visits end facts queue lanes presence tally
+-- KEYS: waiting ready active held visits ended settled present seen config state tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -17,7 +17,8 @@
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
--- ARGV: given_us witness_ms id generation basis unknown_at_ms within_ms given_visit grace_seconds epoch v visit step step_ms over place how ended_at_ms
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
+-- ARGV: given_us witness_ms id generation basis unknown_at_ms within_ms given_visit grace_seconds epoch v visit step step_ms over place how ended_at_ms began_at_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   id: the entry
@@ -33,6 +34,7 @@
 --   over: 1 if the time of the step ran out, else 0
 --   place: its place; empty if the record has none
 --   how, ended_at_ms: if it ended, in which way and when, in Unix milliseconds
+--   began_at_ms: when its session began, in Unix milliseconds; empty if it had none, or if that is not known
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'rejected'}: the record is of another generation or of a later epoch, or the caller's knowledge is too old;
 --           nothing changed
@@ -47,12 +49,13 @@
 --         {'enter-again'}: the provisional place is removed, because a later visit of the entry is over
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local tally = KEYS[12]
 local given_us, witness_ms, id, generation, basis = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local unknown_at_ms, within_ms = tonumber(ARGV[6]), tonumber(ARGV[7])
 local given_visit, grace_seconds = tonumber(ARGV[8]), tonumber(ARGV[9])
 local epoch, v, visit, step = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local step_ms, over, place, how = tonumber(ARGV[14]), ARGV[15], tonumber(ARGV[16]), ARGV[17]
-local ended_at_ms = tonumber(ARGV[18])
+local ended_at_ms, began_at_ms = tonumber(ARGV[18]), tonumber(ARGV[19])
 
 local FUTURE_MAX_MS = 60000 -- how far a visit may be ahead of both clocks: FUTURE_MAX_MS in domain/clock.rs
 -- Any other way is the word for a consumed visit: `consumed:use_id:session_end_ms`.
@@ -158,6 +161,7 @@ local function put_entry(fact, fact_place, is_new)
     if entry.is_live and entry.state ~= 'active' then
       redis.call('HINCRBY', state, 'claimed', 1)
     end
+    put.began_at_ms = began_at_ms
     put_active(keys, id, put, fact.step_ms)
   elseif fact.step == 1 or fact.step == 3 then
     put.state, put.step_ms, is_new = 'ready', compute_claim_by_ms(fact.step_ms), true
@@ -169,7 +173,9 @@ local function put_entry(fact, fact_place, is_new)
     redis.call('ZADD', waiting, string.format('%.0f', put.place), id)
     put_back(keys, id, put.place, false, was_absent)
   end
-  store_step(keys, id, put)
+  if put.state ~= 'active' then
+    store_step(keys, id, put)
+  end
   local version = take_version(queue, state)
   return build_live(is_new and version or 0, 1, put)
 end
@@ -279,6 +285,7 @@ end
 if has_run_out(record) then
   remove_from_set()
   redis.call('HINCRBY', state, 'expired', 1)
+  durations.count_stay(tally, state, began_at_ms, record.step_ms)
   record.how, record.at_ms, record.epoch, record.v = 'expired', queue.now_ms, queue.epoch, take_version(queue, state)
   store_end(keys, id, record)
   return build_end_to_write(removed, record)
@@ -288,6 +295,7 @@ end
 remove_from_set()
 if is_in_line() then
   redis.call('HINCRBY', state, TOTALS[record.how] or 'completed', 1)
+  durations.count_stay(tally, state, began_at_ms, record.at_ms)
 end
 take_version(queue, state)
 store_settled_end()

@@ -22,7 +22,7 @@
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch of a restore of the queue that has begun, and generation and last visit before it
 --   tombstone: hash, epoch and generation of the deleted queue
---   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: epoch generation deleted_at_ms kept_seconds
 --   epoch: an epoch above all epochs of the queue
 --   generation: the queue's last generation

@@ -19,7 +19,7 @@
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch of a restore of the queue that has begun, and generation and last visit before it
 --   tombstone: hash, epoch and generation of the queue if it was deleted
---   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: epoch
 --   epoch: the epoch that the restore gives the queue
 -- Output: {'dropped'}: the queue is dropped

@@ -26,7 +26,7 @@
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   lost: hash, epoch of a restore of the queue that has begun, and generation and last visit before it
 --   tombstone: hash, epoch and generation of the queue before it was deleted; a queue of a later epoch removes it
---   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 --   staged_waiting, staged_ready, staged_active, staged_held: the sorted sets that the caller prepared, as waiting,
 --     ready, active and held
 --   staged_visits: the hash that the caller prepared, as visits

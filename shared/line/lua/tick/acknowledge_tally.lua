@@ -5,7 +5,7 @@
 -- KEYS: config state tally
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: epoch v
 --   epoch, v: the version of the tally that the backup has
 -- Output: {'no-queue'}: Redis does not have the queue

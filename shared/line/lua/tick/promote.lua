@@ -10,7 +10,7 @@
 -- Sets a consistency check due if Redis has lost changes: it lacks a tick that the caller has seen, the caller has left
 -- another server, or the totals do not fit the sets any more.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: hashes line line_table clock versions places scores claim_clock visits pace adaptive_pace settled imbalance loss averages timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits closed_pages tally
+-- include: hashes line line_table clock versions places scores claim_clock visits pace adaptive_pace settled imbalance loss averages tally timeouts lanes marks presence_tick chosen_entries dismissals absences call_visitors promoted_entries entrance opening scheduled_calls overlong_waits closed_pages
 -- KEYS: waiting ready active held visits ended settled present seen config state journal deferred changes tally closing
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
@@ -26,7 +26,7 @@
 --   journal: stream, changes that the backup does not have yet
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   changes: channel, one message for each tick that promotes entries
---   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 --   closing: sorted set, entry -> line time at which its visitor closed the page, in Unix milliseconds
 -- ARGV: given_us witness_ms requested chunk heartbeat newcomers_max journal_max fence_epoch fence short_ms long_ms silent_ms settled_kept_ms seen_epoch seen_ticks seen_at_ms has_changed_server
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
@@ -220,7 +220,7 @@ if promoted > 0 then
   claim_by_ms = now_ms + claim_ms
   local highest_place = tonumber(head[#head])
   promoted_list = table.concat(head, ' ')
-  waits = measure_waits(head, now_ms, (read_opening(config)))
+  waits = durations.measure_waits(head, now_ms, (read_opening(config)))
   -- An entry that waits again gets its second turn, and a drawn place does not tell the visit. Nearly always the counts
   -- show that there is no such entry.
   if redis.call('HLEN', visits) > taken then
@@ -245,7 +245,7 @@ if promoted > 0 then
     string.format('%.0f %.0f %.0f %.0f %.0f', highest_place, epoch, change_v, now_ms, claim_by_ms))
 end
 
-count_for_tally(tally, now_ms, in_line, waits)
+durations.count_tick(tally, now_ms, in_line, waits, tick.stays)
 if not clocks_apart then
   spend_tokens(state, bucket, bucket.is_passthrough and 0 or promoted)
 end

@@ -23,7 +23,7 @@
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'early', due_in_ms}: no report is due; ask again in due_in_ms
 --         {'report', now_ms, waiting, ready, active, journal records, dead letters, oldest_at_ms, head, tail,
---          tick_age_ms, waited_ms, waited_max_ms, entered, promoted, completed, left, expired, no_shows, absences,
+--          tick_age_ms, waited_ms, waited_max_ms, stayed_ms, stays, entered, promoted, completed, left, expired, no_shows, absences,
 --          generation, check_age_ms, called, present, absent, load_at_ms}:
 --           waiting, ready, active: how many entries are in each state now
 --           oldest_at_ms: when the oldest change in the journal happened, in Unix milliseconds; 0 for an empty journal
@@ -31,6 +31,7 @@
 --             opening no wait counts, so there is no head
 --           tick_age_ms: the longest time without a heartbeat of the promoter since the last report, in milliseconds
 --           waited_ms, waited_max_ms: sum and maximum of the waits of promoted entries since the last report
+--           stayed_ms, stays: sum of how long the sessions lasted that ended since the last report, and how many these are
 --           entered to absences: how many entries did so since the last report
 --           generation: of the queue
 --           check_age_ms: the time since the last consistency check ended, in milliseconds
@@ -45,7 +46,8 @@ local generation, line = redis.call('HGET', config, 'generation'), read_line_fie
 if not generation or not line then
   return { 'no-queue' }
 end
-local stored = read_numbers(state, { 'reported_at_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'checked_at_ms' })
+local stored = read_numbers(state, { 'reported_at_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
+  'stayed_ms', 'stays', 'checked_at_ms' })
 local us, clocks_apart = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
 -- A clock that was set back, or line time that stands still, must not delay the report.
@@ -63,7 +65,8 @@ local waiting_count, ready_count = redis.call('ZCARD', waiting), redis.call('ZCA
 local active_count = redis.call('ZCARD', active)
 local record_count = redis.call('XLEN', journal) + redis.call('ZCARD', deferred)
 local activity = waiting_count + ready_count + active_count + record_count
-local updates = { 'reported_at_ms', now_ms, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0 }
+local updates = { 'reported_at_ms', now_ms, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0,
+  'stayed_ms', 0, 'stays', 0 }
 local since_report = {}
 for i, total in ipairs(totals) do
   updates[#updates + 1] = 'reported_' .. total
@@ -112,7 +115,8 @@ local heartbeat_age_ms = line.heartbeat_ms > 0 and now_ms - line.heartbeat_ms or
 local tick_age_ms = math.max(heartbeat_age_ms, stored.tick_gap_ms or 0)
 local check_age_ms = math.max(now_ms - (stored.checked_at_ms or now_ms), 0)
 return { 'report', now_ms, waiting_count, ready_count, active_count, record_count, redis.call('XLEN', dead_letters),
-  oldest_at_ms or 0, describe_report_place(head), describe_report_place(tonumber(tail)), tick_age_ms, stored.waited_ms or 0, stored.waited_max_ms or 0,
+  oldest_at_ms or 0, describe_report_place(head), describe_report_place(tonumber(tail)), tick_age_ms,
+  stored.waited_ms or 0, stored.waited_max_ms or 0, stored.stayed_ms or 0, stored.stays or 0,
   since_report.entered, since_report.promoted, since_report.completed, since_report.left, since_report.expired,
   since_report.no_shows, since_report.absences, tonumber(generation), check_age_ms, count_called(waiting, lanes),
   redis.call('ZCARD', present), count_absent(lanes),

@@ -5,7 +5,7 @@
 -- KEYS: config state tally
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
---   tally: hash, the waits and the peak since the generation began, and the totals before the queue was restored
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: given_us witness_ms interval_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds

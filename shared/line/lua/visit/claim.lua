@@ -43,6 +43,7 @@ if entry.state == 'ready' then
     -- The front door is up: see domain/presence.rs.
     redis.call('HINCRBY', state, 'check_ins', 1)
   end
+  entry.began_at_ms = queue.now_ms
   put_active(keys, id, entry, queue.now_ms + queue.session_ms)
 elseif entry.is_fast_tracked then
   put_active(keys, id, entry, entry.step_ms)

@@ -4,8 +4,8 @@
 -- `state` repeats what this script needs of the configuration, so it reads one hash instead of two. And `visits` tells
 -- whether the entry is ready or active: the script reads those sets only if it is. append_to_line.lua comes first and
 -- handles what a crowd needs, so this script may take longer.
--- include: hashes line line_table clock versions claim_clock places scores arrivals visits pace adaptive_pace end lanes presence entrance opening
--- KEYS: waiting ready active held visits ended settled present seen config state
+-- include: hashes line line_table clock versions claim_clock places scores arrivals visits pace adaptive_pace end lanes presence entrance opening tally
+-- KEYS: waiting ready active held visits ended settled present seen config state tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -17,6 +17,7 @@
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: given_us witness_ms id arrival drawn_order lane
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -38,6 +39,7 @@
 --           another lane, 0 for never.
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local tally = KEYS[12]
 local given_us, witness_ms, id, arrival = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local drawn_order, lane = tonumber(ARGV[5]), tonumber(ARGV[6])
 
@@ -73,7 +75,7 @@ local function is_missed_first_turn(known_end)
 end
 
 -- A ready or active entry stays as it is until its deadline. If the deadline has passed, a new visit ends the old one.
-local visit, step, set, is_fast_tracked, _, moved_at_ms = parse_visit(redis.call('HGET', visits, id))
+local visit, step, set, is_fast_tracked, _, at_ms = parse_visit(redis.call('HGET', visits, id))
 local timed_out, held_until_ms
 if set == 'held' then
   held_until_ms = tonumber(redis.call('ZSCORE', held, id))
@@ -86,7 +88,7 @@ elseif set == 'active' then
     return { 'joined', 'kept', epoch, line.v, 'active', visit, session_end_ms, now_ms, step,
       is_fast_tracked and 1 or 0 }
   end
-  timed_out = { set = active, total = 'expired', how = 'expired', step_ms = session_end_ms }
+  timed_out = { set = active, total = 'expired', how = 'expired', step_ms = session_end_ms, began_at_ms = at_ms }
 elseif set == 'ready' then
   local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
   local deadline_ms = tonumber(redis.call('ZSCORE', ready, id))
@@ -114,7 +116,7 @@ local is_line_empty = in_line == absent and in_line <= line.absent and not old_p
 local function admit(way, session_end_ms, after)
   write_line_fields(state, line)
   redis.call('ZADD', active, string.format('%.0f', session_end_ms), id)
-  redis.call('HSET', visits, id, string.format('%.0f 4 fast', order))
+  redis.call('HSET', visits, id, string.format('%.0f 4 %.0ffast', order, now_ms))
   return { 'joined', way, epoch, line.v, 'active', order, session_end_ms, now_ms, 4, after, place }
 end
 
@@ -125,7 +127,7 @@ local function admit_waiting(session_end_ms)
   write_line_fields(state, line)
   local waiting_visit = visit or old_place % ORDER_RANGE
   redis.call('ZADD', active, string.format('%.0f', session_end_ms), id)
-  redis.call('HSET', visits, id, string.format('%.0f 4', waiting_visit))
+  redis.call('HSET', visits, id, string.format('%.0f 4 %.0f', waiting_visit, now_ms))
   return { 'joined', 'kept', epoch, line.v, 'active', waiting_visit, session_end_ms, now_ms, 4, 0 }
 end
 
@@ -230,7 +232,7 @@ elseif not session_end_ms then
   write_line_fields(state, line)
   local progress = read_lane(state, find_lane(old_place))
   return { 'joined', 'kept', epoch, line.v, 'waiting', describe_place(old_place, visit or 0),
-    find_position(keys, id, old_place, progress), now_ms, step, 0, moved_at_ms or 0 }
+    find_position(keys, id, old_place, progress), now_ms, step, 0, at_ms or 0 }
 end
 
 -- The visit before this one. The backup may still show it as live, so the caller names it to the backup. A visitor who
@@ -240,6 +242,7 @@ local known_end = timed_out
 if timed_out then
   redis.call('ZREM', timed_out.set, id)
   redis.call('HINCRBY', state, timed_out.total, 1)
+  durations.count_stay(tally, state, timed_out.began_at_ms, timed_out.step_ms)
   timed_out.visit, timed_out.step = visit, step
   timed_out.epoch, timed_out.v, timed_out.at_ms = epoch, line.v, now_ms
   store_end(keys, id, timed_out)

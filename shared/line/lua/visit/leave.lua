@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Ends a visit: the visitor leaves, the protected service completes it, or an operator evicts the visitor.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: hashes line line_table clock versions places scores claim_clock visits end queue lanes presence
--- KEYS: waiting ready active held visits ended settled present seen config state
+-- include: hashes line line_table clock versions places scores claim_clock visits end queue lanes presence tally
+-- KEYS: waiting ready active held visits ended settled present seen config state tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -14,6 +14,7 @@
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: given_us witness_ms id expected_visit reason
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -29,6 +30,7 @@
 --         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
 local waiting, ready, active, held, visits, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local settled, present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local tally = KEYS[12]
 local given_us, witness_ms, id, expected_visit, reason = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 local queue = read_queue(config, state, given_us, witness_ms)
@@ -71,6 +73,7 @@ end
 if not is_held then
   -- A visit whose slot is held was counted when its visitor left.
   redis.call('HINCRBY', state, how, 1)
+  durations.count_stay(tally, state, entry.began_at_ms, queue.now_ms)
 end
 local v = take_version(queue, state)
 store_end(keys, id, { epoch = queue.epoch, v = v, visit = entry.visit, step = free_at_ms and 5 or 6,

@@ -3,8 +3,8 @@
 -- session, which never makes it shorter. If the caller shows a pass of an entry that is waiting or ready again because
 -- Redis lost its claim, the entry becomes active until the end of the pass.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- include: hashes line line_table clock versions places scores claim_clock visits end queue lanes presence
--- KEYS: waiting ready active visits ended settled present seen config state
+-- include: hashes line line_table clock versions places scores claim_clock visits end queue lanes presence tally
+-- KEYS: waiting ready active visits ended settled present seen config state tally
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline by the claim clock, in Unix milliseconds
 --   active: sorted set, entry -> session end, in Unix milliseconds
@@ -15,6 +15,7 @@
 --   seen: sorted set, called entry -> last check-in by the presence clock, negative if it is not present
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
+--   tally: hash, the waits, the stays and the peak since the generation began, and the totals before the queue was restored
 -- ARGV: given_us witness_ms id expected_visit claims completes use_id pass_end_ms extend_ms latest_end_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -34,7 +35,7 @@
 --         {'gone', 'ended', epoch, v, visit, step, step_ms, how, at_ms}: the entry ended in this way
 --         {'gone', 'unknown', now_ms}: Redis knows nothing of the entry
 local waiting, ready, active, visits, ended, settled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local present, seen, config, state = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local present, seen, config, state, tally = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local given_us, witness_ms, id, expected_visit, claims = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local completes, use_id, pass_end_ms = ARGV[6], ARGV[7], tonumber(ARGV[8])
 local extend_ms, latest_end_ms = tonumber(ARGV[9]), tonumber(ARGV[10])
@@ -72,6 +73,7 @@ if entry.state ~= 'active' then
     forget_presence(keys, id, entry.place)
   end
   redis.call('HINCRBY', state, 'claimed', 1)
+  entry.began_at_ms = queue.now_ms
   put_active(keys, id, entry, has_valid_pass and pass_end_ms or queue.now_ms + queue.session_ms)
   change = 'claimed'
   v = take_version(queue, state)
@@ -79,6 +81,7 @@ end
 if completes == '1' then
   redis.call('ZREM', active, id)
   redis.call('HINCRBY', state, 'completed', 1)
+  durations.count_stay(tally, state, entry.began_at_ms, queue.now_ms)
   change = 'completed'
   v = take_version(queue, state)
   -- The word is that of domain/consumption.rs.

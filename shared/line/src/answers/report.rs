@@ -50,6 +50,10 @@ pub struct Report {
     pub waited_ms: u64,
     /// The longest of these waits, in milliseconds.
     pub waited_max_ms: u64,
+    /// The sum of how long the sessions lasted that ended, in milliseconds.
+    pub stayed_ms: u64,
+    /// The number of these sessions. Those are not counted of which it is not known when they began.
+    pub stays: u64,
     /// The events since the last report.
     pub events: QueueEvents,
     /// The generation of the queue.

@@ -56,7 +56,7 @@ impl Line {
 }
 
 /// The record as arguments of the script. They are all empty if there is no record.
-fn record_args(record: Option<&EntryRecord>) -> [String; 9] {
+fn record_args(record: Option<&EntryRecord>) -> [String; 10] {
     let Some(record) = record else {
         return Default::default();
     };
@@ -71,6 +71,7 @@ fn record_args(record: Option<&EntryRecord>) -> [String; 9] {
         or_empty(record.score.map(WaitScore::raw)),
         or_empty(record.end_reason().map(EndReason::name)),
         or_empty(record.ended_at_ms),
+        or_empty(record.claimed_at_ms),
     ]
 }
 

@@ -86,7 +86,10 @@ fn parse_entry(set: &str, score: &str, visit: Option<&str>, claim_delay_ms: u64)
     } else {
         None
     };
-    let place = place.or_else(|| (mark == Some("fast")).then(|| visit.place()));
+    let place = place.or_else(|| {
+        mark.is_some_and(|mark| mark.ends_with("fast"))
+            .then(|| visit.place())
+    });
     let step_ms = match set {
         // When an operator moved the entry to another lane.
         "waiting" => mark.map_or(Some(0), parse_integer)?,

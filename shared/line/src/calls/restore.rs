@@ -125,11 +125,18 @@ fn split_entries(places: RestoredEntries, claim_by_ms: u64) -> ([ScoredEntries; 
     let again = places.waiting_again.iter();
     let again = again.map(|&(visit, id)| (visit, Step::waiting_for(Turn::Second), StagedMark::None, id));
     let moved = places.moved.iter();
-    let moved = moved.map(|&(fact, id)| (fact.visit, fact.step, StagedMark::MovedAt(fact.step_ms), id));
+    let moved = moved.map(|&(fact, id)| (fact.visit, fact.step, StagedMark::At(fact.step_ms), id));
     let ready = places.ready.iter();
     let ready = ready.map(|&(visit, turn, id)| (visit, Step::ready_for(turn), StagedMark::None, id));
     let active = places.active.iter();
-    let active = active.map(|&(_, visit, id)| (visit, Step::Active, StagedMark::None, id));
+    let active = active.map(|&(session, id)| {
+        (
+            session.visit,
+            Step::Active,
+            session.began_at_ms.map_or(StagedMark::None, StagedMark::At),
+            id,
+        )
+    });
     let held = places.held.iter();
     let held = held.map(|&(fact, how, id)| (fact.visit, fact.step, StagedMark::Ended(how), id));
     let visits = drawn
@@ -147,7 +154,7 @@ fn split_entries(places: RestoredEntries, claim_by_ms: u64) -> ([ScoredEntries; 
         .map(|(.., id)| (claim_by_ms, id))
         .collect();
     let active = places.active.into_iter();
-    let active = active.map(|(end_ms, _, id)| (end_ms, id)).collect();
+    let active = active.map(|(session, id)| (session.end_ms, id)).collect();
     let held = places.held.into_iter();
     let held = held.map(|(fact, _, id)| (fact.step_ms, id)).collect();
     ([waiting, ready, active, held], visits)

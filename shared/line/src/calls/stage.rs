@@ -25,8 +25,9 @@ pub(super) enum StagedMark {
     None,
     /// How the visit ended, whose slot is held.
     Ended(EndReason),
-    /// When an operator moved the waiting entry to another lane, in Unix milliseconds.
-    MovedAt(u64),
+    /// When an operator moved the waiting entry to another lane, or when the session of the active one began, in Unix
+    /// milliseconds.
+    At(u64),
 }
 
 /// The visit of an entry, its step, and what follows.
@@ -52,7 +53,7 @@ pub(super) async fn stage_visits(line: &Line, staged: &str, visits: &[StagedVisi
         let mark = match mark {
             StagedMark::None => String::new(),
             StagedMark::Ended(how) => format!(" {}", how.name()),
-            StagedMark::MovedAt(ms) => format!(" {ms}"),
+            StagedMark::At(ms) => format!(" {ms}"),
         };
         let text = format!("{} {}{mark}", visit.number(), step.number());
         set.arg(id.to_member()).arg(text);

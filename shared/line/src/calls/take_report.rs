@@ -45,6 +45,8 @@ impl Line {
             tick_age_ms: reply.read_number()?,
             waited_ms: reply.read_number()?,
             waited_max_ms: reply.read_number()?,
+            stayed_ms: reply.read_number()?,
+            stays: reply.read_number()?,
             events: QueueEvents {
                 entered: reply.read_number()?,
                 promoted: reply.read_number()?,

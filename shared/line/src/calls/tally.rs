@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use vestibule_domain::{
     change::Version,
     id::{QueueId, Salt},
-    tally::{PeakWaiting, QueueTotals, Tally, TallySnapshot, WaitHistogram},
+    tally::{Histogram, PeakWaiting, QueueTotals, Tally, TallySnapshot},
 };
 
 use super::{Line, fields::Fields, keys::Keys, reply::ScriptReply, script::script};
@@ -14,9 +14,6 @@ use crate::LineError;
 script!(READ_TALLY, "tick/read_tally");
 script!(TAKE_TALLY, "tick/take_tally");
 script!(ACKNOWLEDGE_TALLY, "tick/acknowledge_tally");
-
-/// What the name of a bucket's field begins with.
-const BUCKET_PREFIX: &str = "wait_";
 
 impl Line {
     /// The tally at this moment.
@@ -74,7 +71,8 @@ fn read_snapshot(mut reply: ScriptReply) -> Result<TallySnapshot, LineError> {
         at_ms,
         tally: Tally {
             totals: read_totals_before(&fields)?.plus(&read_totals(&totals)?),
-            waits: read_waits(&fields)?,
+            waits: read_histogram(&fields, "wait")?,
+            stays: read_histogram(&fields, "stay")?,
             peak: PeakWaiting {
                 waiting: fields.number_or_zero("peak_waiting")?,
                 at_ms: fields.number_or_zero("peak_at_ms")?,
@@ -92,38 +90,44 @@ fn read_totals_before(fields: &Fields) -> Result<QueueTotals, LineError> {
     QueueTotals::try_from_fields(|name| fields.number_or_zero(&before(name)))
 }
 
-fn read_waits(fields: &Fields) -> Result<WaitHistogram, LineError> {
+/// Reads a histogram of the durations of one kind, `wait` or `stay`.
+fn read_histogram(fields: &Fields, kind: &str) -> Result<Histogram, LineError> {
+    let prefix = format!("{kind}_");
     let mut buckets = BTreeMap::new();
     for name in fields.names() {
-        if let Some(number) = name
-            .strip_prefix(BUCKET_PREFIX)
-            .and_then(|number| number.parse().ok())
-        {
+        if let Some(number) = name.strip_prefix(&prefix).and_then(|number| number.parse().ok()) {
             buckets.insert(number, fields.number(name)?);
         }
     }
     let (sum_ms, max_ms) = (
-        fields.number_or_zero("waits_sum_ms")?,
-        fields.number_or_zero("waits_max_ms")?,
+        fields.number_or_zero(&format!("{kind}s_sum_ms"))?,
+        fields.number_or_zero(&format!("{kind}s_max_ms"))?,
     );
-    Ok(WaitHistogram::from_counts(buckets, sum_ms, max_ms))
+    Ok(Histogram::from_counts(buckets, sum_ms, max_ms))
+}
+
+fn histogram_fields(kind: &str, durations: &Histogram) -> impl Iterator<Item = (String, u64)> {
+    let buckets = durations
+        .counts()
+        .map(move |(number, count)| (format!("{kind}_{number}"), count));
+    buckets.chain([
+        (format!("{kind}s_sum_ms"), durations.sum_ms()),
+        (format!("{kind}s_max_ms"), durations.max_ms()),
+    ])
 }
 
 /// The fields and values of the hash `tally` of a queue that goes on with this tally.
 pub(super) fn tally_fields(stored: &Tally) -> Vec<(String, u64)> {
     let totals = stored.totals.fields().map(|(name, total)| (before(name), total));
-    let waits = stored
-        .waits
-        .counts()
-        .map(|(number, count)| (format!("{BUCKET_PREFIX}{number}"), count));
-    let others = [
-        ("waits_sum_ms", stored.waits.sum_ms()),
-        ("waits_max_ms", stored.waits.max_ms()),
-        ("peak_waiting", stored.peak.waiting),
-        ("peak_at_ms", stored.peak.at_ms),
+    let peak = [
+        ("peak_waiting".to_owned(), stored.peak.waiting),
+        ("peak_at_ms".to_owned(), stored.peak.at_ms),
     ];
-    let others = others.map(|(name, number)| (name.to_owned(), number));
-    let all = totals.into_iter().chain(waits).chain(others);
+    let all = totals
+        .into_iter()
+        .chain(histogram_fields("wait", &stored.waits))
+        .chain(histogram_fields("stay", &stored.stays))
+        .chain(peak);
     all.filter(|(_, number)| *number > 0).collect()
 }
 

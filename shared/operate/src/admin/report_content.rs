@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vestibule_backup::{ORDERS_KEPT, OrderLog};
 use vestibule_domain::{
     id::QueueId,
-    tally::{RELATIVE_ERROR_PER_10000, TallySnapshot, WaitHistogram},
+    tally::{Histogram, RELATIVE_ERROR_PER_10000, TallySnapshot},
 };
 use vestibule_line::QueueView;
 
@@ -35,7 +35,8 @@ impl Report<'_> {
             "as_of_ms": self.counted.at_ms,
             "live": self.live.as_ref().map(live_to_json),
             "totals": totals,
-            "waits": waits_to_json(&tally.waits),
+            "waits": histogram_to_json(&tally.waits),
+            "stays": histogram_to_json(&tally.stays),
             "peak": tally.peak,
             "orders": self.log.orders,
             "orders_kept": ORDERS_KEPT,
@@ -47,16 +48,16 @@ impl Report<'_> {
 /// The percentiles that a report shows.
 pub(super) const PERCENTILES: [(&str, u64); 3] = [("p50_ms", 50), ("p90_ms", 90), ("p99_ms", 99)];
 
-fn waits_to_json(waits: &WaitHistogram) -> Value {
+fn histogram_to_json(durations: &Histogram) -> Value {
     let mut shown = json!({
-        "count": waits.count(),
-        "mean_ms": waits.mean_ms(),
-        "max_ms": (waits.count() > 0).then(|| waits.max_ms()),
+        "count": durations.count(),
+        "mean_ms": durations.mean_ms(),
+        "max_ms": (durations.count() > 0).then(|| durations.max_ms()),
         "relative_error": f64::from(RELATIVE_ERROR_PER_10000) / 10_000.0,
-        "buckets": waits.buckets().collect::<Vec<_>>(),
+        "buckets": durations.buckets().collect::<Vec<_>>(),
     });
     for (name, percent) in PERCENTILES {
-        shown[name] = json!(waits.percentile_ms(percent));
+        shown[name] = json!(durations.percentile_ms(percent));
     }
     shown
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use vestibule_clock::to_iso;
+use vestibule_domain::tally::Histogram;
 
 use super::report_content::{PERCENTILES, Report};
 
@@ -87,20 +88,26 @@ fn add_numbers(csv: &mut String, report: &Report<'_>) {
             ..Row::default()
         },
     );
-    add_number(csv, ("waits", "count"), tally.waits.count());
-    let percentiles = PERCENTILES.map(|(name, percent)| (name, tally.waits.percentile_ms(percent)));
-    let of_waits = [
-        ("mean_ms", tally.waits.mean_ms()),
-        ("max_ms", Some(tally.waits.max_ms())),
+    add_histogram(csv, ("waits", "wait_bucket"), &tally.waits);
+    add_histogram(csv, ("stays", "stay_bucket"), &tally.stays);
+}
+
+fn add_histogram(csv: &mut String, (section, bucket_section): (&str, &str), durations: &Histogram) {
+    let count = durations.count();
+    add_number(csv, (section, "count"), count);
+    let percentiles = PERCENTILES.map(|(name, percent)| (name, durations.percentile_ms(percent)));
+    let others = [
+        ("mean_ms", durations.mean_ms()),
+        ("max_ms", Some(durations.max_ms())),
     ];
-    for (name, value) in percentiles.into_iter().chain(of_waits) {
-        if let Some(value) = value.filter(|_| tally.waits.count() > 0) {
-            add_number(csv, ("waits", name), value);
+    for (name, value) in percentiles.into_iter().chain(others) {
+        if let Some(value) = value.filter(|_| count > 0) {
+            add_number(csv, (section, name), value);
         }
     }
-    for bucket in tally.waits.buckets() {
+    for bucket in durations.buckets() {
         let name = format!("{} to below {} ms", bucket.from_ms, bucket.below_ms);
-        add_number(csv, ("wait_bucket", &name), bucket.count);
+        add_number(csv, (bucket_section, &name), bucket.count);
     }
 }
 

@@ -124,6 +124,12 @@ fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
         "clock": view.clocks,
         "totals": tally.totals,
         "waits": { "count": tally.waits.count(), "sum_ms": tally.waits.sum_ms() },
+        "stays": {
+            "count": tally.stays.count(),
+            "sum_ms": tally.stays.sum_ms(),
+            "p50_ms": tally.stays.percentile_ms(50),
+            "p90_ms": tally.stays.percentile_ms(90),
+        },
         "imbalance": view.imbalance,
         "check_due_age_ms": age_ms(view.check_due_ms),
         "load": view.valid_load().map(|load| json!({

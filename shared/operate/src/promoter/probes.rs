@@ -98,6 +98,8 @@ mod tests {
             tick_age_ms: 0,
             waited_ms: 0,
             waited_max_ms: 0,
+            stayed_ms: 0,
+            stays: 0,
             events: QueueEvents::default(),
             generation: 1,
             check_age_ms: 0,

@@ -18,7 +18,7 @@ use vestibule_telemetry::{
         ABSENCES, ABSENT, ACTIVE, BACKUP_LAG, CALLED, CAPACITY, CHECK_AGE, CLOCKS_APART, COMPLETED,
         DEAD_LETTERED_RECORDS, ENTERED, ESTIMATE_ERROR, EXPECTED_END, EXPIRED, JOURNAL_LENGTH, LEFT,
         LOAD_REPORT_AGE, Metric, NO_SHOWS, PACE_PER_MINUTE, PRESENT, PROMOTED, READY, REPAIRED,
-        SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+        SETTINGS_REFUSED, STAY_MEAN, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
     },
 };
 
@@ -215,6 +215,8 @@ fn report_metrics(report: &Report) -> Vec<(Metric, Value)> {
     if let Some((mean_ms, max_ms)) = mean_and_max_wait_ms(report) {
         measured.extend([(WAIT_MEAN, json!(mean_ms)), (WAIT_MAX, json!(max_ms))]);
     }
+    let stay_mean_ms = report.stayed_ms.checked_div(report.stays);
+    measured.extend(stay_mean_ms.map(|mean_ms| (STAY_MEAN, json!(mean_ms))));
     measured
 }
 

@@ -49,7 +49,7 @@ impl Lives {
     }
 
     pub(super) fn check_same_report(&mut self, when: &str, expected: &Value, report: &Value) {
-        for part in ["generation", "totals", "waits", "peak"] {
+        for part in ["generation", "totals", "waits", "stays", "peak"] {
             if report[part] != expected[part] {
                 self.violations.push(format!(
                     "{when}, the report says {part} {}, and {} before",

@@ -35,6 +35,7 @@ fn snapshot(generation: u32, version: (u32, u64), entered: u64) -> TallySnapshot
     };
     for wait_ms in [0, 5, 1_000, 86_400_000] {
         tally.waits.record(wait_ms);
+        tally.stays.record(2 * wait_ms);
     }
     tally.peak = PeakWaiting {
         waiting: 17,

@@ -153,6 +153,8 @@ macro_rules! queue_cases {
             }
             tally {
                 a_tally_counts_totals_waits_and_the_peak
+                a_session_is_counted_when_it_ends_in_whatever_way
+                a_session_is_counted_from_its_beginning_after_a_loss
                 waits_of_any_length_are_in_the_right_bucket
                 a_tally_is_taken_until_it_is_acknowledged
                 a_restored_queue_goes_on_with_its_tally

@@ -19,8 +19,8 @@ pub(crate) struct Dump {
     pub(crate) active: Vec<(EntryId, u64)>,
     /// The entries whose slots are held, with the times at which these become free, in order.
     pub(crate) held: Vec<(EntryId, u64)>,
-    /// The visits and steps of entries that are ready, active, held or waiting again, by id. `fast` follows
-    /// if the entry is only known to be admitted by the fast track, and the way of ending if it is held.
+    /// The visits and steps of entries that are ready, active, held or waiting again, by id. When the session began
+    /// follows if the entry is active, and the way of ending if it is held: see `include/visits.lua`.
     pub(crate) visits: Vec<(EntryId, String)>,
     /// The ends by id: epoch, version, visit, step, time of the step, way of ending and time.
     pub(crate) ended: Vec<(EntryId, String)>,

@@ -163,7 +163,7 @@ impl CheckedLine {
         require_consistent_visits(&after.dump)?;
         require_conservation(&after.dump, self.uncounted)?;
         require_counted_absent(&after.dump)?;
-        self.require_tally(&after).await?;
+        self.require_tally(&after)?;
         if let Some(before) = &self.last_moment {
             if matches!(op, Operation::Recover(_)) {
                 recovered.check(before, &after)?;
@@ -227,8 +227,8 @@ impl CheckedLine {
     }
 
     /// The tally counts on from the one with which the queue began.
-    async fn require_tally(&self, after: &Moment) -> Check {
-        let tally = self.line.read_tally(&self.queue).await.map_err(to_text)?.tally;
+    fn require_tally(&self, after: &Moment) -> Check {
+        let tally = &after.tally;
         let (first, totals) = (&self.first_tally, &after.view.totals);
         require(tally.totals == first.totals.plus(totals), || {
             format!(
@@ -244,8 +244,10 @@ impl CheckedLine {
 
     async fn moment(&self) -> Moment {
         let view = self.line.queue_view(&self.queue).await.expect("a view");
+        let counted = self.line.read_tally(&self.queue).await.expect("a tally");
         Moment {
             dump: self.dump().await,
+            tally: counted.tally,
             view,
         }
     }

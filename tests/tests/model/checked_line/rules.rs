@@ -10,6 +10,7 @@ use vestibule_domain::{
     score::{ORDER_BITS, WaitScore},
     settings::{Entrance, Settings},
     state::EntryState,
+    tally::Tally,
 };
 use vestibule_line::{Arrival, JournalRecord, QueueView};
 
@@ -21,6 +22,7 @@ pub(crate) type Check = Result<(), String>;
 /// A queue at one moment.
 pub(super) struct Moment {
     pub(super) dump: Dump,
+    pub(super) tally: Tally,
     pub(super) view: QueueView,
 }
 
@@ -48,6 +50,16 @@ impl Moment {
 
     pub(super) fn ids(&self, state: EntryState) -> BTreeSet<EntryId> {
         self.set(state).iter().map(|(id, _)| *id).collect()
+    }
+
+    /// The active entries of which it is known when their sessions began.
+    fn dated_sessions(&self) -> u64 {
+        let active = self.ids(EntryState::Active);
+        let is_dated = |text: &str| text.split(' ').count() == 3;
+        let dated = self.dump.visits.iter();
+        dated
+            .filter(|(id, text)| active.contains(id) && is_dated(text))
+            .count() as u64
     }
 
     /// How many slots are taken.
@@ -113,6 +125,7 @@ impl Step<'_> {
         self.require_order()?;
         self.require_switches()?;
         self.require_counted_ends()?;
+        self.require_counted_stays()?;
         self.require_times()?;
         self.require_promises()?;
         self.require_queue_limit()?;
@@ -172,6 +185,24 @@ impl Step<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Each session that ends is counted once among the stays.
+    fn require_counted_stays(&self) -> Check {
+        if self.adopts() {
+            return Ok(());
+        }
+        let (was, is) = (self.before, self.after);
+        // A visitor who takes back the own slot, which is held, is not let in once more.
+        let active = is.ids(EntryState::Active);
+        let is_back = |(id, until_ms): &&(EntryId, u64)| active.contains(id) && *until_ms > is.view.now_ms;
+        let back = was.dump.held.iter().filter(is_back).count() as u64;
+        let begun = is.view.totals.let_in() - was.view.totals.let_in() + back;
+        let counted = is.tally.stays.count() - was.tally.stays.count();
+        let (were, are) = (was.dated_sessions(), is.dated_sessions());
+        require(were + begun == are + counted, || {
+            format!("{counted} stays are counted, {begun} sessions began, and of {were} there are {are}")
+        })
     }
 
     /// Versions, visit numbers and totals never fall.

@@ -8,7 +8,7 @@ use vestibule_line::{LeaveReason, Line, LineHistory, PROMOTE_CHUNK, PromoteOrder
 use super::{AdminFixture, queue};
 use crate::admin::{Invocation, report_csv::escape_cell};
 
-/// A queue in which of four visitors one has left and two were promoted.
+/// A queue in which of four visitors one has left and two were promoted, of whom one has had a session.
 async fn queue_with_visits() -> AdminFixture {
     let desk = AdminFixture::with_queue(json!({ "capacity": 10, "batch": 2, "paused": true })).await;
     for visitor in ["ada", "bob", "cyd", "dan"] {
@@ -26,6 +26,13 @@ async fn queue_with_visits() -> AdminFixture {
         history: LineHistory::default(),
     };
     desk.line().promote(&queue(), tick).await.expect("ticked");
+    let ada = desk.entry_id("ada").await;
+    desk.line().claim(&queue(), ada).await.expect("claimed");
+    let done = desk
+        .line()
+        .leave(&queue(), ada, None, LeaveReason::Complete)
+        .await;
+    done.expect("completed");
     desk
 }
 
@@ -45,7 +52,7 @@ fn ops(report: &Value) -> Vec<&str> {
 async fn a_report_shows_totals_waits_peak_and_orders() {
     let desk = queue_with_visits().await;
     let shown = report(&desk).await;
-    for (total, count) in [("entered", 4), ("promoted", 2), ("left", 1), ("let_in", 0)] {
+    for (total, count) in [("entered", 4), ("promoted", 2), ("left", 1), ("let_in", 1)] {
         assert_eq!(shown["totals"][total], count, "{total}: {shown}");
     }
     assert_eq!(shown["waits"]["count"], 2, "{shown}");
@@ -53,14 +60,20 @@ async fn a_report_shows_totals_waits_peak_and_orders() {
         shown["waits"]["p99_ms"].as_u64() <= shown["waits"]["max_ms"].as_u64(),
         "{shown}"
     );
+    assert_eq!(shown["stays"]["count"], 1, "{shown}");
     assert_eq!(shown["peak"]["waiting"], 3, "{shown}");
-    assert_eq!(shown["live"]["ready"], 2, "{shown}");
+    assert_eq!(shown["live"]["ready"], 1, "{shown}");
     assert_eq!(ops(&shown), ["create", "resume"], "{shown}");
     assert_eq!(shown["orders"][0]["caller"], Value::Null);
     assert_eq!(shown["orders"][1]["caller"], "kim@example.com");
     assert_eq!(shown["orders_fallen_out"], 0);
     let stats = desk.run(json!({ "op": "stats", "queue": "q" })).await;
     assert_eq!(stats["totals"]["entered"], 4);
+    assert_eq!(stats["stays"]["count"], 1, "{stats}");
+    assert!(
+        stats["stays"]["p90_ms"].as_u64() <= stats["stays"]["sum_ms"].as_u64(),
+        "{stats}"
+    );
 }
 
 #[tokio::test]
@@ -75,8 +88,8 @@ async fn a_report_survives_the_loss_of_the_line_and_the_queue() {
     desk.admin.line = Line::in_process();
     let lost = report(&desk).await;
     assert_eq!(
-        (&lost["totals"], &lost["waits"]),
-        (&before["totals"], &before["waits"])
+        (&lost["totals"], &lost["waits"], &lost["stays"]),
+        (&before["totals"], &before["waits"], &before["stays"])
     );
     assert_eq!((&lost["peak"], &lost["live"]), (&before["peak"], &Value::Null));
     desk.run(json!({ "op": "restore", "queue": "q", "confirm": "q", "epoch": 2 }))
@@ -85,8 +98,8 @@ async fn a_report_survives_the_loss_of_the_line_and_the_queue() {
     let restored = report(&desk).await;
     assert_eq!(restored["totals"]["entered"], 5, "{restored}");
     assert_eq!(
-        (&restored["waits"], &restored["peak"]),
-        (&before["waits"], &before["peak"])
+        (&restored["waits"], &restored["stays"], &restored["peak"]),
+        (&before["waits"], &before["stays"], &before["peak"])
     );
     assert_eq!(ops(&restored), ["create", "resume", "restore", "restore"]);
 }
@@ -258,6 +271,7 @@ async fn a_csv_report_has_eight_columns_and_no_formula() {
     assert_eq!(find("totals", "entered")[2], "4");
     assert_eq!(find("peak", "waiting")[2], "3");
     assert_eq!(find("waits", "count")[2], "2");
+    assert_eq!(find("stays", "count")[2], "1");
     let update = find("order", "update");
     assert_eq!(update[5], format!("'{caller}"), "a spreadsheet must not run it");
     assert_eq!(

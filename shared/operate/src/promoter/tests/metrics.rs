@@ -11,7 +11,7 @@ use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
         ACTIVE, ALL, COMPLETED, DEAD_LETTERED_RECORDS, ENTERED, ESTIMATE_ERROR, LEFT, NO_SHOWS, PROMOTED,
-        READY, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+        READY, SETTINGS_REFUSED, STAY_MEAN, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
     },
 };
 
@@ -75,12 +75,19 @@ async fn two_promoters_count_each_event_once() {
             .await
             .expect("claimed");
     }
+    run(5).await;
     for (visitor, reason) in [("0", LeaveReason::Complete), ("99", LeaveReason::Leave)] {
         let left = line.leave(&queue, entry_id(&queue, visitor), None, reason).await;
         left.expect("gone");
     }
     run(15).await;
     assert_eq!((written.sum(COMPLETED), written.sum(LEFT)), (1, 1));
+    // The visitor who left while waiting had no session.
+    let stays = written.values(STAY_MEAN);
+    assert!(
+        stays.len() == 1 && (5_000..6_000).contains(&stays[0]),
+        "{stays:?}"
+    );
     assert_eq!((written.sum(ENTERED), written.sum(PROMOTED)), (100, 41));
     run(40).await;
     assert_eq!(written.sum(NO_SHOWS), 37, "but for the three who claimed");

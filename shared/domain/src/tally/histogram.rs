@@ -1,7 +1,7 @@
-//! A histogram of waits with log-spaced buckets, as in [`HdrHistogram`](https://hdrhistogram.github.io/HdrHistogram/): each
+//! A histogram of durations, of waits or of stays, with log-spaced buckets, as in [`HdrHistogram`](https://hdrhistogram.github.io/HdrHistogram/): each
 //! power of two is divided into 16 buckets of the same width. So a bucket is at most a sixteenth of its lower bound wide,
-//! and its middle differs by at most 1/32 from each wait in it. The arithmetic needs no logarithm, so that Redis
-//! (`include/tally.lua`) and this file find the same bucket for each wait.
+//! and its middle differs by at most 1/32 from each duration in it. The arithmetic needs no logarithm, so that Redis
+//! (`include/tally.lua`) and this file find the same bucket for each duration.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +14,30 @@ const SUB_BUCKETS: u64 = 1 << SUB_BUCKET_BITS;
 /// How far a percentile may be off, in hundredths of a percent: half the width of a bucket, 1/32.
 pub const RELATIVE_ERROR_PER_10000: u32 = 313;
 
-/// Counts waits by their length.
+/// Counts durations by their length.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct WaitHistogram {
-    /// How many waits are in each bucket, by its number.
+pub struct Histogram {
+    /// How many durations are in each bucket, by its number.
     buckets: BTreeMap<u16, u64>,
-    /// The sum of all waits, in milliseconds.
+    /// The sum of all durations, in milliseconds.
     sum_ms: u64,
-    /// The longest wait, in milliseconds.
+    /// The longest duration, in milliseconds.
     max_ms: u64,
 }
 
 /// One bucket with its bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct WaitBucket {
-    /// The shortest wait that belongs to the bucket, in milliseconds.
+pub struct HistogramBucket {
+    /// The shortest duration that belongs to the bucket, in milliseconds.
     pub from_ms: u64,
-    /// The shortest wait that belongs to a later bucket, in milliseconds.
+    /// The shortest duration that belongs to a later bucket, in milliseconds.
     pub below_ms: u64,
-    /// How many waits are in the bucket.
+    /// How many durations are in the bucket.
     pub count: u64,
 }
 
-impl WaitHistogram {
+impl Histogram {
     /// A histogram of these counts by the numbers of the buckets.
     pub fn from_counts(buckets: BTreeMap<u16, u64>, sum_ms: u64, max_ms: u64) -> Self {
         Self {
@@ -52,35 +52,35 @@ impl WaitHistogram {
         self.buckets.iter().map(|(number, count)| (*number, *count))
     }
 
-    /// The sum of all waits, in milliseconds.
+    /// The sum of all durations, in milliseconds.
     pub fn sum_ms(&self) -> u64 {
         self.sum_ms
     }
 
-    /// The longest wait, in milliseconds.
+    /// The longest duration, in milliseconds.
     pub fn max_ms(&self) -> u64 {
         self.max_ms
     }
 
-    /// Records one wait, in milliseconds.
-    pub fn record(&mut self, wait_ms: u64) {
-        *self.buckets.entry(bucket_number(wait_ms)).or_default() += 1;
-        self.sum_ms += wait_ms;
-        self.max_ms = self.max_ms.max(wait_ms);
+    /// Records one duration, in milliseconds.
+    pub fn record(&mut self, duration_ms: u64) {
+        *self.buckets.entry(bucket_number(duration_ms)).or_default() += 1;
+        self.sum_ms += duration_ms;
+        self.max_ms = self.max_ms.max(duration_ms);
     }
 
-    /// How many waits were recorded.
+    /// How many durations were recorded.
     pub fn count(&self) -> u64 {
         self.buckets.values().sum()
     }
 
-    /// The mean wait, in milliseconds. `None` if no wait was recorded.
+    /// The mean duration, in milliseconds. `None` if none was recorded.
     pub fn mean_ms(&self) -> Option<u64> {
         self.sum_ms.checked_div(self.count())
     }
 
-    /// The wait that this share of all waits does not exceed, in milliseconds: the middle of its bucket, and at most the
-    /// longest wait. `None` if no wait was recorded.
+    /// The duration that this share of all does not exceed, in milliseconds: the middle of its bucket, and at most the
+    /// longest one. `None` if none was recorded.
     pub fn percentile_ms(&self, percent: u64) -> Option<u64> {
         let rank = (self.count() * percent).div_ceil(100).max(1);
         let mut counted = 0;
@@ -94,11 +94,11 @@ impl WaitHistogram {
         None
     }
 
-    /// The buckets that are not empty, the shortest waits first.
-    pub fn buckets(&self) -> impl Iterator<Item = WaitBucket> {
+    /// The buckets that are not empty, the shortest first.
+    pub fn buckets(&self) -> impl Iterator<Item = HistogramBucket> {
         self.buckets.iter().map(|(number, count)| {
             let (from_ms, below_ms) = bucket_bounds(*number);
-            WaitBucket {
+            HistogramBucket {
                 from_ms,
                 below_ms,
                 count: *count,
@@ -107,22 +107,22 @@ impl WaitHistogram {
     }
 }
 
-/// The number of the bucket of a wait: 16 times the number of bits, and the four bits behind the first one.
-fn bucket_number(wait_ms: u64) -> u16 {
-    if wait_ms == 0 {
+/// The number of the bucket of a duration: 16 times the number of bits, and the four bits behind the first one.
+fn bucket_number(duration_ms: u64) -> u16 {
+    if duration_ms == 0 {
         return 0;
     }
-    let bits = u64::BITS - wait_ms.leading_zeros();
+    let bits = u64::BITS - duration_ms.leading_zeros();
     let first_five = if bits > SUB_BUCKET_BITS {
-        wait_ms >> (bits - SUB_BUCKET_BITS - 1)
+        duration_ms >> (bits - SUB_BUCKET_BITS - 1)
     } else {
-        wait_ms << (SUB_BUCKET_BITS + 1 - bits)
+        duration_ms << (SUB_BUCKET_BITS + 1 - bits)
     };
     let number = u64::from(bits) * SUB_BUCKETS + first_five - SUB_BUCKETS;
     u16::try_from(number).expect("at most 64 bits times 16, and less than 16")
 }
 
-/// The bounds of a bucket, in milliseconds: its shortest wait, and the shortest one of a later bucket.
+/// The bounds of a bucket, in milliseconds: its shortest duration, and the shortest one of a later bucket.
 fn bucket_bounds(number: u16) -> (u64, u64) {
     let bits = u32::from(number) >> SUB_BUCKET_BITS;
     if bits == 0 {
@@ -130,11 +130,11 @@ fn bucket_bounds(number: u16) -> (u64, u64) {
     }
     let first_five = SUB_BUCKETS + u64::from(number) % SUB_BUCKETS;
     let Some(shift) = bits.checked_sub(SUB_BUCKET_BITS + 1) else {
-        // A short wait has a bucket of its own.
-        let wait_ms = first_five >> (SUB_BUCKET_BITS + 1 - bits);
-        return (wait_ms, wait_ms + 1);
+        // A short duration has a bucket of its own.
+        let duration_ms = first_five >> (SUB_BUCKET_BITS + 1 - bits);
+        return (duration_ms, duration_ms + 1);
     };
-    // A number beyond 64 bits is damaged. It counts as the longest wait.
+    // A number beyond 64 bits is damaged. It counts as the longest one.
     let bound = |first_bits: u64| first_bits.checked_shl(shift).unwrap_or(u64::MAX);
     (bound(first_five), bound(first_five + 1))
 }
@@ -147,14 +147,14 @@ mod tests {
 
     #[test]
     fn short_waits_have_buckets_of_their_own() {
-        let mut waits = WaitHistogram::default();
+        let mut waits = Histogram::default();
         for wait_ms in 0..32 {
             waits.record(wait_ms);
         }
         let buckets: Vec<_> = waits.buckets().collect();
         assert_eq!(buckets.len(), 32);
         for (wait_ms, bucket) in (0..).zip(buckets) {
-            let WaitBucket {
+            let HistogramBucket {
                 from_ms,
                 below_ms,
                 count,
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn percentiles_of_a_thousand_waits_are_within_the_error() {
-        let mut waits = WaitHistogram::default();
+        let mut waits = Histogram::default();
         for seconds in 1..=1_000 {
             waits.record(seconds * 1_000);
         }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn without_a_wait_there_is_no_percentile() {
-        let waits = WaitHistogram::default();
+        let waits = Histogram::default();
         assert_eq!(
             (waits.percentile_ms(50), waits.mean_ms(), waits.count()),
             (None, None, 0)
