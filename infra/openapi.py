@@ -103,6 +103,19 @@ def validate(name, document):
     return None
 
 
+def find_vague_integers(node, place=""):
+    """Yields where a schema has an integer without a format or a bound. A generated client would take it for 32 bits."""
+    if isinstance(node, list):
+        for index, item in enumerate(node):
+            yield from find_vague_integers(item, f"{place}/{index}")
+    if not isinstance(node, dict):
+        return
+    if node.get("type") == "integer" and not {"format", "minimum", "maximum"} <= set(node):
+        yield place
+    for name, value in node.items():
+        yield from find_vague_integers(value, f"{place}/{name}")
+
+
 def add_responses(document):
     """Returns the deployed document with a response for each operation. OpenAPI requires one, API Gateway none."""
     for path in document["paths"].values():
@@ -120,6 +133,7 @@ def check(deployed_path, deployed, plain, committed_path):
         validate(deployed_path, add_responses(resolve(deployed, True)))
         or validate(deployed_path, add_responses(resolve(deployed, False)))
         or validate(committed_path, plain)
+        or next((f"{committed_path}: {place} needs format, minimum and maximum" for place in find_vague_integers(plain)), None)
         or (committed != to_text(plain) and f"{committed_path} is out of date: run infra/openapi.sh render")
         or None
     )

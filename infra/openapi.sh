@@ -7,6 +7,7 @@
 #   infra/openapi.sh build     puts openapi.json and the reference page, index.html, into target/api
 #   infra/openapi.sh page      whether a browser shows the reference page
 #   infra/openapi.sh clients   generates clients in Python and TypeScript, and sends visitors through the runner by them
+#   infra/openapi.sh compiled  generates clients in Java and Go, compiles them, and lets them read answers of the runner
 #   infra/openapi.sh fuzz      sends generated requests to the runner with Schemathesis. Arguments go to Schemathesis
 #
 # VESTIBULE_LOCAL_BIN names a runner that is built. Without it, this script builds one.
@@ -17,6 +18,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source infra/tools.sh
 
 document=docs/openapi.json
+# Where Debian has the jars of Java.
+JACKSON=${VESTIBULE_JACKSON:-/usr/share/java}
 sources=(infra/openapi.yaml infra/openapi-plain.yaml)
 output=$(cargo_output)/api
 
@@ -103,6 +106,38 @@ clients() {
   "$node" tests/api/build/visit.js
 }
 
+need_java() {
+  have javac && [[ -e $JACKSON/jackson-databind.jar ]] && return
+  have apt-get || fail "a compiler of Java and Jackson are missing. Install them, with the jars in $JACKSON, and run this again."
+  apt_install default-jdk-headless libjackson2-databind-java
+}
+
+# Compilers of other languages tell 32 bits from 64, and a number from none. The classes of Java need Jackson alone, and those
+# of Go nothing.
+compiled() {
+  local build=tests/api/build generator go options
+  need_java
+  need_environment compiled || exit 1
+  generator=$tools_dir/compiled/bin/openapi-generator-cli
+  go=$tools_dir/compiled/bin/go
+  start_runner
+  rm -rf "$build/answers" "$build/java" "$build/go"
+  "$tools_dir/compiled/bin/python" tests/api/record_answers.py
+
+  "$generator" validate -i "$document" >&2
+  options=modelTests=false,apiTests=false,modelDocs=false,apiDocs=false
+  "$generator" generate --generator-name java --library native --input-spec "$document" --output "$build/java" \
+    --model-package vestibule.model --global-property "models,$options" \
+    --additional-properties openApiNullable=false,supportUrlQuery=false,containerDefaultToNull=true,useJakartaEe=false,hideGenerationTimestamp=true >&2
+  javac -cp "$JACKSON/*" -d "$build/java/classes" tests/api/ReadAnswers.java "$build"/java/src/main/java/vestibule/model/*.java
+  java -cp "$build/java/classes:$JACKSON/*" ReadAnswers "$build/answers"
+
+  "$generator" generate --generator-name go --package-name vestibule --input-spec "$document" --output "$build/go" \
+    --global-property "models,apis,supportingFiles,$options" >&2
+  cp tests/api/read_answers_test.go "$build/go"
+  (cd "$build/go" && ANSWERS=../answers GOTOOLCHAIN=local GOFLAGS=-mod=mod "$go" test ./...)
+}
+
 # The queues are in tests/api/schemathesis.toml. They trust the visitor ids, because the document allows any text.
 fuzz() { # ARGUMENT...
   local phases failed=0
@@ -123,11 +158,11 @@ fuzz() { # ARGUMENT...
 }
 
 case ${1:-} in
-  render | build | page | clients) "$1" ;;
+  render | build | page | clients | compiled) "$1" ;;
   check) use_document_tools check "${sources[@]}" "$document" ;;
   fuzz) "$@" ;;
   *)
-    echo "usage: infra/openapi.sh render|check|build|page|clients|fuzz" >&2
+    echo "usage: infra/openapi.sh render|check|build|page|clients|compiled|fuzz" >&2
     exit 2
     ;;
 esac
