@@ -131,9 +131,9 @@ declare_codes! {
     /// The entry has not been let in yet.
     NotYourTurn = "not-your-turn", 409, "The entry has not been let in yet", Api;
     /// The queue accepts no new entries and still serves those in line.
-    QueueDraining = "queue-draining", 409, "Queue is not accepting new entries", Api;
+    QueueDraining = "queue-draining", 409, "The queue accepts no new entries", Api;
     /// The queue is closed: it accepts no entries and promotes none.
-    QueueClosed = "queue-closed", 409, "Queue is closed", Api;
+    QueueClosed = "queue-closed", 409, "The queue is closed", Api;
     /// The queue is finished: it accepts no entries, and every waiting entry ends.
     QueueFinished = "queue-finished", 410, "The queue is over", Api;
     /// The visit ended because the visitor finished.
@@ -162,7 +162,7 @@ declare_codes! {
     /// The journal is full, so the line accepts no further changes until the backup catches up.
     BackupBehind = "backup-behind", 503, "Too many changes wait for the backup", Both;
     /// As many visitors wait as the queue allows.
-    QueueFull = "queue-full", 503, "Queue is full for now", Api;
+    QueueFull = "queue-full", 503, "The queue is full for now", Api;
     /// The root key of the deployment is another one than that of the queue.
     OtherRootKey = "other-root-key", 503, "The deployment has another root key than the queue", Both;
     /// A fault of Vestibule, or invalid data in the line or the backup.
@@ -214,6 +214,12 @@ mod tests {
         assert_eq!(names.len(), Code::ALL.len());
         for code in Code::ALL {
             assert!((400..600).contains(&code.status()), "{code:?}");
+            let begins_a_sentence = code.title().starts_with(|first: char| first.is_uppercase());
+            let is_of_no_queue = !code.title().starts_with("Queue");
+            assert!(
+                begins_a_sentence && is_of_no_queue && !code.title().ends_with('.'),
+                "{code:?}"
+            );
             let is_kebab_case = code.name().bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
             assert!(is_kebab_case, "{code:?}");
         }
