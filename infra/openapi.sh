@@ -19,7 +19,7 @@ source infra/tools.sh
 
 document=docs/openapi.json
 # Where Debian has the jars of Java.
-JACKSON=${VESTIBULE_JACKSON:-/usr/share/java}
+readonly JACKSON=/usr/share/java
 sources=(infra/openapi.yaml infra/openapi-plain.yaml)
 output=$(cargo_output)/api
 

@@ -51,7 +51,7 @@ const LINE_KEYS = `
 `;
 // What it says in a session instead.
 const SESSION_KEYS = `
-  confirm=done cost=doneCost keep=resume leave=done leaving=finishing leavingLead=finishingLead left=completed
+  confirm=done cost=doneCost leave=done leaving=finishing leavingLead=finishingLead left=completed
   question=doneTitle stay=resume undo=resume
 `;
 
