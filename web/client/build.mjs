@@ -55,8 +55,10 @@ const SESSION_KEYS = `
   question=doneTitle stay=resume undo=resume
 `;
 
-const pickSentences = (file, keys) =>
-  Object.fromEntries(keys.trim().split(/\s+/).map((entry) => [entry.split("=").at(0), file[entry.split("=").at(-1)]]));
+function pickSentences(file, keys) {
+  const entries = keys.trim().split(/\s+/).map((entry) => entry.split("="));
+  return Object.fromEntries(entries.map(([name, key = name]) => [name, file[key]]));
+}
 
 /** Reads the sentences that the element says, in all languages by tag. `session` has those of an active session. */
 export async function readElementSentences() {

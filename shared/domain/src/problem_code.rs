@@ -214,11 +214,11 @@ mod tests {
         assert_eq!(names.len(), Code::ALL.len());
         for code in Code::ALL {
             assert!((400..600).contains(&code.status()), "{code:?}");
-            let begins_a_sentence = code.title().starts_with(|first: char| first.is_uppercase());
-            let is_of_no_queue = !code.title().starts_with("Queue");
+            let (title, lacks_article) = (code.title(), code.title().starts_with("Queue "));
+            let is_capitalized = title.starts_with(|first: char| first.is_uppercase());
             assert!(
-                begins_a_sentence && is_of_no_queue && !code.title().ends_with('.'),
-                "{code:?}"
+                is_capitalized && !lacks_article && !title.ends_with('.'),
+                "{title}"
             );
             let is_kebab_case = code.name().bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
             assert!(is_kebab_case, "{code:?}");

@@ -23,7 +23,7 @@ pub struct Tally {
     pub totals: QueueTotals,
     /// How long the promoted entries had waited.
     pub waits: Histogram,
-    /// How long the sessions lasted that ended, in whatever way, as far as it is known when they began.
+    /// How long the sessions lasted that ended, in whatever way. One whose beginning is not known is not counted.
     pub stays: Histogram,
     /// The most entries in line.
     pub peak: PeakWaiting,

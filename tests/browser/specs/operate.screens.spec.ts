@@ -219,8 +219,8 @@ test("the desk says what follows from a pace before the order", async ({ page, s
   await expect(desk.locator('[data-part="set-pace"]')).toBeDisabled();
   await expect(desk.locator('[data-part="stays"]')).toHaveText("Visitors stayed 3 min 10 sec on average: half of them up to 2 min 52 sec, nine of ten up to 4 min 26 sec. A session may last 5 min. 8,528 have ended.");
   await desk.locator('[name="batch"]').fill("28");
-  await expect(desk.locator(".what")).toContainText(/158 a minute can come in instead of 120.*lasted 3 min 10 sec on average.*needs room for 532.*pace alone would be 168 a minute, but capacity 500 holds it back/);
-  await desk.locator('[name="capacity"]').fill("532");
+  await expect(desk.locator(".what")).toContainText(/100 a minute can come in, as before.*need room for 840.*pace alone would be 168 a minute, but capacity 500 holds it back/);
+  await desk.locator('[name="capacity"]').fill("840");
   // Late in the evening, one of the times or both are of tomorrow.
   await expect(desk.locator(".what")).toContainText(/gets in at [\w, ]*\d\d:\d\d instead of [\w, ]*\d\d:\d\d\. .*has room for it/);
   await desk.locator('[data-part="set-pace"]').click();

@@ -173,7 +173,7 @@ pub(crate) async fn a_session_is_counted_when_it_ends_in_whatever_way(mut subjec
     assert_eq!(stays(&subject).await, (8, 1_580, 880));
     subject.tick().await;
     assert_eq!(stays(&subject).await, (8, 1_580, 880));
-    // A visitor who leaves the line, and one who misses the turn, had no session.
+    // A visitor who leaves the line had no session.
     subject.leave(visitor(6), LeaveReason::Leave).await;
     assert_eq!(stays(&subject).await.0, 8);
 }

@@ -1,7 +1,7 @@
 // The pace desk: batch, interval and capacity, with the consequence before the order is given.
 
 import { button, html, part, setText, type Child } from "./dom.js";
-import { findConsequence, stayMs, type Pace } from "./pace.js";
+import { findConsequence, type Pace } from "./pace.js";
 import type { Values } from "./orders.js";
 import { estimatedSeconds, type Speech } from "./sentences.js";
 import type { Detail, Settings, Stats } from "./types.js";
@@ -13,8 +13,7 @@ const MAXIMA = { batch: 1_000_000, interval_seconds: 3_600, capacity: 10_000_000
 export function consequenceWords(detail: Detail, settings: Settings, proposed: Pace, { say, format }: Speech): { text: string; warning: string } {
   const { stats, now_ms: nowMs } = detail;
   const current = { batch: settings.batch, intervalSeconds: settings.interval_seconds, capacity: settings.capacity };
-  const stay = stayMs(stats, settings);
-  const line = { nowMs, waiting: stats.waiting, sessionSeconds: stay.ms / 1_000, estimatedSeconds: estimatedSeconds(stats) };
+  const line = { nowMs, waiting: stats.waiting, sessionSeconds: settings.session_seconds, estimatedSeconds: estimatedSeconds(stats) };
   const found = findConsequence(current, proposed, line);
   const when = (atMs: number | null) => (atMs === null ? "–" : format.when(atMs, nowMs));
   const [after, before] = [when(found.lastAfterMs), when(found.lastBeforeMs)];
@@ -25,7 +24,7 @@ export function consequenceWords(detail: Detail, settings: Settings, proposed: P
     say(rates.after === rates.before ? "consequence_rate_same" : "consequence_rate", rates),
     proposed.capacity === current.capacity ? "" : say("consequence_inside", rooms),
     found.lastAfterMs === null ? "" : say(after === before ? "consequence_last_same" : "consequence_last", { after, before }),
-    say(stay.isSeen ? "consequence_slots_seen" : "consequence_slots", { session: format.span(stay.ms), slots: format.count(found.slotsNeeded) }),
+    say("consequence_slots", { session: format.span(settings.session_seconds * 1_000), slots: format.count(found.slotsNeeded) }),
     found.isHeld ? "" : say("holds_not"),
   ]);
   const warning = join([
@@ -47,8 +46,8 @@ function noneLetIn({ state, limited_by, active, ready, held }: Stats, { capacity
 /** How long visitors stay inside, beside the time that they may; empty before a session has ended. */
 export function stayWords({ stats, settings }: Pick<Detail, "stats" | "settings">, { say, format }: Speech): string {
   const { count = 0, sum_ms: sumMs = 0, p50_ms: halfMs, p90_ms: mostMs } = stats.stays ?? {};
-  if (!halfMs || !mostMs || !settings) return "";
-  const spans = { half: format.span(halfMs), most: format.span(mostMs), mean: format.span(sumMs / count) };
+  if (!count || !settings) return "";
+  const spans = { half: format.span(halfMs ?? 0), most: format.span(mostMs ?? 0), mean: format.span(sumMs / count) };
   return say("stays", { ...spans, n: format.count(count), session: format.span(settings.session_seconds * 1_000) });
 }
 

@@ -1,7 +1,5 @@
 // What a pace and a capacity mean for the visitors: pure arithmetic, for the box that the operator reads before the order.
 
-import type { Settings, Stats } from "./types.js";
-
 /** How many entries are promoted, and how many slots there are for them. */
 export interface Pace {
   /** Entries per interval. */
@@ -16,7 +14,7 @@ export interface Line {
   readonly nowMs: number;
   /** Entries in line. */
   readonly waiting: number;
-  /** How long a session takes a slot. */
+  /** The length of one session. */
   readonly sessionSeconds: number;
   /** The wait of the last in line by the server's estimate, or `null` if it has none. */
   readonly estimatedSeconds: number | null;
@@ -31,7 +29,7 @@ export interface Consequence {
   /** When the last in line gets in, in Unix milliseconds. `null` if no one waits or no one gets in. */
   readonly lastBeforeMs: number | null;
   readonly lastAfterMs: number | null;
-  /** How many slots the new pace takes. */
+  /** How many slots the new pace takes if each session lasts its whole time. */
   readonly slotsNeeded: number;
   /** Whether the capacity holds the new pace back. */
   readonly isHeld: boolean;
@@ -43,20 +41,11 @@ const MINUTE_S = 60;
 export const perMinute = ({ batch, intervalSeconds }: Pick<Pace, "batch" | "intervalSeconds">): number =>
   (batch * MINUTE_S) / intervalSeconds;
 
-/** Entries per minute that find a free slot. */
+/** Entries per minute that find a free slot if each session lasts its whole time. */
 const slotsPerMinute = ({ capacity }: Pace, sessionSeconds: number) => (capacity * MINUTE_S) / sessionSeconds;
 
 /** Entries per minute by pace and capacity. */
 const heldRate = (pace: Pace, sessionSeconds: number) => Math.min(perMinute(pace), slotsPerMinute(pace, sessionSeconds));
-
-// A mean of fewer sessions says little.
-const STAYS_MIN = 20;
-
-/** How long a session takes a slot: the mean of those that ended, or the whole time before enough have. */
-export function stayMs({ stays }: Pick<Stats, "stays">, { session_seconds }: Pick<Settings, "session_seconds">): { ms: number; isSeen: boolean } {
-  const isSeen = !!stays && stays.count >= STAYS_MIN;
-  return { ms: isSeen ? stays.sum_ms / stays.count : session_seconds * 1_000, isSeen };
-}
 
 /** Says what changes if `current` becomes `proposed`. */
 export function findConsequence(current: Pace, proposed: Pace, line: Line): Consequence {

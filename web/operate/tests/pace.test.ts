@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { findConsequence, perMinute, stayMs } from "../src/pace.js";
+import { findConsequence, perMinute } from "../src/pace.js";
 
 const NOW_MS = Date.UTC(2026, 10, 26, 20, 33);
 const LINE = { nowMs: NOW_MS, waiting: 1_000, sessionSeconds: 300, estimatedSeconds: null };
@@ -41,16 +41,4 @@ test("the estimate of the server is scaled by the rates", () => {
 test("an empty line has no last one", () => {
   const found = findConsequence(pace(10, 10), pace(20, 10), { ...LINE, waiting: 0 });
   assert.deepEqual([found.lastBeforeMs, found.lastAfterMs], [null, null]);
-});
-
-test("a session takes a slot as long as the sessions lasted that ended, once enough have", () => {
-  const settings = { session_seconds: 300 };
-  const stays = (count: number) => ({ stays: { count, sum_ms: count * 100_000, p50_ms: 90_000, p90_ms: 200_000 } });
-  assert.deepEqual([{}, stays(0), stays(19), stays(20)].map((stats) => stayMs(stats, settings)), [
-    ...[0, 1, 2].map(() => ({ ms: 300_000, isSeen: false })),
-    { ms: 100_000, isSeen: true },
-  ]);
-  // Sessions that are a third as long let in three times as many.
-  const found = findConsequence(pace(90, 500), pace(90, 500), { ...LINE, sessionSeconds: 100 });
-  assert.equal(found.after, 300);
 });

@@ -1,6 +1,5 @@
 -- What `promote.lua` finds out about the entries that it promotes. Include `scores`, `visits` and `tally` before this
--- file. `head`
--- is a list of entries and places.
+-- file. `head` is a list of entries and places.
 
 -- Finds the entries in `head` that wait for their second turn or have a drawn place, and replaces their places there by what
 -- `visits` is to store. Returns two parts of the journal record: the entries with their first turn, and those with their second one.

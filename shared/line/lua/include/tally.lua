@@ -60,8 +60,8 @@ function durations.count_stay(tally, state, began_at_ms, at_ms)
   end
 end
 
--- Counts `in_line` entries for the peak, the waits that durations.measure_waits returned, nil if there are none, and the stays of
--- sessions that ran out. The entries of one tick have waited for about as long as each other, so there are few buckets.
+-- Counts `in_line` entries for the peak, the waits that durations.measure_waits returned, and the stays of sessions that ran
+-- out; nil if there are none. The entries of one tick have waited for about as long as each other, so there are few buckets.
 function durations.count_tick(tally, now_ms, in_line, waits, stays)
   local names = { 'peak_waiting' }
   if waits then

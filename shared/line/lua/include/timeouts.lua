@@ -1,5 +1,5 @@
--- Ends entries whose time ran out. Include `scores`, `visits` and `tally` before this file. `tick` has what all ends of one tick have
--- in common: `epoch`, `v` and `now_ms`.
+-- Ends entries whose time ran out. Include `scores`, `visits` and `tally` before this file. `tick` has what all ends of one
+-- tick have in common: `epoch`, `v` and `now_ms`.
 
 -- Stores the ends of entries that the caller has removed from their sorted set. `visit_steps` has the visit and the step
 -- of each, and `deadlines` the time that ran out. Returns their part of the journal record: 'id visit step deadline_ms …'.

@@ -1,7 +1,8 @@
 -- Reads what the hash `visits` stores of an entry: `visit step`, or for an entry that has its first turn its place
--- alone, because `promote` has that as text. An active entry has `visit 4 began_at_ms`, the line time at which its session began,
--- if that is known. One that the fast track admitted has `fast` right behind it until its visitor claims or extends the
--- session: the backup may lack that visit, and may have an earlier one that goes on. An entry whose slot is held has `visit 5 left` or `visit 5 evicted`. A waiting entry whose place was drawn has `visit 0`, and one that an
+-- alone, because `promote` has that as text. An active entry has `visit 4 began_at_ms`, the line time at which its
+-- session began, if that is known. One that the fast track admitted has `fast` right behind it until its visitor claims
+-- or extends the session: the backup may lack that visit, and may have an earlier one that goes on. An entry whose slot
+-- is held has `visit 5 left` or `visit 5 evicted`. A waiting entry whose place was drawn has `visit 0`, and one that an
 -- operator moved to another lane has `visit step moved_at_ms`, with the line time of the last move.
 
 local function is_place(text)

@@ -52,7 +52,7 @@ pub struct Report {
     pub waited_max_ms: u64,
     /// The sum of how long the sessions lasted that ended, in milliseconds.
     pub stayed_ms: u64,
-    /// The number of these sessions. Those are not counted of which it is not known when they began.
+    /// The number of these sessions. One whose beginning is not known is not counted.
     pub stays: u64,
     /// The events since the last report.
     pub events: QueueEvents,

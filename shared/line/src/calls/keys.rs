@@ -46,7 +46,7 @@ impl<'a> Keys<'a> {
     /// | `ready` | its claim deadline by the claim clock, in Unix milliseconds |
     /// | `active` | the end of its session, in Unix milliseconds |
     /// | `held` | when its slot becomes free, in Unix milliseconds, if its visitor left or was evicted |
-    /// | `visits` | `visit step` if it is ready, active, held or waiting again; or its place alone if it has its first turn |
+    /// | `visits` | `visit step` if it is ready, active, held or waiting again, with when its session began if it is active; or its place alone if it has its first turn |
     /// | `ended` | its end: see `end.rs` |
     /// | `settled` | the line time, in Unix milliseconds, since which the backup has the end in `ended` |
     /// | `journaled`, `deferred` | its single changes in the journal, by `entry kind`: see `include/journal.lua` |
