@@ -68,6 +68,11 @@ impl ApiRequest {
         request
     }
 
+    /// The method and the path, as in the first line of a request.
+    pub fn line(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
     /// Returns the method, path, headers and body.
     pub(crate) fn into_parts(self) -> (Method, String, HeaderMap, Vec<u8>) {
         (self.method, self.path, self.headers, self.body)

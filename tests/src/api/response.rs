@@ -12,26 +12,29 @@ pub struct ApiResponse {
     pub headers: HeaderMap,
     /// The JSON body, the text of a page, or `null` if the body is empty.
     pub body: Value,
+    /// The body as it was sent.
+    pub bytes: Vec<u8>,
 }
 
 impl ApiResponse {
     /// Parses the body as JSON, unless it is a page.
-    pub(crate) fn new(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
+    pub(crate) fn new(status: StatusCode, headers: HeaderMap, bytes: &[u8]) -> Self {
         let kind = headers.get(header::CONTENT_TYPE);
         let is_page = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
-        let body = if body.is_empty() {
+        let body = if bytes.is_empty() {
             Value::Null
         } else if is_page {
-            String::from_utf8(body.to_vec())
+            String::from_utf8(bytes.to_vec())
                 .expect("every page is UTF-8")
                 .into()
         } else {
-            serde_json::from_slice(body).expect("every body is JSON")
+            serde_json::from_slice(bytes).expect("every body is JSON")
         };
         Self {
             status,
             headers,
             body,
+            bytes: bytes.to_vec(),
         }
     }
 

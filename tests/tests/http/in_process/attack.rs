@@ -26,7 +26,7 @@ super::cases![
     no_visitor_id_pass_or_ticket_is_stored,
 ];
 
-fn admin(api: &InProcessApi) -> Admin {
+pub(super) fn admin(api: &InProcessApi) -> Admin {
     Admin {
         line: api.line.clone(),
         backup: api.backup.clone(),

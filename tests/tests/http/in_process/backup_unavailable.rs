@@ -23,7 +23,7 @@ super::cases![
 ];
 
 /// Starts without a backup. The queue lets two visitors in at once.
-async fn start_with_limits(newcomers: u64, all: u64) -> InProcessApi {
+pub(super) async fn start_with_limits(newcomers: u64, all: u64) -> InProcessApi {
     let limits = JournalLimits {
         new_entries: newcomers,
         all_changes: all,

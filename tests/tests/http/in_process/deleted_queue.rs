@@ -59,7 +59,7 @@ async fn start() -> (InProcessApi, Visitors) {
     (api, visitors)
 }
 
-async fn delete(api: &InProcessApi) -> Tombstone {
+pub(super) async fn delete(api: &InProcessApi) -> Tombstone {
     let stored = api
         .backup
         .read_queue(&queue_id())

@@ -18,7 +18,7 @@ super::cases![
 const ENTER: &str = "/queues/{queue}/entries";
 const ENTRY: &str = "/queues/{queue}/entries/{token}";
 
-fn behind_an_authorizer() -> ApiConfig {
+pub(super) fn behind_an_authorizer() -> ApiConfig {
     ApiConfig {
         visitor_routes: VisitorRoutes::Authorizer,
         ..ApiConfig::default()

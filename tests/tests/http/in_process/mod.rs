@@ -25,6 +25,7 @@ mod opening;
 mod pass_holders;
 mod passes;
 mod passes_without_line;
+mod recorded_answers;
 mod request_costs;
 mod rest_events;
 mod retry_times;
@@ -92,6 +93,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         pass_holders::trials(),
         passes::trials(),
         passes_without_line::trials(),
+        recorded_answers::trials(),
         rest_events::trials(),
         request_costs::trials(),
         retry_times::trials(),

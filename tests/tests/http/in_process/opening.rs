@@ -16,7 +16,7 @@ fn document_request() -> ApiRequest {
 }
 
 /// The queue opens in ten seconds.
-async fn start_scheduled(more: Value) -> (InProcessApi, u64) {
+pub(super) async fn start_scheduled(more: Value) -> (InProcessApi, u64) {
     let api = InProcessApi::start(json!({ "capacity": 2 })).await;
     let opens_at_ms = api.now_ms() + 10_000;
     let mut settings =

@@ -16,7 +16,7 @@ super::cases![
     a_queue_without_a_root_key_gets_the_present_one,
 ];
 
-fn other_key() -> Keys {
+pub(super) fn other_key() -> Keys {
     Keys {
         root: RootKey::new(vec![9; 32]).expect("long enough"),
         ..keys()
@@ -24,14 +24,14 @@ fn other_key() -> Keys {
 }
 
 /// What the backup has of the root key of the queue.
-async fn recorded(api: &InProcessApi) -> Option<String> {
+pub(super) async fn recorded(api: &InProcessApi) -> Option<String> {
     let stored = api.backup.read_queue(&queue_id()).await.expect("an answer");
     let root = stored.expect("the queue").metadata.salt.root();
     root.map(|root| root.to_string())
 }
 
 /// Brings what the backup has into the line, as the promoter does. The settings are the same.
-async fn sync(api: &InProcessApi) {
+pub(super) async fn sync(api: &InProcessApi) {
     let stored = api.backup.read_queue(&queue_id()).await.expect("an answer");
     let in_force = api
         .line

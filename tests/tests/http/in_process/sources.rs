@@ -67,7 +67,10 @@ async fn behind_distribution(stored: Result<&'static str, &'static str>) -> InPr
     behind_distribution_with(key.map_err(str::to_owned), VisitorsBy::Any).await
 }
 
-async fn behind_distribution_with(key: Result<OriginKey, String>, visitors_by: VisitorsBy) -> InProcessApi {
+pub(super) async fn behind_distribution_with(
+    key: Result<OriginKey, String>,
+    visitors_by: VisitorsBy,
+) -> InProcessApi {
     let read = move || Box::pin(ready(key.clone()));
     let origin = LiveOriginKey::load(Box::new(move || read()), Metrics::none()).await;
     let mut api = InProcessApi::start(json!({})).await;
