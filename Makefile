@@ -31,6 +31,7 @@ doctor: ## Show what make run, check and test need, what of it is here, and how 
 check: ## Check formatting, lints, documentation, the types of the client library, dependencies, the template, the API's document and the scripts (ADVISORIES=required fails without the database of vulnerabilities)
 	infra/steps.sh check "cargo fmt --all --check" \
 	  "cargo clippy --workspace --all-targets --locked -- -D warnings" \
+	  "cargo clippy --package vestibule-wire --features schemas --locked -- -D warnings" \
 	  "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked" \
 	  "infra/client.sh check" "infra/check.sh dependencies" "infra/check.sh template" "infra/openapi.sh check" \
 	  "infra/check.sh scripts $(SCRIPTS)"

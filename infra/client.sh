@@ -6,7 +6,7 @@
 #   infra/client.sh build    the bundles in web/client/dist, the page in web/page/dist and the console in web/operate/dist,
 #                            which are committed, and the declarations
 #   infra/client.sh check    the types of the sources, the tests, the browser tests and the samples in the documents, by
-#                            `tsc --strict`
+#                            `tsc --strict`, and whether those of the answers are of docs/openapi.json
 #   infra/client.sh test     the unit tests, the sizes of the bundles and of the page, and whether these and the console are
 #                            those of the sources
 #   infra/client.sh theme FOLDER...  whether the colours of a theme can be told apart, in its theme.css
@@ -25,6 +25,7 @@ node=$(need_node)
 # The samples use the declarations, as a developer who installs the package does.
 check_types() {
   local project
+  "$node" "$folder/wire.mjs" --check
   "$node" "$folder/build.mjs" --types
   "$node" "$folder/samples.mjs"
   install_packages tests/browser

@@ -1,15 +1,18 @@
 """Renders and checks the API's document.
 
-    openapi.py render infra/openapi.yaml infra/openapi-plain.yaml                     prints the plain document
-    openapi.py check infra/openapi.yaml infra/openapi-plain.yaml docs/openapi.json
+    openapi.py render SCHEMAS infra/openapi.yaml infra/openapi-plain.yaml docs/openapi.json     writes the first and the last
+    openapi.py check SCHEMAS infra/openapi.yaml infra/openapi-plain.yaml docs/openapi.json
 
-infra/openapi.yaml is what is deployed, and CloudFormation resolves its intrinsics. `check` validates it twice, once with
-every condition true, once with every condition false. The plain document is the same API for other tools, with what
-infra/openapi-plain.yaml adds, without intrinsics and without what only API Gateway reads. `check` validates it, and
-compares the committed file with it.
+SCHEMAS is what `shared/wire` prints. infra/openapi.yaml is what is deployed, and CloudFormation resolves its intrinsics. Between
+two marks it has the models of the bodies that API Gateway checks. `check` validates it twice, once with every condition true,
+once with every condition false. The plain document is the same API for other tools, with all schemas and with what
+infra/openapi-plain.yaml adds, without intrinsics and without what only API Gateway reads. `check` validates it, and compares the
+committed files with what `render` would write.
 """
 
 import json
+import pathlib
+import re
 import sys
 
 import yaml
@@ -21,6 +24,9 @@ NO_VALUE = {"Ref": "AWS::NoValue"}
 # Browsers send preflights by themselves, and HEAD means what GET means, so no client and no reader of the reference has use
 # for these operations.
 IMPLIED_METHODS = {"head", "options"}
+
+# The part of the deployed document that is written.
+MODELS = re.compile(r"(?<=    # schemas begin\n).*?(?=    # schemas end\n)", re.DOTALL)
 
 # What a guarded operation may ask for. A deployment chooses one of these, and the runner asks for nothing.
 CREDENTIALS = [{}, {"authorization": []}, {"api_key": []}]
@@ -50,11 +56,26 @@ def choose(node, condition):
     return node
 
 
-def render(deployed, additions):
+def write_models(text, models):
+    """Returns the deployed document with these models between its marks. A value is JSON, which YAML contains."""
+    lines = []
+    for name, model in models.items():
+        lines.append(f"    {name}:\n")
+        for key, value in model.items():
+            if key == "properties":
+                lines.append("      properties:\n")
+                lines += [f"        {field}: {json.dumps(schema)}\n" for field, schema in value.items()]
+            else:
+                lines.append(f"      {key}: {json.dumps(value)}\n")
+    return MODELS.sub(lambda _: "".join(lines), text, count=1)
+
+
+def render(deployed, additions, schemas):
     """Returns the plain document."""
     # With every condition false, each operation that a deployment can guard has a guard.
     document = remove_extensions(resolve(deployed, False))
     del document["components"]["securitySchemes"]
+    document["components"]["schemas"] = schemas
     for path in document["paths"].values():
         for method in IMPLIED_METHODS & set(path):
             del path[method]
@@ -125,32 +146,28 @@ def add_responses(document):
     return document
 
 
-def check(deployed_path, deployed, plain, committed_path):
-    """Returns what is wrong with the deployed document or the committed one."""
-    with open(committed_path, encoding="utf-8") as file:
-        committed = file.read()
+def check(deployed_path, deployed, committed_path, plain):
+    """Returns what is wrong with the deployed document or the plain one."""
     return (
         validate(deployed_path, add_responses(resolve(deployed, True)))
         or validate(deployed_path, add_responses(resolve(deployed, False)))
         or validate(committed_path, plain)
         or next((f"{committed_path}: {place} needs format, minimum and maximum" for place in find_vague_integers(plain)), None)
-        or (committed != to_text(plain) and f"{committed_path} is out of date: run infra/openapi.sh render")
-        or None
     )
 
 
-def load(path):
-    with open(path, encoding="utf-8") as file:
-        return yaml.safe_load(file)
-
-
-def main(command, deployed_path, additions_path, *committed_path):
-    deployed = load(deployed_path)
-    plain = render(deployed, load(additions_path))
-    if command == "render":
-        print(to_text(plain), end="")
-        return None
-    return check(deployed_path, deployed, plain, *committed_path)
+def main(command, schemas_path, deployed_path, additions_path, committed_path):
+    schemas = json.loads(pathlib.Path(schemas_path).read_text(encoding="utf-8"))
+    deployed_text = write_models(pathlib.Path(deployed_path).read_text(encoding="utf-8"), schemas["gateway"])
+    deployed = yaml.safe_load(deployed_text)
+    additions = yaml.safe_load(pathlib.Path(additions_path).read_text(encoding="utf-8"))
+    plain = render(deployed, additions, schemas["clients"])
+    for path, text in ((deployed_path, deployed_text), (committed_path, to_text(plain))):
+        if command == "render":
+            pathlib.Path(path).write_text(text, encoding="utf-8")
+        elif pathlib.Path(path).read_text(encoding="utf-8") != text:
+            return f"{path} is out of date: run infra/openapi.sh render"
+    return check(deployed_path, deployed, committed_path, plain)
 
 
 if __name__ == "__main__":

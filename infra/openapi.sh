@@ -2,8 +2,9 @@
 #
 # The API's document for other tools than API Gateway. Installs what is missing.
 #
-#   infra/openapi.sh render    writes docs/openapi.json, which is committed, from infra/openapi.yaml
-#   infra/openapi.sh check     whether both are valid, and docs/openapi.json is up to date
+#   infra/openapi.sh render    writes the schemas of shared/wire into infra/openapi.yaml and docs/openapi.json, and the types of
+#                              the web's scripts; all of them are committed
+#   infra/openapi.sh check     whether they are valid and up to date
 #   infra/openapi.sh build     puts openapi.json and the reference page, index.html, into target/api
 #   infra/openapi.sh page      whether a browser shows the reference page
 #   infra/openapi.sh clients   generates clients in Python and TypeScript, and sends visitors through the runner by them
@@ -20,12 +21,15 @@ source infra/tools.sh
 document=docs/openapi.json
 # Where Debian has the jars of Java.
 readonly JACKSON=/usr/share/java
-sources=(infra/openapi.yaml infra/openapi-plain.yaml)
 output=$(cargo_output)/api
 
-use_document_tools() { # COMMAND ARGUMENT...
+# A build of its own: the order of the schemas needs a feature of serde_json that the rest must not have.
+use_document_tools() { # COMMAND
   need_environment openapi || exit 1
-  "$tools_dir/openapi/bin/python" infra/openapi.py "$@"
+  need_cargo
+  mkdir -p "$output"
+  run_until_end cargo run --package vestibule-wire --locked --features schemas --quiet >"$output/schemas.json"
+  "$tools_dir/openapi/bin/python" infra/openapi.py "$1" "$output/schemas.json" infra/openapi.yaml infra/openapi-plain.yaml "$document"
 }
 
 # Installs the tools that generate clients and requests. Their programs call one another by name.
@@ -35,9 +39,11 @@ need_generators() {
 }
 
 render() {
-  local text
-  text=$(use_document_tools render "${sources[@]}") || exit 1
-  printf '%s\n' "$text" >"$document"
+  local node
+  node=$(need_node)
+  install_packages web/client
+  use_document_tools render || exit 1
+  "$node" web/client/wire.mjs
 }
 
 build() {
@@ -45,7 +51,8 @@ build() {
   node=$(need_node)
   install_packages infra/reference
   mkdir -p "$output"
-  use_document_tools render "${sources[@]}" >"$output/openapi.json"
+  use_document_tools check || exit 1
+  cp "$document" "$output/openapi.json"
   "$node" infra/reference/render.mjs "$output/openapi.json" >"$output/index.html"
   say "$output has openapi.json and the reference page, index.html"
 }
@@ -160,7 +167,7 @@ fuzz() { # ARGUMENT...
 
 case ${1:-} in
   render | build | page | clients | compiled) "$1" ;;
-  check) use_document_tools check "${sources[@]}" "$document" ;;
+  check) use_document_tools check ;;
   fuzz) "$@" ;;
   *)
     echo "usage: infra/openapi.sh render|check|build|page|clients|compiled|fuzz" >&2

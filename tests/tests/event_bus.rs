@@ -18,14 +18,14 @@ use tokio::{
     net::TcpListener,
     time::{Instant, sleep},
 };
-use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
+use vestibule_backup::{Backup, QueueMetadata, StoredQueue, StoredSettings};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::{EntryId, QueueId, Salt};
 use vestibule_engine::sync::{SettingsPolicy, sync_settings};
 use vestibule_events_eventbridge::{EventBridge, EventBridgeConfig};
 use vestibule_line::{Arrival, Line};
 use vestibule_operate::promoter::Promoter;
-use vestibule_tests::entries::fresh_id;
+use vestibule_tests::{entries::fresh_id, waiting::wait_until};
 
 /// A queue that the bus holds up promotes no visitor, so a few promotions show that it goes on.
 const PROMOTED_MEANWHILE: u64 = 8;
@@ -142,6 +142,21 @@ impl Sale {
         polled.expect("an answer");
     }
 
+    /// Changes a setting in the table only, as an operator may.
+    async fn store(&self, name: &str, value: Value) {
+        let stored = self.backup.read_queue(&self.queue).await.expect("an answer");
+        let before = stored.expect("the queue").settings;
+        let StoredSettings::Map(mut settings) = before.clone() else {
+            panic!("settings: {before:?}")
+        };
+        settings.insert(name.to_owned(), value);
+        let replaced = self
+            .backup
+            .replace_settings(&self.queue, &before, &settings)
+            .await;
+        assert!(replaced.expect("an answer").is_some());
+    }
+
     async fn promoted(&self) -> u64 {
         let view = self.line.queue_view(&self.queue).await;
         view.expect("seen").totals.promoted
@@ -189,6 +204,31 @@ async fn accepted_event_has_all_fields() {
     assert!(
         (sent_seconds - noticed_seconds).abs() < 1.0,
         "{sent_seconds} for {noticed_seconds}"
+    );
+}
+
+#[tokio::test]
+async fn event_of_an_end_says_why() {
+    let (endpoint, url) = Endpoint::start(Mode::Accepts).await;
+    let sale = Sale::start().await;
+    sale.store("entrance", json!("sold_out")).await;
+    let promoter = sale.promoter(&url).await;
+    let is_told = wait_until(BOUND, "the end is told", async || {
+        endpoint
+            .accepted()
+            .iter()
+            .any(|entry| entry["DetailType"] == "Queue Finished")
+    });
+    promoter.run(is_told).await;
+    let accepted = endpoint.accepted();
+    let detail = accepted.last().expect("an event")["Detail"]
+        .as_str()
+        .expect("a text")
+        .to_owned();
+    let detail: Value = serde_json::from_str(&detail).expect("JSON");
+    assert_eq!(
+        (&detail["kind"], &detail["finish_reason"]),
+        (&json!("finished"), &json!("sold_out"))
     );
 }
 

@@ -9,6 +9,7 @@ use tokio::{
     task::{JoinSet, LocalSet},
     time::{Instant, pause, sleep, sleep_until},
 };
+use vestibule_domain::state::EntryState;
 use vestibule_faults::Fault;
 use vestibule_line::Arrival;
 use vestibule_tests::{
@@ -173,7 +174,10 @@ impl Scene {
                 let back_after = asked_after.saturating_sub(OUTAGE_START + OUTAGE);
                 self.requests.borrow_mut().returns.push(back_after);
             }
-            if follower.entry().is_some_and(|entry| entry.state != "waiting") {
+            if follower
+                .entry()
+                .is_some_and(|entry| entry.state != EntryState::Waiting)
+            {
                 self.api.line.claim(&queue_id(), id).await.expect("claimed");
                 return;
             }

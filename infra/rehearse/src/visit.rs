@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep};
+use vestibule_domain::state::EntryState;
 
 use crate::{
     conduct::{Conduct, VisitPlan},
@@ -56,9 +57,9 @@ pub(crate) async fn run_visit(scene: Arc<Scene>, plan: VisitPlan) -> FinishedVis
 pub(crate) async fn end_silent_visit(mut visitor: Box<Visitor>) -> VisitRecord {
     let end = match visitor.look().await {
         Err(refusal) if refusal.is_end_of_visit() => silent_end(&visitor),
-        Ok(entry) if entry.state == "waiting" => leave(&mut visitor, VisitEnd::LeftLine).await,
+        Ok(entry) if entry.state == EntryState::Waiting => leave(&mut visitor, VisitEnd::LeftLine).await,
         Ok(entry) => {
-            visitor.record.is_promoted |= entry.state == "ready";
+            visitor.record.is_promoted |= entry.state == EntryState::Ready;
             visitor.record.claim_by_ms = entry.claim_by_ms;
             leave(&mut visitor, VisitEnd::LeftSlot).await
         }
@@ -89,14 +90,14 @@ async fn wait_for_turn(visitor: &mut Visitor, plan: VisitPlan) -> Turn {
     loop {
         match (visitor.state(), plan.conduct) {
             (Some(_), Conduct::Fake) => return Turn::Silent,
-            (Some("active"), _) => return Turn::Active,
-            (Some("ready"), Conduct::NoShow) => return Turn::Ready,
-            (Some("waiting"), Conduct::Leaver) => {
+            (Some(EntryState::Active), _) => return Turn::Active,
+            (Some(EntryState::Ready), Conduct::NoShow) => return Turn::Ready,
+            (Some(EntryState::Waiting), Conduct::Leaver) => {
                 leaves_at = leaves_at.or_else(|| Some(Instant::now() + plan.patience));
             }
-            (Some("ready"), Conduct::Leaver) => leaves_at = None,
-            (None | Some("waiting" | "ready"), _) => {}
-            (Some(other), _) => return Turn::Ended(VisitEnd::Lost(other.to_owned())),
+            (Some(EntryState::Ready), Conduct::Leaver) => leaves_at = None,
+            (None | Some(EntryState::Waiting | EntryState::Ready), _) => {}
+            (Some(other), _) => return Turn::Ended(VisitEnd::Lost(other.name().to_owned())),
         }
         match visitor.step(leaves_at).await {
             Step::Next => {}
@@ -114,7 +115,7 @@ async fn wait_for_turn(visitor: &mut Visitor, plan: VisitPlan) -> Turn {
 async fn give_up(visitor: &mut Visitor) -> VisitEnd {
     match visitor.state() {
         None => VisitEnd::NoPlace,
-        Some("waiting") => leave(visitor, VisitEnd::LeftLine).await,
+        Some(EntryState::Waiting) => leave(visitor, VisitEnd::LeftLine).await,
         Some(_) => leave(visitor, VisitEnd::LeftSlot).await,
     }
 }
@@ -157,7 +158,7 @@ async fn stay(visitor: &mut Visitor, stay: Duration) -> VisitEnd {
             }
             Step::Stopped | Step::TimeUp => return finish(visitor).await,
         }
-        if visitor.state() != Some("active") {
+        if visitor.state() != Some(EntryState::Active) {
             return lose_session(visitor, "not-active".to_owned());
         }
     }

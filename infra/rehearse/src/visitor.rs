@@ -6,7 +6,9 @@ use http::Method;
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
-use vestibule_follower::{Document, EntryAnswer, Failure, Follower, RequestKind};
+use vestibule_domain::state::EntryState;
+use vestibule_follower::{Failure, Follower, RequestKind};
+use vestibule_wire::{Entry, PublicDocument};
 
 use crate::{
     api::{ApiCall, Refusal},
@@ -68,8 +70,8 @@ impl Visitor {
     }
 
     /// The state of the entry in the last answer.
-    pub(crate) fn state(&self) -> Option<&str> {
-        self.follower.entry().map(|entry| entry.state.as_str())
+    pub(crate) fn state(&self) -> Option<EntryState> {
+        self.follower.entry().map(|entry| entry.state)
     }
 
     /// When the next request is due.
@@ -116,7 +118,7 @@ impl Visitor {
             body: None,
             hold: Duration::ZERO,
         };
-        let document: Document = self.scene.api.ask(call).await?;
+        let document: PublicDocument = self.scene.api.ask(call).await?;
         self.follower.receive_document(document, self.now_ms());
         self.record_shown_position();
         Ok(())
@@ -145,7 +147,7 @@ impl Visitor {
         method: Method,
         rest: &str,
         hold_seconds: u32,
-    ) -> Result<EntryAnswer, Refusal> {
+    ) -> Result<Entry, Refusal> {
         self.record.requests += 1;
         let call = ApiCall {
             operation,
@@ -168,7 +170,7 @@ impl Visitor {
     }
 
     /// Asks what became of the entry, without taking the answer.
-    pub(crate) async fn look(&mut self) -> Result<EntryAnswer, Refusal> {
+    pub(crate) async fn look(&mut self) -> Result<Entry, Refusal> {
         self.send_about_entry(Operation::Look, Method::GET, "", 0).await
     }
 
@@ -213,11 +215,11 @@ impl Visitor {
         self.clock.elapsed().as_secs_f64() * 1_000.0
     }
 
-    fn take_entry(&mut self, entry: EntryAnswer) {
-        let stage = match entry.state.as_str() {
-            "waiting" => Stage::Waiting,
-            "ready" => Stage::Ready,
-            "active" => Stage::Active,
+    fn take_entry(&mut self, entry: Entry) {
+        let stage = match entry.state {
+            EntryState::Waiting => Stage::Waiting,
+            EntryState::Ready => Stage::Ready,
+            EntryState::Active => Stage::Active,
             _ => Stage::Ended,
         };
         let record = &mut self.record;

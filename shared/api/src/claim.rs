@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use vestibule_line::ClaimOutcome;
+use vestibule_wire::EmptyBody;
 
 use super::{
     ApiState,
     entry::{EntryBody, EntryViewInput},
     problem::Problem,
-    request::{Body, EmptyBody, EntryPath},
+    request::{Body, EntryPath},
     visitor::RawCredentials,
 };
 
@@ -18,7 +19,7 @@ pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
     raw_credentials: RawCredentials,
-    Body(EmptyBody): Body<EmptyBody>,
+    _: Body<EmptyBody>,
 ) -> Result<EntryBody, Problem> {
     let snapshot = state.snapshot(&queue).await?;
     state.require_visitor(&snapshot, raw_credentials, id)?;

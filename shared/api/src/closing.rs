@@ -6,17 +6,11 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use serde::Serialize;
 use vestibule_domain::{closing::LEAVE_AFTER_CLOSE_MS, id::EntryId, score::Visit};
 use vestibule_line::{CheckIn, LineError, MarkClosingOutcome};
+use vestibule_wire::Closing;
 
 use super::{ApiState, entry::json, problem::Problem, queue_cache::QueueSnapshot};
-
-/// The answer about an entry that was marked.
-#[derive(Serialize)]
-struct ClosingBody {
-    leaves_in_ms: u64,
-}
 
 impl ApiState {
     /// Marks a waiting entry whose page closes. The answer is 202 if the visitor leaves some time later unless a request
@@ -33,7 +27,7 @@ impl ApiState {
         match self.line.mark_closing(&snapshot.queue, id, visit).await {
             Ok(MarkClosingOutcome::Marked) => {
                 let leaves_in_ms = LEAVE_AFTER_CLOSE_MS;
-                Ok(json(StatusCode::ACCEPTED, &ClosingBody { leaves_in_ms }))
+                Ok(json(StatusCode::ACCEPTED, &Closing { leaves_in_ms }))
             }
             Ok(MarkClosingOutcome::Ignored) => Ok(StatusCode::NO_CONTENT.into_response()),
             Err(error) => Err(self.line_problem(&snapshot.queue, error).await),

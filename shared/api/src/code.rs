@@ -1,7 +1,7 @@
 //! The codes of problems, which clients may rely on, and their HTTP status.
 
 use axum::http::StatusCode;
-pub use vestibule_domain::problem_code::Code;
+pub use vestibule_wire::Code;
 
 /// Returns the HTTP status of an answer with this code.
 pub(super) fn http_status(code: Code) -> StatusCode {

@@ -5,34 +5,24 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
 use vestibule_line::LeaveReason;
+use vestibule_wire::CompleteRequest;
 
 use super::{
     ApiState,
     gateway::Gateway,
     problem::Problem,
-    request::{Body, EntryPath, Fields},
+    request::{Body, EntryPath},
     validate_request::NamedVisitor,
 };
-
-pub(super) struct CompleteRequest(NamedVisitor);
-
-impl TryFrom<Fields> for CompleteRequest {
-    type Error = Problem;
-
-    fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let named = NamedVisitor::take_from(&mut fields)?;
-        fields.refuse_unknown()?;
-        Ok(Self(named))
-    }
-}
 
 pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
     gateway: Gateway,
-    Body(CompleteRequest(named)): Body<CompleteRequest>,
+    Body(request): Body<CompleteRequest>,
 ) -> Result<StatusCode, Problem> {
     state.require_service(&gateway)?;
+    let named = NamedVisitor::from(request);
     let snapshot = state.snapshot(&queue).await?;
     // A pass names its visit, so it never completes a later one.
     let pass = state.verify_named_visitor(&snapshot, id, &named).await?;

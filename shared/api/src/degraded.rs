@@ -15,6 +15,8 @@ use vestibule_domain::{
     state::EntryState,
 };
 
+use vestibule_wire::Pass;
+
 use super::{
     ApiState,
     credentials::Ownership,
@@ -23,7 +25,7 @@ use super::{
     queue_cache::{DegradedQueue, QueueLookupError, QueueSnapshot, READ_TIMEOUT},
     validate_request::{ValidateRequest, earlier_epoch_problem},
 };
-use crate::pass::{Pass, PassClaims, PassError, PassGrant};
+use crate::pass::{PassClaims, PassError, PassGrant};
 
 /// The longest time until an answer without the line, including the wait for the line.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(1_800);

@@ -9,35 +9,18 @@ use axum::{
 };
 use vestibule_domain::{entry_status::EntryStatus, id::QueueId};
 use vestibule_line::{JoinKind, LeaveReason};
+use vestibule_wire::EnterRequest;
 
 use super::{
     ApiState,
     client_address::{AllowedWay, ClientAddress},
     entering_visitor::entering_problem,
-    entry::{EntryViewInput, json},
+    entry::EntryViewInput,
     gateway::Gateway,
     problem::Problem,
-    request::{Body, Fields, QueuePath},
+    request::{Body, QueuePath},
     visitor::{RawCredentials, build_visitor_cookie, read_lane_claim},
 };
-
-/// The body of a request to enter.
-pub(super) struct EnterRequest {
-    /// Who the visitor is, signed by the shop.
-    ticket: Option<String>,
-}
-
-impl TryFrom<Fields> for EnterRequest {
-    type Error = Problem;
-
-    fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let request = Self {
-            ticket: fields.take_string("ticket")?,
-        };
-        fields.refuse_unknown()?;
-        Ok(request)
-    }
-}
 
 pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
@@ -135,7 +118,7 @@ async fn answer(
     } else {
         StatusCode::OK
     };
-    let mut response = json(status, &body);
+    let mut response = body.answer(status);
     let headers = response.headers_mut();
     // Relative to the address that the client used. What stands before the function's own path there is not known to it: a
     // stage, the base path of a domain, or nothing behind a distribution, which leaves both out.

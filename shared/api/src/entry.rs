@@ -9,92 +9,22 @@ use axum::{
 use serde::Serialize;
 use vestibule_domain::{
     entry_status::EntryStatus,
-    estimate::Estimate,
     id::EntryId,
     lane::LaneProgress,
     poll_pacing::{
         RETRY_READY_MS, first_poll_ms, look_after_ms, look_before_opening_ms, renew_after_ms,
         retry_after_hold_ms, retry_after_ms, retry_before_opening_ms, retry_cap_ms,
     },
-    queue_state::QueueState,
     record::EntryRecord,
-    state::EntryState,
 };
+use vestibule_wire::{Entry, Message, Pass};
 
-use super::{ApiState, message::MessageFields, problem::Problem, queue_cache::QueueSnapshot};
-use crate::pass::{Pass, PassGrant};
+use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};
+use crate::pass::PassGrant;
 
-/// The JSON of an entry. Fields that do not apply are left out.
-#[derive(Debug, Serialize)]
-pub(super) struct EntryBody {
-    queue: String,
-    token: String,
-    visit: u64,
-    state: EntryState,
-    /// What the queue does, and the operator's message, so that a client needs no second request.
-    queue_state: QueueState,
-    #[serde(flatten)]
-    message: MessageFields,
-    /// The order of the entry in line, and its lane: the public document says up to which place
-    /// visitors are called.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lane: Option<u8>,
-    /// The position in the lane.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<u64>,
-    /// How many turns come before this one, in all lanes, and how many entries wait behind it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ahead: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    behind: Option<u64>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    ahead_is_expected: bool,
-    /// How many entries of the lane had gone ahead when the position was read. Only an entry that is
-    /// not called has this and `look_after_ms`: its client reads the public document.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gone_ahead: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    look_after_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    waiting: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    estimated_wait_seconds: Option<Estimate>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after_ms: Option<u64>,
-    /// Whether the client is to tell the server when the page closes.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    leave_on_close: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    joined_at_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    promoted_at_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    claim_by_ms: Option<u64>,
-    /// The deadlines as durations, for clients that do not trust their clocks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    claim_in_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_in_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pass: Option<Pass>,
-    /// The template of the address to which the visitor goes. Only a visitor who gets a pass learns it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target_url: Option<String>,
-    /// Whether the change by this request survives the loss of the line. Left out if the request changed
-    /// nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    durable: Option<bool>,
-    degraded: bool,
-    /// `false` if the request presents nothing but the token. Otherwise it is left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    proven: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    visitor: Option<String>,
-}
+/// The answer about an entry.
+#[derive(Debug)]
+pub(super) struct EntryBody(Entry);
 
 /// The facts from which the JSON of an entry is built.
 pub(super) struct EntryViewInput<'a> {
@@ -137,67 +67,55 @@ impl ApiState {
         let (snapshot, status) = (input.snapshot, input.status);
         // The record of another visit says nothing about this visit.
         let record = input.record.filter(|record| record.visit() == status.visit());
-        let mut body = EntryBody {
-            queue: snapshot.queue.to_string(),
-            token: input.id.to_string(),
-            visit: status.visit().number(),
-            state: status.state(),
-            queue_state: snapshot.queue_state(),
-            message: MessageFields::of(snapshot.settings()),
-            place: None,
-            lane: None,
-            gone_ahead: None,
-            look_after_ms: None,
-            claim_in_ms: None,
-            expires_in_ms: None,
-            position: None,
-            ahead: None,
-            behind: None,
-            ahead_is_expected: false,
-            waiting: None,
-            estimated_wait_seconds: None,
-            retry_after_ms: None,
-            leave_on_close: false,
+        let (queue, token) = (snapshot.queue.to_string(), input.id.to_string());
+        let mut entry = Entry {
+            message: Message::of(snapshot.settings()),
             joined_at_ms: record.as_ref().and_then(EntryRecord::joined_at_ms),
             promoted_at_ms: record.as_ref().and_then(|record| record.promoted_at_ms),
-            claim_by_ms: None,
-            expires_at_ms: None,
-            pass: None,
-            target_url: None,
             durable: input.durable,
-            degraded: false,
-            proven: None,
-            visitor: None,
+            ..Entry::new(
+                queue,
+                token,
+                status.visit().number(),
+                status.state(),
+                snapshot.queue_state(),
+            )
         };
         let ms_until_opening = snapshot.ms_until_opening();
         match status {
             EntryStatus::Waiting { score, position } => {
-                body.joined_at_ms = Some(score.joined_at_ms());
-                body.leave_on_close = snapshot.settings().leave_on_close;
+                entry.joined_at_ms = Some(score.joined_at_ms());
+                entry.leave_on_close = snapshot.settings().leave_on_close;
                 if let Some(left_ms) = ms_until_opening {
-                    body.fill_wait_for_opening(snapshot, left_ms);
+                    fill_wait_for_opening(&mut entry, snapshot, left_ms);
                 } else {
-                    body.place = Some(score.raw());
-                    body.lane = Some(score.lane());
+                    entry.place = Some(score.raw());
+                    entry.lane = Some(score.lane());
                     let far_in_lane = input.lane.filter(|lane| score.raw() > lane.check_in_through);
                     let is_called = far_in_lane.is_none();
-                    body.fill_wait(snapshot, score.lane(), position, is_called && !input.has_entered);
+                    fill_wait(
+                        &mut entry,
+                        snapshot,
+                        score.lane(),
+                        position,
+                        is_called && !input.has_entered,
+                    );
                     if input.has_entered {
                         let first_ms = first_poll_ms(snapshot.settings(), is_called);
-                        body.retry_after_ms = first_ms.or(body.retry_after_ms);
+                        entry.retry_after_ms = first_ms.or(entry.retry_after_ms);
                     }
                     if let Some(lane) = far_in_lane {
-                        body.gone_ahead = Some(lane.gone_ahead);
-                        body.look_after_ms = Some(look_after_ms(snapshot.view.in_line(), rand::random()));
+                        entry.gone_ahead = Some(lane.gone_ahead);
+                        entry.look_after_ms = Some(look_after_ms(snapshot.view.in_line(), rand::random()));
                     }
                 }
             }
             EntryStatus::Ready {
                 claim_by_ms, now_ms, ..
             } => {
-                body.claim_by_ms = Some(claim_by_ms);
-                body.claim_in_ms = Some(claim_by_ms.saturating_sub(now_ms));
-                body.retry_after_ms = Some(RETRY_READY_MS);
+                entry.claim_by_ms = Some(claim_by_ms);
+                entry.claim_in_ms = Some(claim_by_ms.saturating_sub(now_ms));
+                entry.retry_after_ms = Some(RETRY_READY_MS);
             }
             EntryStatus::Active {
                 session_end_ms,
@@ -205,20 +123,20 @@ impl ApiState {
                 ..
             } => {
                 let left_ms = session_end_ms.saturating_sub(now_ms);
-                body.expires_at_ms = Some(session_end_ms);
-                body.expires_in_ms = Some(left_ms);
+                entry.expires_at_ms = Some(session_end_ms);
+                entry.expires_in_ms = Some(left_ms);
                 let pass_ms = snapshot.settings().pass_ms(left_ms);
-                body.retry_after_ms = Some(renew_after_ms(pass_ms, left_ms));
+                entry.retry_after_ms = Some(renew_after_ms(pass_ms, left_ms));
                 if input.is_owner_proven {
-                    body.pass = self.sign_pass(snapshot, input.id, status)?;
-                    body.target_url.clone_from(&snapshot.settings().target_url);
+                    entry.pass = self.sign_pass(snapshot, input.id, status)?;
+                    entry.target_url.clone_from(&snapshot.settings().target_url);
                 }
             }
         }
         Ok(if input.is_owner_proven {
-            body
+            EntryBody(entry)
         } else {
-            body.unproven()
+            EntryBody(entry).unproven()
         })
     }
 
@@ -248,65 +166,77 @@ impl ApiState {
     }
 }
 
+/// Fills in what a waiting visitor needs. There is no estimate while the queue does not move.
+/// `was_check_in`: whether this request was the poll of a called visitor.
+fn fill_wait(entry: &mut Entry, snapshot: &QueueSnapshot, lane: u8, position: u64, was_check_in: bool) {
+    let settings = snapshot.settings();
+    entry.position = Some(position);
+    // The count may be a second older than the position.
+    let waiting = snapshot.view.in_line().max(position);
+    entry.waiting = Some(waiting);
+    let rank = snapshot.position_in_line(lane, position);
+    entry.ahead = Some(rank - 1);
+    entry.behind = Some(waiting.saturating_sub(rank));
+    entry.ahead_is_expected = snapshot.is_position_expected();
+    entry.estimated_wait_seconds = snapshot.estimate(lane, position);
+    let eta_ms = snapshot.eta_in_lane_ms(lane, position);
+    let cap_ms = retry_cap_ms(settings, was_check_in);
+    // The snapshot is older than the position, and much older if a slow backup delayed a new entry.
+    let pause_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
+    entry.retry_after_ms = Some(pause_ms);
+}
+
+/// Fills in what a visitor needs whose queue opens in `left_ms`: nothing that follows from the place. The client reads
+/// the public document.
+fn fill_wait_for_opening(entry: &mut Entry, snapshot: &QueueSnapshot, left_ms: u64) {
+    let waiting = snapshot.view.in_line();
+    entry.waiting = Some(waiting);
+    let cap_ms = retry_cap_ms(snapshot.settings(), false);
+    entry.retry_after_ms = Some(retry_before_opening_ms(left_ms, cap_ms, rand::random()));
+    entry.look_after_ms = Some(look_before_opening_ms(left_ms, waiting, rand::random()));
+}
+
 impl EntryBody {
-    /// Fills in what a waiting visitor needs. There is no estimate while the queue does not move.
-    /// `was_check_in`: whether this request was the poll of a called visitor.
-    fn fill_wait(&mut self, snapshot: &QueueSnapshot, lane: u8, position: u64, was_check_in: bool) {
-        let settings = snapshot.settings();
-        self.position = Some(position);
-        // The count may be a second older than the position.
-        let waiting = snapshot.view.in_line().max(position);
-        self.waiting = Some(waiting);
-        let rank = snapshot.position_in_line(lane, position);
-        self.ahead = Some(rank - 1);
-        self.behind = Some(waiting.saturating_sub(rank));
-        self.ahead_is_expected = snapshot.is_position_expected();
-        self.estimated_wait_seconds = snapshot.estimate(lane, position);
-        let eta_ms = snapshot.eta_in_lane_ms(lane, position);
-        let cap_ms = retry_cap_ms(settings, was_check_in);
-        // The snapshot is older than the position, and much older if a slow backup delayed a new entry.
-        let pause_ms = retry_after_ms(eta_ms, cap_ms, snapshot.age_ms(), rand::random());
-        self.retry_after_ms = Some(pause_ms);
-    }
-
-    /// Fills in what a visitor needs whose queue opens in `left_ms`: nothing that follows from the place. The client reads
-    /// the public document.
-    fn fill_wait_for_opening(&mut self, snapshot: &QueueSnapshot, left_ms: u64) {
-        let waiting = snapshot.view.in_line();
-        self.waiting = Some(waiting);
-        let cap_ms = retry_cap_ms(snapshot.settings(), false);
-        self.retry_after_ms = Some(retry_before_opening_ms(left_ms, cap_ms, rand::random()));
-        self.look_after_ms = Some(look_before_opening_ms(left_ms, waiting, rand::random()));
-    }
-
     /// Lets a waiting visitor poll again soon: the poll was held, so the turn is near.
     pub(super) fn shorten_pause_after_hold(&mut self, snapshot: &QueueSnapshot) {
-        let place = self.lane.zip(self.position).filter(|_| snapshot.can_promote());
-        if let (Some((lane, position)), Some(pause_ms)) = (place, self.retry_after_ms) {
+        let Self(entry) = self;
+        let place = entry.lane.zip(entry.position).filter(|_| snapshot.can_promote());
+        if let (Some((lane, position)), Some(pause_ms)) = (place, entry.retry_after_ms) {
             let eta_ms = snapshot.eta_in_lane_ms(lane, position);
-            self.retry_after_ms = Some(retry_after_hold_ms(eta_ms, pause_ms, rand::random()));
+            entry.retry_after_ms = Some(retry_after_hold_ms(eta_ms, pause_ms, rand::random()));
         }
     }
 
     /// The entry for a caller who presents nothing but the token. Such requests neither check in nor keep the place, so
     /// nothing tells the caller when to send the next one.
-    pub(super) fn unproven(mut self) -> Self {
-        self.proven = Some(false);
-        (self.retry_after_ms, self.look_after_ms, self.gone_ahead) = (None, None, None);
-        self.leave_on_close = false;
-        self
+    pub(super) fn unproven(self) -> Self {
+        Self(Entry {
+            proven: Some(false),
+            retry_after_ms: None,
+            look_after_ms: None,
+            gone_ahead: None,
+            leave_on_close: false,
+            ..self.0
+        })
     }
 
     /// Adds the visitor id or the secret that the server gave to the visitor.
-    pub(super) fn with_visitor(mut self, visitor: &str) -> Self {
-        self.visitor = Some(visitor.to_owned());
-        self
+    pub(super) fn with_visitor(self, visitor: &str) -> Self {
+        Self(Entry {
+            visitor: Some(visitor.to_owned()),
+            ..self.0
+        })
+    }
+
+    /// The answer with this status.
+    pub(super) fn answer(&self, status: StatusCode) -> Response {
+        json(status, &self.0)
     }
 }
 
 impl IntoResponse for EntryBody {
     fn into_response(self) -> Response {
-        json(StatusCode::OK, &self)
+        self.answer(StatusCode::OK)
     }
 }
 

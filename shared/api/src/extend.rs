@@ -1,7 +1,7 @@
 //! `POST /queues/{queue}/entries/{token}/extend`: gives an active entry more time, at the request of
 //! its visitor. The protected service extends by `validate`.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     extract::State,
@@ -12,38 +12,16 @@ use vestibule_backup::BackupError;
 use vestibule_domain::{entry_status::EntryStatus, id::EntryId, score::Visit};
 use vestibule_engine::write_through::WriteOutcome;
 use vestibule_line::{EntryLookup, ExtendOutcome, SessionExtension};
+use vestibule_wire::ExtendRequest;
 
 use super::{
     ApiState,
     entry::EntryViewInput,
     problem::Problem,
     queue_cache::QueueSnapshot,
-    request::{Body, EntryPath, Fields},
+    request::{Body, EntryPath},
     visitor::RawCredentials,
 };
-
-/// How long an extended session may last from now, in seconds. The greatest is a week, as for
-/// `session_max_seconds`.
-pub(super) const EXTEND_SECONDS: RangeInclusive<u32> = 1..=7 * 86_400;
-
-/// The body of an extend request.
-pub(super) struct ExtendRequest {
-    seconds: Option<u32>,
-    visit: Option<Visit>,
-}
-
-impl TryFrom<Fields> for ExtendRequest {
-    type Error = Problem;
-
-    fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let request = Self {
-            seconds: fields.take_number("seconds", EXTEND_SECONDS)?,
-            visit: fields.take_visit()?,
-        };
-        fields.refuse_unknown()?;
-        Ok(request)
-    }
-}
 
 pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,

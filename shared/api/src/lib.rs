@@ -64,7 +64,6 @@ mod identity_monitor;
 mod jwks;
 mod leave;
 mod load;
-mod message;
 mod missing_entry;
 pub mod origin_key;
 pub mod page;

@@ -4,51 +4,40 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
-use serde::Serialize;
-use vestibule_domain::load::{LATENCY_MAX_MS, LoadReport, TPS_MAX};
+use vestibule_domain::load;
+use vestibule_wire::{LoadAnswer, LoadReport};
 
 use super::{
     ApiState,
     entry::json,
     gateway::Gateway,
     problem::Problem,
-    request::{Body, Fields, QueuePath},
+    request::{Body, QueuePath},
 };
-
-/// What a report did.
-#[derive(Serialize)]
-struct LoadAnswer {
-    /// Whether the report moves the pace. Otherwise only the statistics show it.
-    acts: bool,
-}
-
-impl TryFrom<Fields> for LoadReport {
-    type Error = Problem;
-
-    fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let report = Self {
-            tps: fields.take_number("tps", 0..=TPS_MAX)?,
-            latency_ms: fields.take_number("latency_ms", 0..=LATENCY_MAX_MS)?,
-            healthy: fields.take_bool("healthy")?.unwrap_or(true),
-        };
-        if report.healthy && report.tps.is_none() {
-            return Err(Problem::invalid_field(
-                "tps",
-                "must be given, unless healthy is false",
-            ));
-        }
-        fields.refuse_unknown()?;
-        Ok(report)
-    }
-}
 
 pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
     gateway: Gateway,
-    Body(report): Body<LoadReport>,
+    Body(request): Body<LoadReport>,
 ) -> Result<Response, Problem> {
+    let LoadReport {
+        tps,
+        latency_ms,
+        healthy,
+    } = request;
+    if healthy && tps.is_none() {
+        return Err(Problem::invalid_field(
+            "tps",
+            "must be given, unless healthy is false",
+        ));
+    }
     state.require_service(&gateway)?;
+    let report = load::LoadReport {
+        tps,
+        latency_ms,
+        healthy,
+    };
     let snapshot = state.snapshot(&queue).await?;
     let settings = snapshot.settings();
     let acts = settings.follows_load();

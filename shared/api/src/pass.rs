@@ -12,7 +12,7 @@ use std::fmt;
 use jsonwebtoken::{
     Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode,
     errors::ErrorKind,
-    jwk::{Jwk, PublicKeyUse, ThumbprintHash},
+    jwk::{self, AlgorithmParameters, ThumbprintHash},
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -20,6 +20,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     score::Visit,
 };
+use vestibule_wire::{Jwk, Pass};
 
 /// The `typ` header of a pass.
 pub const PASS_TYPE: &str = "pass+jwt";
@@ -72,25 +73,6 @@ pub enum PassError {
     /// The validity of the pass has ended.
     #[error("the pass has expired")]
     Expired,
-}
-
-/// A signed pass. The protected service admits every caller that shows it, so it must not be
-/// logged: `Debug` prints `***`.
-#[derive(Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Pass(String);
-
-impl Pass {
-    /// The signed token. Use it only in the answer to the visitor that owns it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Pass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pass(***)")
-    }
 }
 
 /// The claims of a pass. Times are Unix seconds, as in RFC 7519.
@@ -170,20 +152,21 @@ impl PassSigner {
     /// [`PassError::InvalidSigningKey`] if `pem` is anything else.
     pub fn from_pem(issuer: &str, pem: &str) -> Result<Self, PassError> {
         let signing = EncodingKey::from_ec_pem(pem.as_bytes()).map_err(|_| PassError::InvalidSigningKey)?;
-        let mut public =
-            Jwk::from_encoding_key(&signing, ALGORITHM).map_err(|_| PassError::InvalidSigningKey)?;
-        let key_id = public
+        let derived =
+            jwk::Jwk::from_encoding_key(&signing, ALGORITHM).map_err(|_| PassError::InvalidSigningKey)?;
+        let key_id = derived
             .thumbprint(ThumbprintHash::SHA256)
             .map_err(|_| PassError::InvalidSigningKey)?;
-        public.common.key_id = Some(key_id.clone());
-        public.common.public_key_use = Some(PublicKeyUse::Signature);
-        let checking = DecodingKey::from_jwk(&public).map_err(|_| PassError::InvalidSigningKey)?;
+        let verifying = DecodingKey::from_jwk(&derived).map_err(|_| PassError::InvalidSigningKey)?;
+        let AlgorithmParameters::EllipticCurve(point) = derived.algorithm else {
+            return Err(PassError::InvalidSigningKey);
+        };
         Ok(Self {
             issuer: issuer.to_owned(),
+            public: Jwk::new(key_id.clone(), point.x, point.y),
             key_id,
             signing,
-            verifying: checking,
-            public,
+            verifying,
         })
     }
 
@@ -211,7 +194,7 @@ impl PassSigner {
             ..Header::new(ALGORITHM)
         };
         encode(&header, &claims, &self.signing)
-            .map(|token| Pass(with_low_signature(token)))
+            .map(|token| Pass::new(with_low_signature(token)))
             .map_err(|_| PassError::Signing)
     }
 

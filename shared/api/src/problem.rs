@@ -6,48 +6,39 @@
 //! the cause, which goes to the log only.
 
 mod conversions;
-mod finished_queue;
-mod queue_over;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use serde::Serialize;
 use vestibule_backup::BackupError;
 use vestibule_domain::{
     end_reason::EndReason,
     entry_status::EntryStatus,
     poll_pacing::{RETRY_AFTER_BEHIND_MIN_SECONDS, RETRY_AFTER_MIN_SECONDS},
     record::EntryRecord,
+    settings::Settings,
     state::EntryState,
+    tombstone::Tombstone,
 };
 use vestibule_line::{LineError, Refusal};
+use vestibule_wire::{Message, problem::Reason};
 
-use self::queue_over::QueueOver;
 use super::code::{Code, http_status};
 
 /// What a visitor of a finished queue reads.
 const QUEUE_OVER: &str = "the queue is over, and every place in line has ended";
 
-/// What a visitor reads whose wait lasted longer than the queue allows, and the word for it.
+/// What a visitor reads whose wait lasted longer than the queue allows.
 const WAIT_OVERLONG: &str = "the wait lasted longer than the queue allows; the visitor may enter again";
-const OVERLONG_WAIT: &str = "overlong-wait";
 
 /// A request that could not be answered as the client asked.
 #[derive(Debug)]
 pub struct Problem {
-    code: Code,
-    /// For the client to read.
-    detail: String,
-    field: Option<String>,
-    /// A stable word that says more than the code.
-    reason: Option<&'static str>,
-    last: Option<Box<LastState>>,
-    /// What there is to say of a queue that is finished or was deleted.
-    over: Option<Box<QueueOver>>,
+    /// What the client is told. On the heap, because nearly every function may return a problem.
+    told: Box<vestibule_wire::Problem>,
     /// For the log only.
     cause: Option<String>,
     /// What the log says instead of the code that the client sees.
@@ -63,67 +54,33 @@ pub(crate) struct Grace {
     pub(crate) left_ms: u64,
 }
 
-/// The last state of an entry that ended.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct LastState {
-    state: EntryState,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    visit: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended_at_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grace_until_ms: Option<u64>,
-    /// The same as a duration, for clients that do not trust their clocks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grace_in_ms: Option<u64>,
-}
-
-/// The body of a problem.
-#[derive(Serialize)]
-struct ProblemBody<'a> {
-    r#type: String,
-    title: &'a str,
-    status: u16,
-    code: &'a str,
-    detail: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    #[serde(flatten)]
-    last: Option<LastState>,
-    #[serde(flatten)]
-    over: Option<&'a QueueOver>,
-    request_id: &'a str,
+impl From<vestibule_wire::Problem> for Problem {
+    fn from(told: vestibule_wire::Problem) -> Self {
+        Self {
+            told: Box::new(told),
+            cause: None,
+            logged_code: None,
+        }
+    }
 }
 
 impl Problem {
     /// Creates a problem from its code and a sentence for the client. The sentence contains no internal
     /// detail.
-    pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self {
-            code,
-            detail: detail.into(),
-            field: None,
-            reason: None,
-            last: None,
-            over: None,
-            cause: None,
-            logged_code: None,
-        }
+    pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
+        vestibule_wire::Problem::new(code, detail).into()
     }
 
     /// What went wrong.
     pub(super) fn code(&self) -> Code {
-        self.code
+        self.told.code
     }
 
     /// A part of the request that is invalid. `field` names the part.
-    pub fn invalid_field(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            field: Some(field.into()),
-            ..Self::new(Code::InvalidField, detail)
-        }
+    pub fn invalid_field(field: impl Into<String>, detail: impl Into<Cow<'static, str>>) -> Self {
+        vestibule_wire::Problem::new(Code::InvalidField, detail)
+            .of_field(field)
+            .into()
     }
 
     /// A fault of Vestibule. The client does not learn the cause.
@@ -214,46 +171,73 @@ impl Problem {
     /// An entry that ended, as its record shows it. During the grace the visitor may enter again at
     /// the old place.
     pub(crate) fn ended(record: &EntryRecord, grace: Option<Grace>) -> Self {
-        let problem = Self::ended_with(LastState {
-            state: record.state,
-            visit: Some(record.visit().number()),
-            ended_at_ms: record.ended_at_ms,
-            grace_until_ms: grace.map(|grace| grace.until_ms),
-            grace_in_ms: grace.map(|grace| grace.left_ms),
-        });
-        if record.end_reason() != Some(EndReason::OverlongWait) {
-            return problem;
-        }
-        Self {
-            detail: WAIT_OVERLONG.to_owned(),
-            reason: Some(OVERLONG_WAIT),
-            ..problem
-        }
-    }
-
-    fn ended_with(last: LastState) -> Self {
-        let code = match last.state {
+        let code = match record.state {
             EntryState::Completed => Code::Completed,
             EntryState::Left => Code::Left,
             EntryState::Evicted => Code::Evicted,
             EntryState::Dismissed => Code::QueueFinished,
             _ => Code::Expired,
         };
-        let detail = match last.grace_until_ms {
+        let is_overlong = record.end_reason() == Some(EndReason::OverlongWait);
+        let detail = match grace {
+            _ if is_overlong => WAIT_OVERLONG,
             _ if code == Code::QueueFinished => QUEUE_OVER,
             Some(_) => "the visitor may enter again; until grace_until_ms, entering gives the old place back",
             None => "the visitor may enter again",
         };
-        Self {
-            last: Some(Box::new(last)),
-            ..Self::new(code, detail)
+        vestibule_wire::Problem {
+            reason: is_overlong.then_some(Reason::OverlongWait),
+            state: Some(record.state),
+            visit: Some(record.visit().number()),
+            ended_at_ms: record.ended_at_ms,
+            grace_until_ms: grace.map(|grace| grace.until_ms),
+            grace_in_ms: grace.map(|grace| grace.left_ms),
+            ..vestibule_wire::Problem::new(code, detail)
         }
+        .into()
+    }
+
+    /// The queue with these settings is finished. The visitor waited, or wants to enter.
+    pub(crate) fn queue_finished(settings: &Settings) -> Self {
+        Self::new(Code::QueueFinished, QUEUE_OVER).with_message(settings)
+    }
+
+    /// The queue was deleted.
+    pub(crate) fn queue_deleted(tombstone: &Tombstone) -> Self {
+        let detail = "the queue no longer exists, and its places, tokens and passes are void";
+        vestibule_wire::Problem {
+            min_epoch: Some(tombstone.epoch),
+            ..vestibule_wire::Problem::new(Code::QueueDeleted, detail)
+        }
+        .into()
+    }
+
+    /// Adds the reason and the operator's message to the problem that the queue is finished. Any other problem stays as
+    /// it is.
+    pub(crate) fn with_message(mut self, settings: &Settings) -> Self {
+        self.explain_end(settings);
+        self
+    }
+
+    /// The same for a problem that is there.
+    pub(crate) fn explain_end(&mut self, settings: &Settings) {
+        if self.told.code == Code::QueueFinished {
+            self.told.finish_reason = Some(settings.finish_reason());
+            self.told.message = Message::of(settings);
+        }
+    }
+
+    /// Whether it says that the queue is finished, and the line may have learned that after `at_ms`, in Unix milliseconds of
+    /// line time.
+    pub(crate) fn is_of_end_after(&self, at_ms: u64) -> bool {
+        let ended_at_ms = self.told.ended_at_ms;
+        self.told.code == Code::QueueFinished && ended_at_ms.is_none_or(|ended_at_ms| ended_at_ms >= at_ms)
     }
 
     /// The shortest time after which the client tries the request again, in seconds. `None` if trying
     /// again is of no use. The [request context](super::request_context) writes the header.
     pub(super) fn retry_after_min_seconds(&self) -> Option<u64> {
-        match self.code {
+        match self.told.code {
             Code::BackupBehind | Code::QueueFull => Some(RETRY_AFTER_BEHIND_MIN_SECONDS),
             Code::TooManyRequests => Some(RETRY_AFTER_MIN_SECONDS),
             code if http_status(code) == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_AFTER_MIN_SECONDS),
@@ -263,25 +247,21 @@ impl Problem {
 
     /// Returns the body of the answer, as JSON, with the title and the detail of another language if they are given.
     pub(super) fn body(&self, request_id: &str, texts: Option<&(String, String)>) -> String {
-        let body = ProblemBody {
-            r#type: self.code.urn(),
-            title: texts.map_or(self.code.title(), |(title, _)| title),
-            status: self.code.status(),
-            code: self.code.name(),
-            detail: texts.map_or(&self.detail, |(_, detail)| detail),
-            field: self.field.as_deref(),
-            reason: self.reason,
-            last: self.last.as_deref().copied(),
-            over: self.over.as_deref(),
-            request_id,
-        };
-        serde_json::to_string(&body).expect("a struct of plain fields always serializes to JSON")
+        let mut told = (*self.told).clone();
+        told.request_id = Some(request_id.to_owned());
+        if let Some((title, detail)) = texts.cloned() {
+            (told.title, told.detail) = (title.into(), detail.into());
+        }
+        serde_json::to_string(&told).expect("a struct of plain fields always serializes to JSON")
     }
 
     /// Logs the problem. The log contains neither the detail nor the field, because both may quote the
     /// client.
     pub(super) fn log(&self) {
-        let (code, status) = (self.logged_code.unwrap_or(self.code).name(), self.code.status());
+        let (code, status) = (
+            self.logged_code.unwrap_or(self.told.code).name(),
+            self.told.status,
+        );
         match (status, self.cause.as_deref()) {
             (500, cause) => tracing::error!(
                 event = "request.failed",
@@ -302,7 +282,7 @@ impl Problem {
                 event = "request.refused",
                 code,
                 status,
-                reason = self.reason,
+                reason = self.told.reason.map(Reason::name),
                 "refused a request; see the code"
             ),
         }
@@ -311,7 +291,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = http_status(self.code).into_response();
+        let mut response = http_status(self.told.code).into_response();
         response.extensions_mut().insert(Arc::new(self));
         response
     }

@@ -1,7 +1,7 @@
 //! What handlers read from a request: ids from the path, values from the query, fields from the body. A
 //! refusal names the part of the request that is invalid.
 
-use std::{ops::RangeInclusive, str::FromStr};
+use std::str::FromStr;
 
 use axum::{
     body::Bytes,
@@ -9,11 +9,12 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
     response::IntoResponse,
 };
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use vestibule_domain::{
     id::{EntryId, QueueId},
     score::Visit,
 };
+use vestibule_wire::{InvalidField, VISIT, parse_request};
 
 use super::{code::Code, problem::Problem};
 
@@ -111,10 +112,7 @@ impl QueryParams {
 }
 
 fn invalid_visit() -> Problem {
-    Problem::invalid_field(
-        "visit",
-        "must be the number of a visit: a whole number below 2^49",
-    )
+    Problem::invalid_field("visit", VISIT)
 }
 
 /// A request body that was read to its end and parsed.
@@ -123,7 +121,7 @@ pub(super) struct Body<T>(pub(super) T);
 impl<T, S> FromRequest<S> for Body<T>
 where
     S: Send + Sync,
-    T: TryFrom<Fields, Error = Problem>,
+    T: for<'de> Deserialize<'de>,
 {
     type Rejection = Problem;
 
@@ -146,7 +144,8 @@ where
                 "send Content-Type: application/json",
             ));
         }
-        T::try_from(Fields::parse(&bytes)?).map(Self)
+        let invalid = |InvalidField { field, detail }| Problem::invalid_field(field, detail);
+        parse_request(&bytes).map(Self).map_err(invalid)
     }
 }
 
@@ -160,93 +159,4 @@ pub(super) fn is_json(headers: &HeaderMap) -> Option<bool> {
         .next()
         .unwrap_or_default();
     Some(essence.trim().eq_ignore_ascii_case("application/json"))
-}
-
-/// The fields of a body that have not been taken yet.
-pub(super) struct Fields(Map<String, Value>);
-
-impl Fields {
-    fn parse(bytes: &[u8]) -> Result<Self, Problem> {
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Self(Map::new()));
-        }
-        match serde_json::from_slice(bytes) {
-            Ok(Value::Object(fields)) => Ok(Self(fields)),
-            Ok(_) => Err(Problem::invalid_field("body", "must be a JSON object")),
-            // The detail gives only the position, because the text belongs to the sender.
-            Err(error) => Err(Problem::invalid_field(
-                "body",
-                format!(
-                    "is not valid JSON at line {}, column {}",
-                    error.line(),
-                    error.column()
-                ),
-            )),
-        }
-    }
-
-    /// Takes a field. A `null` is a value of the wrong type, as for the gateway.
-    fn take(&mut self, name: &str) -> Option<Value> {
-        self.0.remove(name)
-    }
-
-    pub(super) fn take_string(&mut self, name: &str) -> Result<Option<String>, Problem> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Problem::invalid_field(name, "must be a string")),
-        }
-    }
-
-    pub(super) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, Problem> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::Bool(flag)) => Ok(Some(flag)),
-            Some(_) => Err(Problem::invalid_field(name, "must be true or false")),
-        }
-    }
-
-    pub(super) fn take_number(
-        &mut self,
-        name: &str,
-        range: RangeInclusive<u32>,
-    ) -> Result<Option<u32>, Problem> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
-        };
-        value
-            .as_u64()
-            .and_then(|number| u32::try_from(number).ok())
-            .filter(|number| range.contains(number))
-            .map(Some)
-            .ok_or_else(|| {
-                let (min, max) = (range.start(), range.end());
-                Problem::invalid_field(name, format!("must be a whole number from {min} to {max}"))
-            })
-    }
-
-    pub(super) fn take_visit(&mut self) -> Result<Option<Visit>, Problem> {
-        let number = |value: Value| value.as_u64().and_then(Visit::new).ok_or_else(invalid_visit);
-        self.take("visit").map(number).transpose()
-    }
-
-    /// Refuses fields that the request does not have. Otherwise a misspelt field would be ignored
-    /// silently.
-    pub(super) fn refuse_unknown(self) -> Result<(), Problem> {
-        match self.0.into_iter().next() {
-            None => Ok(()),
-            Some((name, _)) => Err(Problem::invalid_field(name, "is not a field of this request")),
-        }
-    }
-}
-
-/// A request body without fields.
-pub(super) struct EmptyBody;
-
-impl TryFrom<Fields> for EmptyBody {
-    type Error = Problem;
-
-    fn try_from(fields: Fields) -> Result<Self, Problem> {
-        fields.refuse_unknown().map(|()| Self)
-    }
 }

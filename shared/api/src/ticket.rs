@@ -13,6 +13,7 @@ use vestibule_domain::{
     lane::Lane,
     settings::{TicketAlgorithm, TicketKey, TicketKeys},
 };
+use vestibule_wire::problem::Reason;
 
 /// The most bytes of a ticket.
 pub(super) const TICKET_BYTES_MAX: usize = 4 * 1024;
@@ -52,18 +53,18 @@ pub(super) enum TicketError {
 
 impl TicketError {
     /// The word that a problem shows. Clients may rely on it.
-    pub(super) const fn reason(self) -> &'static str {
+    pub(super) const fn reason(self) -> Reason {
         match self {
-            Self::Malformed => "malformed",
-            Self::UnknownKey => "unknown-key",
-            Self::WrongAlgorithm => "wrong-algorithm",
-            Self::BadSignature => "bad-signature",
-            Self::MissingClaim(_) => "missing-claim",
-            Self::InvalidClaim(_) | Self::Milliseconds(_) => "invalid-claim",
-            Self::WrongQueue => "wrong-queue",
-            Self::Expired => "expired",
-            Self::NotYetValid => "not-yet-valid",
-            Self::OtherVisitor => "other-visitor",
+            Self::Malformed => Reason::Malformed,
+            Self::UnknownKey => Reason::UnknownKey,
+            Self::WrongAlgorithm => Reason::WrongAlgorithm,
+            Self::BadSignature => Reason::BadSignature,
+            Self::MissingClaim(_) => Reason::MissingClaim,
+            Self::InvalidClaim(_) | Self::Milliseconds(_) => Reason::InvalidClaim,
+            Self::WrongQueue => Reason::WrongQueue,
+            Self::Expired => Reason::Expired,
+            Self::NotYetValid => Reason::NotYetValid,
+            Self::OtherVisitor => Reason::OtherVisitor,
         }
     }
 }

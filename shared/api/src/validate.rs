@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
-use serde::Serialize;
 use vestibule_domain::{entry_status::EntryStatus, id::EntryId, state::EntryState};
 use vestibule_line::{ValidateOutcome, Validation};
+use vestibule_wire::ValidateResponse;
 
 use super::{
     ApiState,
@@ -21,37 +21,18 @@ use super::{
     validate_pass::{ValidationAnswer, VerifiedPass},
     validate_request::ValidateRequest,
 };
-use crate::pass::Pass;
 
-#[derive(Serialize)]
-struct ValidateResponse {
-    valid: bool,
-    state: EntryState,
-    visit: u64,
-    expires_at_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    durable: Option<bool>,
-    /// A new pass, if the session was extended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pass: Option<Pass>,
-    /// Whether the answer was given without the line; left out otherwise.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    degraded: bool,
-}
-
-impl ValidateResponse {
-    /// `expires_at_ms` is the time until which the pass is accepted, because only the line knows
-    /// the end of the session.
-    fn from_accepted_pass(accepted: &AcceptedPass) -> Self {
-        Self {
-            valid: true,
-            state: EntryState::Active,
-            visit: accepted.visit.number(),
-            expires_at_ms: accepted.accepted_until_ms,
-            durable: None,
-            pass: None,
-            degraded: true,
-        }
+/// `expires_at_ms` is the time until which the pass is accepted, because only the line knows
+/// the end of the session.
+fn answer_for_pass(accepted: &AcceptedPass) -> ValidateResponse {
+    ValidateResponse {
+        valid: true,
+        state: EntryState::Active,
+        visit: accepted.visit.number(),
+        expires_at_ms: accepted.accepted_until_ms,
+        durable: None,
+        pass: None,
+        degraded: true,
     }
 }
 
@@ -59,15 +40,13 @@ pub(super) async fn handle(
     State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
     gateway: Gateway,
-    Body(request): Body<ValidateRequest>,
+    Body(request): Body<vestibule_wire::ValidateRequest>,
 ) -> Result<Response, Problem> {
+    let request = ValidateRequest::try_from(request)?;
     state.require_service(&gateway)?;
     let accept_without_line = async |context| {
         let accepted = state.accept_pass(&context, id, &request).await?;
-        Ok(json(
-            StatusCode::OK,
-            &ValidateResponse::from_accepted_pass(&accepted),
-        ))
+        Ok(json(StatusCode::OK, &answer_for_pass(&accepted)))
     };
     let snapshot = match state.queue_source(&queue).await? {
         QueueSource::Line(snapshot) => snapshot,

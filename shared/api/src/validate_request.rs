@@ -2,17 +2,16 @@
 //! without it.
 
 use vestibule_domain::{
-    consumption::{UseId, UseIdError},
+    consumption::UseId,
     id::{EntryId, IdKey},
     score::Visit,
 };
+use vestibule_wire::CompleteRequest;
 
 use super::{
     code::Code,
     credentials::{is_owner, token_mismatch_problem},
-    extend::EXTEND_SECONDS,
     problem::Problem,
-    request::Fields,
 };
 use crate::pass::{PassClaims, PassError};
 
@@ -27,14 +26,6 @@ pub(super) struct NamedVisitor {
 }
 
 impl NamedVisitor {
-    pub(super) fn take_from(fields: &mut Fields) -> Result<Self, Problem> {
-        Ok(Self {
-            visitor: fields.take_string("visitor")?,
-            pass: fields.take_string("pass")?,
-            visit: fields.take_visit()?,
-        })
-    }
-
     /// Requires that the entry belongs to the named visitor, if there is one.
     pub(super) fn require_owner(&self, ids: &IdKey, id: EntryId) -> Result<(), Problem> {
         match &self.visitor {
@@ -70,28 +61,30 @@ pub(super) struct ValidateRequest {
     pub(super) extend_seconds: Option<u32>,
 }
 
-impl TryFrom<Fields> for ValidateRequest {
+impl From<CompleteRequest> for NamedVisitor {
+    fn from(CompleteRequest { visitor, pass, visit }: CompleteRequest) -> Self {
+        Self { visitor, pass, visit }
+    }
+}
+
+impl TryFrom<vestibule_wire::ValidateRequest> for ValidateRequest {
     type Error = Problem;
 
-    fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let named = NamedVisitor::take_from(&mut fields)?;
+    fn try_from(request: vestibule_wire::ValidateRequest) -> Result<Self, Problem> {
         let request = Self {
             // The line knows only the token. It may claim the entry only for a named visitor; otherwise any
             // caller that found a token would be let in.
-            claims: named.visitor.is_some(),
-            named,
-            consume: fields.take_bool("consume")?.unwrap_or(false),
-            use_id: fields
-                .take_string("use")?
-                .map(|text| {
-                    text.parse()
-                        .map_err(|error: UseIdError| Problem::invalid_field("use", error.to_string()))
-                })
-                .transpose()?,
-            extend: fields.take_bool("extend")?.unwrap_or(false),
-            extend_seconds: fields.take_number("seconds", EXTEND_SECONDS)?,
+            claims: request.visitor.is_some(),
+            named: NamedVisitor {
+                visitor: request.visitor,
+                pass: request.pass,
+                visit: request.visit,
+            },
+            consume: request.consume,
+            use_id: request.r#use,
+            extend: request.extend,
+            extend_seconds: request.seconds,
         };
-        fields.refuse_unknown()?;
         if request.named.visitor.is_none() && request.named.pass.is_none() {
             return Err(Problem::invalid_field(
                 "visitor",

@@ -10,7 +10,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
-use vestibule_domain::{problem_code::Code, right::LOOKING};
+use vestibule_domain::right::LOOKING;
+use vestibule_wire::Code;
 
 use crate::{Console, answers::NoResult, problem::Problem};
 

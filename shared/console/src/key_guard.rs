@@ -11,7 +11,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use vestibule_domain::problem_code::Code;
+use vestibule_wire::Code;
 
 use crate::{Console, files::PAGE, problem::Problem};
 

@@ -4,8 +4,8 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::{Value, json};
-use vestibule_domain::problem_code::Code;
+use serde_json::Value;
+use vestibule_wire::Code;
 
 use crate::answers::NoResult;
 
@@ -19,14 +19,7 @@ pub(crate) struct Problem {
 impl Problem {
     /// Creates a problem from its code and a sentence for the operator.
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
-        let body = json!({
-            "type": code.urn(),
-            "title": code.title(),
-            "status": code.status(),
-            "code": code.name(),
-            "detail": detail.into(),
-        });
-        Self::from_body(body)
+        Self::from_body(vestibule_wire::Problem::new(code, detail.into()).to_value())
     }
 
     /// Passes on a problem of the admin function.

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
-use vestibule_domain::problem_code::Code;
+use vestibule_wire::Code;
 
 use crate::{
     Console,

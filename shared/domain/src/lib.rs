@@ -28,7 +28,6 @@ pub mod plan;
 pub mod poll_pacing;
 pub mod preflight;
 pub mod presence;
-pub mod problem_code;
 pub mod queue_event;
 pub mod queue_pattern;
 pub mod queue_state;

@@ -72,7 +72,8 @@ impl PaceBucket {
 }
 
 /// What limited the number of entries that a promotion moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LimitedBy {
     /// No more entries are waiting.
     Line,
@@ -125,12 +126,6 @@ impl LimitedBy {
     /// The limit with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|limit| limit.name() == name)
-    }
-}
-
-impl serde::Serialize for LimitedBy {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }
 

@@ -7,11 +7,12 @@ use crate::{
     settings::{Entrance, Settings},
 };
 
-/// What a queue does, for visitors and for the public document.
+/// What a queue does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueState {
-    /// The queue has not opened yet: visitors may enter, and no entry is promoted.
+    /// The queue has not opened yet: visitors may enter, and no entry is promoted before `opens_at_ms`.
     Scheduled,
     /// Visitors may enter, and entries are promoted.
     Open,
@@ -21,7 +22,8 @@ pub enum QueueState {
     Draining,
     /// No new visitor may enter, and no entry is promoted.
     Closed,
-    /// The queue is over: no visitor may enter, and every waiting entry ends.
+    /// The queue is over for all who wait, and no visitor may enter. A visitor whose turn has come may still claim, and
+    /// sessions go on.
     Finished,
 }
 

@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use tracing::info;
 use vestibule_domain::{id::QueueId, queue_event::QueueEvent};
+use vestibule_wire::EventDetail;
 
-use super::{EVENT_SOURCE, EventBus, SendError, event_detail};
+use super::{EVENT_SOURCE, EventBus, SendError};
 
 /// Logs each event as it would be sent.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ impl EventBus for EventLog {
                 %queue,
                 source = EVENT_SOURCE,
                 detail_type = event.kind.detail_type(),
-                detail = %event_detail(&self.deployment, queue, event),
+                detail = EventDetail::new(&self.deployment, queue, event).to_json(),
                 "a deployment with an event bus would send this event"
             );
         }

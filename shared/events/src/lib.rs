@@ -5,7 +5,6 @@
 mod event_log;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
 use vestibule_domain::{id::QueueId, queue_event::QueueEvent};
 
 pub use self::event_log::EventLog;
@@ -25,19 +24,4 @@ pub trait EventBus: Send + Sync + 'static {
     /// Sends events of one queue, [`SEND_EVENTS_MAX`] at most, and returns for each whether the bus accepted it. The
     /// caller bounds the time.
     async fn send(&self, queue: &QueueId, events: &[QueueEvent]) -> Vec<Result<(), SendError>>;
-}
-
-/// The `detail` of an event: the event with its queue and the deployment.
-pub fn event_detail(deployment: &str, queue: &QueueId, event: &QueueEvent) -> Value {
-    json!({
-        "id": event.id,
-        "deployment": deployment,
-        "queue": queue.as_str(),
-        "generation": event.generation,
-        "serial": event.serial,
-        "kind": event.kind,
-        "noticed_at_ms": event.noticed_at_ms,
-        "state": event.state,
-        "troubles": event.troubles,
-    })
 }

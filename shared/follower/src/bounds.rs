@@ -11,3 +11,9 @@ pub(super) const SPREAD_MS_MAX: f64 = 86_400_000.0;
 pub(super) fn within(value: f64, min: f64, max: f64) -> f64 {
     value.max(min).min(max)
 }
+
+/// Positions, distances and durations are far below 2^53, and precise enough above.
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn as_f64(number: u64) -> f64 {
+    number as f64
+}

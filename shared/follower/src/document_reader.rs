@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
+use vestibule_wire::PublicDocument;
+
 use super::{
     backoff_ms,
-    document::{Document, refresh_bounds_ms},
+    bounds::as_f64,
+    document::{order, refresh_bounds_ms},
 };
 
 /// A document that has not advanced for so long, or for two refreshes, is stale.
@@ -17,7 +20,7 @@ const REFRESH_JITTER: f64 = 0.15;
 /// The state of the reader. Times are milliseconds of the follower's clock.
 #[derive(Debug)]
 pub(super) struct DocumentReader {
-    pub(super) newest: Option<Arc<Document>>,
+    pub(super) newest: Option<Arc<PublicDocument>>,
     /// When any document came last.
     pub(super) received_at_ms: f64,
     /// When to ask for the next.
@@ -50,13 +53,13 @@ impl DocumentReader {
     }
 
     /// Takes a document, and returns whether it is newer than the ones before.
-    pub(super) fn receive(&mut self, document: Document, now_ms: f64) -> bool {
+    pub(super) fn receive(&mut self, document: PublicDocument, now_ms: f64) -> bool {
         self.received_at_ms = now_ms;
         let newest = self.newest.as_ref();
-        if newest.is_some_and(|newest| document.order() <= newest.order()) {
+        if newest.is_some_and(|newest| order(&document) <= order(newest)) {
             return false;
         }
-        self.clock_difference_ms = self.clock_difference_ms.min(now_ms - document.made_at_ms());
+        self.clock_difference_ms = self.clock_difference_ms.min(now_ms - as_f64(document.now_ms));
         self.newest = Some(Arc::new(document));
         self.advanced_at_ms = now_ms;
         self.failures = 0;
@@ -88,8 +91,8 @@ impl DocumentReader {
     }
 
     /// How long ago the server made a document, as far as the documents so far show.
-    pub(super) fn age_ms(&self, document: &Document, now_ms: f64) -> f64 {
-        now_ms - document.made_at_ms() - self.clock_difference_ms
+    pub(super) fn age_ms(&self, document: &PublicDocument, now_ms: f64) -> f64 {
+        now_ms - as_f64(document.now_ms) - self.clock_difference_ms
     }
 
     /// From when on the newest document is stale, if no newer one comes.

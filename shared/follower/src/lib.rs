@@ -15,11 +15,7 @@ mod state_machine;
 mod tests;
 
 use self::bounds::{PAUSE_MS_MAX, within};
-pub use self::{
-    document::{Document, LaneMarks},
-    entry::{EntryAnswer, WaitRange},
-    state_machine::{Failure, Follower, NextRequest, RequestKind},
-};
+pub use self::state_machine::{Failure, Follower, NextRequest, RequestKind};
 
 /// The first bound of the random part of the backoff, in milliseconds. It doubles with each failure.
 const BACKOFF_MS: f64 = 1_000.0;

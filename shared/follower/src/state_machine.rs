@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use vestibule_domain::{estimate::Estimate, state::EntryState};
+use vestibule_wire::{Entry, PublicDocument};
+
 use super::{
     backoff_ms,
-    bounds::{PAUSE_MS_MAX, PAUSE_MS_MIN, SPREAD_MS_MAX, within},
-    document::{Document, estimate, is_near_boundary, refresh_bounds_ms, refresh_ms},
+    bounds::{PAUSE_MS_MAX, PAUSE_MS_MIN, SPREAD_MS_MAX, as_f64, within},
+    document::{calls, estimate, is_near_boundary, refresh_bounds_ms, refresh_ms, unclamped_position},
     document_reader::DocumentReader,
-    entry::{EntryAnswer, WaitRange, backoff_bound_ms, failed_pause_ms},
+    entry::{backoff_bound_ms, failed_pause_ms, hold_seconds, is_far_from_head, poll_ms},
 };
 
 /// The wait after a refused claim, in milliseconds, if the server sets none.
@@ -56,12 +59,12 @@ pub struct Follower {
     reads_documents: bool,
     reader: DocumentReader,
     is_joining: bool,
-    entry: Option<EntryAnswer>,
+    entry: Option<Entry>,
     entry_at_ms: f64,
     /// When the entry was last asked, also in vain.
     asked_at_ms: f64,
     /// The newest document at the time of the last answer about the entry.
-    document_at_answer: Option<Arc<Document>>,
+    document_at_answer: Option<Arc<PublicDocument>>,
     lowest_position: Option<u64>,
     failures: u32,
     retry_at_ms: f64,
@@ -97,12 +100,12 @@ impl Follower {
     }
 
     /// The last answer about the entry.
-    pub fn entry(&self) -> Option<&EntryAnswer> {
+    pub fn entry(&self) -> Option<&Entry> {
         self.entry.as_ref()
     }
 
     /// The server has answered a request about the entry.
-    pub fn receive_entry(&mut self, entry: EntryAnswer, now_ms: f64) {
+    pub fn receive_entry(&mut self, entry: Entry, now_ms: f64) {
         let was_far = self.is_far();
         let is_same_visit = self
             .entry
@@ -124,7 +127,7 @@ impl Follower {
     }
 
     /// A cache or the server has answered with the public document. Returns whether it is newer than the ones before.
-    pub fn receive_document(&mut self, document: Document, now_ms: f64) -> bool {
+    pub fn receive_document(&mut self, document: PublicDocument, now_ms: f64) -> bool {
         let is_newer = self.reader.receive(document, now_ms);
         if is_newer && self.is_far() {
             let position = self.unclamped_position().map(|position| position.max(1));
@@ -170,7 +173,7 @@ impl Follower {
         if self.is_joining {
             return self.at_retry(RequestKind::Status { hold_seconds: 0 });
         }
-        if entry.state == "ready" && !self.is_claim_refused {
+        if entry.state == EntryState::Ready && !self.is_claim_refused {
             return self.at_retry(RequestKind::Claim);
         }
         if !self.is_far() {
@@ -186,22 +189,28 @@ impl Follower {
 
     /// The lowest position so far in the visit, which the visitor sees. `None` if the entry does not wait.
     pub fn shown_position(&self) -> Option<u64> {
-        let entry = self.entry.as_ref().filter(|entry| entry.state == "waiting")?;
+        let entry = self
+            .entry
+            .as_ref()
+            .filter(|entry| entry.state == EntryState::Waiting)?;
         self.lowest_position.filter(|_| entry.position.is_some())
     }
 
     /// The position of the last answer or, for a far entry, that of a newer document. Unlike the shown position it may
     /// rise. `None` if the entry does not wait.
     pub fn unclamped_position(&self) -> Option<i64> {
-        let entry = self.entry.as_ref().filter(|entry| entry.state == "waiting")?;
+        let entry = self
+            .entry
+            .as_ref()
+            .filter(|entry| entry.state == EntryState::Waiting)?;
         let by_document = self.newer_document().filter(|_| self.is_far());
         by_document
-            .and_then(|document| document.unclamped_position(entry))
+            .and_then(|document| unclamped_position(document, entry))
             .or_else(|| i64::try_from(entry.position?).ok())
     }
 
     /// The expected wait that the visitor sees.
-    pub fn shown_estimate(&self, now_ms: f64) -> Option<WaitRange> {
+    pub fn shown_estimate(&self, now_ms: f64) -> Option<Estimate> {
         let newer = self.newer_document().filter(|_| self.is_far());
         let age_ms = newer.map_or(now_ms - self.entry_at_ms, |document| {
             self.reader.age_ms(document, now_ms)
@@ -210,7 +219,7 @@ impl Follower {
     }
 
     /// The newest document, if it came after the last answer about the entry.
-    pub fn newer_document(&self) -> Option<&Document> {
+    pub fn newer_document(&self) -> Option<&PublicDocument> {
         let newest = self.reader.newest.as_ref()?;
         let is_newer = self
             .document_at_answer
@@ -221,7 +230,7 @@ impl Follower {
 
     /// Whether the visitor follows the document.
     pub fn is_far(&self) -> bool {
-        self.reads_documents && self.entry.as_ref().is_some_and(EntryAnswer::is_far_from_head)
+        self.reads_documents && self.entry.as_ref().is_some_and(is_far_from_head)
     }
 
     fn at_retry(&self, kind: RequestKind) -> NextRequest {
@@ -234,28 +243,28 @@ impl Follower {
         NextRequest { kind, at_ms }
     }
 
-    fn status_request(&self, entry: &EntryAnswer, at_ms: f64) -> NextRequest {
+    fn status_request(&self, entry: &Entry, at_ms: f64) -> NextRequest {
         let can_be_held = !self.is_far() || self.is_called_since_answer(entry);
-        let hold_seconds = if can_be_held { entry.hold_seconds() } else { 0 };
+        let hold_seconds = if can_be_held { hold_seconds(entry) } else { 0 };
         NextRequest {
             kind: RequestKind::Status { hold_seconds },
             at_ms,
         }
     }
 
-    fn poll_at_ms(&self, entry: &EntryAnswer) -> f64 {
+    fn poll_at_ms(&self, entry: &Entry) -> f64 {
         if self.failures > 0 || self.is_claim_refused {
             self.retry_at_ms
         } else {
-            self.entry_at_ms + entry.poll_ms()
+            self.entry_at_ms + poll_ms(entry)
         }
     }
 
     /// When to ask an entry that was far from the head in the last answer.
-    fn look_at_ms(&self, entry: &EntryAnswer) -> f64 {
+    fn look_at_ms(&self, entry: &Entry) -> f64 {
         let newest = self.reader.newest.as_deref();
         let (near_ms, _) = refresh_bounds_ms(newest);
-        let look_after_ms = entry.look_after_ms.unwrap_or(PAUSE_MS_MAX);
+        let look_after_ms = entry.look_after_ms.map_or(PAUSE_MS_MAX, as_f64);
         let mut at_ms = self.asked_at_ms + within(look_after_ms, PAUSE_MS_MIN, SPREAD_MS_MAX);
         if self.is_called_since_answer(entry) {
             at_ms = at_ms.min(self.reader.received_at_ms.max(self.entry_at_ms + near_ms));
@@ -267,9 +276,9 @@ impl Follower {
     }
 
     /// Whether a newer document than the last answer calls the entry.
-    fn is_called_since_answer(&self, entry: &EntryAnswer) -> bool {
+    fn is_called_since_answer(&self, entry: &Entry) -> bool {
         self.newer_document()
-            .is_some_and(|document| document.calls(entry))
+            .is_some_and(|document| calls(document, entry))
     }
 
     fn refresh_ms(&self, now_ms: f64) -> f64 {

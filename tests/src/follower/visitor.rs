@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
+use vestibule_domain::state::EntryState;
 use vestibule_follower::{Failure, Follower, RequestKind};
 
 /// The timeout of a request, without the hold.
@@ -104,7 +105,10 @@ impl FollowingVisitor {
     pub async fn wait_for_turn(&mut self) -> Step {
         loop {
             let step = self.step().await;
-            let waits = self.follower.entry().is_none_or(|entry| entry.state == "waiting");
+            let waits = self
+                .follower
+                .entry()
+                .is_none_or(|entry| entry.state == EntryState::Waiting);
             if matches!(step, Step::End(_)) || (step == Step::Entry && !waits) {
                 return step;
             }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use vestibule_domain::state::EntryState;
 
 use crate::scene::Scene;
 
@@ -40,6 +41,6 @@ async fn wait_behind_fakes(fakes: usize, settings: Value, call: Duration, reads_
     // All who are still in line are absent, and do not shut the fast track.
     let mut next = queue.new_visitor(reads_documents);
     next.step().await;
-    let state = next.follower.entry().map(|entry| entry.state.clone());
-    assert_eq!(state.as_deref(), Some("active"), "{}", queue.stats().await);
+    let state = next.follower.entry().map(|entry| entry.state);
+    assert_eq!(state, Some(EntryState::Active), "{}", queue.stats().await);
 }

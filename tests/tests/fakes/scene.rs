@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{task::JoinSet, time::sleep};
 use uuid::Uuid;
+use vestibule_domain::state::EntryState;
 use vestibule_tests::{
     entries::now_ms,
     follower::{FollowingVisitor, Step},
@@ -153,11 +154,11 @@ impl Queue<'_> {
 
 /// Waits for the turn, claims it, stays for a while and completes the visit.
 async fn finish_visit(mut visitor: FollowingVisitor, stays: Duration, complete: RequestBuilder) {
-    if has_state(&visitor, "waiting") {
+    if has_state(&visitor, EntryState::Waiting) {
         let step = visitor.wait_for_turn().await;
         assert_eq!(step, Step::Entry, "an honest visitor lost the turn");
     }
-    while has_state(&visitor, "ready") {
+    while has_state(&visitor, EntryState::Ready) {
         let step = visitor.step().await;
         assert!(!matches!(step, Step::End(_)), "an honest visitor could not claim");
     }
@@ -165,6 +166,6 @@ async fn finish_visit(mut visitor: FollowingVisitor, stays: Duration, complete: 
     send_until_served(|| complete.try_clone().expect("a request without a stream")).await;
 }
 
-fn has_state(visitor: &FollowingVisitor, state: &str) -> bool {
+fn has_state(visitor: &FollowingVisitor, state: EntryState) -> bool {
     visitor.follower.entry().is_some_and(|entry| entry.state == state)
 }

@@ -177,7 +177,7 @@ fn no_document_of_the_api_has_a_misleading_word() {
         "docs/benchmarks.md",
         "docs/testing.md",
         "shared/telemetry/src/metrics.rs",
-        "shared/domain/src/problem_code.rs",
+        "shared/wire/src/problem/code.rs",
     ];
     let scripts = read_web_scripts();
     assert!(scripts.len() > 5, "the scripts of the waiting page");

@@ -1,8 +1,9 @@
 //! The authorizer in the template, and the sample API that uses it.
 
 use serde_json::{Value, json};
-use vestibule_domain::{call_limit::CallLimit, problem_code::Code};
+use vestibule_domain::call_limit::CallLimit;
 use vestibule_tests::template::{read_sample_api, read_template};
+use vestibule_wire::Code;
 
 #[test]
 fn only_authorizers_of_the_account_may_invoke_the_function() {

@@ -69,9 +69,9 @@ export function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean {
 }
 
 /** What the page shows about the queue, from a document, or from an answer about the entry with another `state`. */
-export function summarizeQueue(answer: Partial<PublicDocument>, state = answer.state): QueueAnswer {
+export function summarizeQueue(answer: Omit<Partial<PublicDocument>, "state">, state = ""): QueueAnswer {
   const { messages = {}, limited_by: limitedBy = "", finish_reason: finishReason = "", waiting = NaN } = answer;
-  return { state: state ?? "", message: chooseMessage(answer), messages, limitedBy, finishReason, waiting };
+  return { state, message: chooseMessage(answer), messages, limitedBy, finishReason, waiting };
 }
 
 /** Whether the document calls the entry to check in. */

@@ -131,7 +131,7 @@ export class Follower {
   #receiveEntry(kind: RequestKind, entry: EntryAnswer, nowMs: number): void {
     const before = this.entry;
     this.#setEntry(entry, nowMs);
-    this.#queue = documents.summarizeQueue(entry, entry.queue_state ?? "");
+    this.#queue = documents.summarizeQueue(entry, entry.queue_state);
     if (END_CODES.includes(entry.state)) return this.#endEntry(entry.state, nowMs, entry);
     this.#phase = "joined";
     if (entry.token !== this.token) this.lowest = NO_POSITION; // The queue was reset.
@@ -150,7 +150,7 @@ export class Follower {
   #receiveDocument(document: PublicDocument, nowMs: number): void {
     this.#enterAfter(document.enter_spread_ms, nowMs);
     if (this.#reader.receive(document, nowMs)) {
-      this.#queue = documents.summarizeQueue(document);
+      this.#queue = documents.summarizeQueue(document, document.state);
       if (entries.isFarFromHead(this.entry)) {
         // A called entry may have had its turn before the end, so the server is asked about it.
         const isFinished = document.state === "finished" && !this.#isCalledSinceAnswer();
@@ -287,7 +287,7 @@ export class Follower {
     const { code, retryAfterMs, status, body } = problem;
     // The document of a finished queue is no failure, so a document fails with such a code only if the queue is gone.
     if (OVER_CODES.includes(code)) {
-      this.#queue = documents.summarizeQueue(body as Partial<PublicDocument>, (body["queue_state"] as string) ?? "");
+      this.#queue = documents.summarizeQueue(body);
       return this.#endEntry("finished", nowMs);
     }
     // A late document costs no turn.

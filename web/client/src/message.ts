@@ -1,12 +1,9 @@
 // Which text of the operator's message a visitor reads.
 
+import type { Entry } from "./wire.js";
+
 /** The operator's message, as answers have it. */
-export interface Messages {
-  /** The text for visitors whose languages have none of their own. */
-  readonly message?: string;
-  /** The texts by language tag in lower case. */
-  readonly messages?: Readonly<Record<string, string>>;
-}
+export type Messages = Pick<Entry, "message" | "messages">;
 
 /**
  * The tags that cover a language tag, in lower case, the nearest first (lookup of RFC 4647, section 3.4). Chinese without a

@@ -1,6 +1,7 @@
 // The failures of requests, and the time until a retry.
 
 import { PAUSE_MS_MAX } from "./bounds.js";
+import type { Problem } from "./wire.js";
 
 /** With these codes the server says that the queue is over or gone. The visit has ended, and no visitor can enter. */
 export const OVER_CODES: readonly string[] = ["queue-finished", "queue-deleted"];
@@ -33,12 +34,10 @@ export const REFUSAL_CODES: readonly string[] = [
 const BACKOFF_MS = 1_000;
 
 /** The body of a refusal: a problem by RFC 9457, or anything else that a proxy answered. */
-export interface ProblemBody {
+export type ProblemBody = Partial<Omit<Problem, "code" | "state">> & {
   readonly code?: string;
-  readonly title?: string;
-  readonly detail?: string;
   readonly [name: string]: unknown;
-}
+};
 
 /** What is known of a refusal. */
 export interface Refusal {

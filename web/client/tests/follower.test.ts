@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { EstimatedWait } from "../src/answers.js";
 import { Follower } from "../src/follower.js";
+import type { PositionWait } from "../src/wire.js";
 import {
   LANE,
   assertNext,
@@ -146,7 +146,7 @@ test("a reload keeps the lowest position, and another visit does not", () => {
 });
 
 test("an answer without a position shows none, and a later one is not higher", () => {
-  const positions = [5, 3, 9, null, 4, 2];
+  const positions = [5, 3, 9, undefined, 4, 2];
   const shown = positions.map((_, n, all) => {
     const follower = joinedFollower(bareEntry({ position: 5 }));
     for (const position of all.slice(1, n + 1)) receiveEntry(follower, bareEntry({ position }), 1);
@@ -169,7 +169,7 @@ test("a document older than one already seen is ignored", () => {
   }
 });
 
-const WAITS: EstimatedWait[] = [
+const WAITS: PositionWait[] = [
   { position: 1, low: 0, high: 2 },
   { position: 2_000, low: 150, high: 250 },
   { position: 4_000, low: 350, high: 450 },

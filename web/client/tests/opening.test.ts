@@ -13,7 +13,7 @@ const scene = useScene();
 const PHASE_OPEN = 2 ** 49;
 const LANE_PLACES = 2 ** 50;
 const scheduledEntry = (changes = {}) =>
-  bareEntry({ position: null, queue_state: "scheduled", look_after_ms: 130_000, visit: 7_000, ...changes });
+  bareEntry({ position: undefined, queue_state: "scheduled", look_after_ms: 130_000, visit: 7_000, ...changes });
 const scheduled = (leftMs: number, now_ms = 1_000) =>
   publicDocument({ state: "scheduled", lanes: {}, estimated_waits: [], rate: null, opens_at_ms: now_ms + leftMs, now_ms });
 const opened = (check_in_through: number, changes = {}) =>

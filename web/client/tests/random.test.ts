@@ -79,7 +79,7 @@ class ModelServer {
       visit: this.#visit,
       state,
       retry_after_ms: 3_000,
-      queue_state: "open",
+      queue_state: "open" as const,
     };
     if (this.isReady) return entry;
     const range = {

@@ -14,7 +14,7 @@ export const LANE: LaneDocument = { check_in_through: 100_000, passed_through: 9
 export function farEntry(changes: Partial<EntryAnswer> = {}): EntryAnswer {
   const entry = { token: "t", visit: 1, state: "waiting" as const, position: 4_000, retry_after_ms: 5_000 };
   const range = { low: 300, high: 500 };
-  const far = { place: 130_000, lane: 0, gone_ahead: 1_000, look_after_ms: 600_000, queue_state: "open" };
+  const far = { place: 130_000, lane: 0, gone_ahead: 1_000, look_after_ms: 600_000, queue_state: "open" as const };
   return { ...entry, estimated_wait_seconds: range, ...far, ...changes };
 }
 

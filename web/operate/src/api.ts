@@ -1,6 +1,7 @@
 // The requests of the console to the server that serves it.
 
-import type { Answer, Command, Detail, Overview, Problem } from "./types.js";
+import type { ProblemBody } from "../../client/src/problem.js";
+import type { Answer, Command, Detail, Overview } from "./types.js";
 
 const READ_MS_MAX = 10_000;
 // A command such as an eviction may take as long as its function may run.
@@ -8,7 +9,7 @@ const COMMAND_MS_MAX = 300_000;
 
 /** The server refused a request, or did not answer it. `problem` is `undefined` if it did not answer. */
 export class RequestError extends Error {
-  constructor(readonly problem?: Problem) {
+  constructor(readonly problem?: ProblemBody) {
     super(problem?.detail ?? problem?.title ?? "the server does not answer");
   }
 }

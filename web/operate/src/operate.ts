@@ -8,6 +8,7 @@ import { canSetBack, finishWords, settingWords } from "./changes.js";
 import { askOrder, tellDialog } from "./dialog.js";
 import { button, html, part, setText, showText, updateList } from "./dom.js";
 import { showFloor } from "./floor.js";
+import type { ProblemBody } from "../../client/src/problem.js";
 import { localeOf } from "../../client/src/words.js";
 import { ConsoleFormat } from "./format.js";
 import { chooseLanguage, languageNames, loadWords, storeLanguage } from "./languages.js";
@@ -18,7 +19,7 @@ import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, t
 import { Several } from "./several.js";
 import { showEntry, showSources } from "./views.js";
 import { Menu } from "./menu.js";
-import type { Detail, LoggedOrder, Overview, Problem, Settings } from "./types.js";
+import type { Detail, LoggedOrder, Overview, Settings } from "./types.js";
 
 const POLL_MS = 5_000;
 const CLOCK_MS = 1_000;
@@ -33,7 +34,7 @@ let desk: PaceDesk;
 let overview: Overview | undefined;
 let detail: Detail | undefined;
 let answeredAt = performance.now();
-let problem: Problem | undefined;
+let problem: ProblemBody | undefined;
 let isFailing = false;
 let polling: Promise<void> | undefined;
 let timer = 0;

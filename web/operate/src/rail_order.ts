@@ -1,6 +1,7 @@
 // Which queues the rail shows, and in which order. Pure.
 
-import type { Overview, QueueState } from "./types.js";
+import type { QueueState } from "../../client/src/wire.js";
+import type { Overview } from "./types.js";
 
 /** One queue of the overview. */
 export type QueueItem = Overview["queues"][number];

@@ -1,10 +1,10 @@
 // What the server of the console answers. A value that the admin function does not have is `null`.
 
-/** The states of a queue, as the admin function names them. */
-export type QueueState = "scheduled" | "open" | "paused" | "draining" | "closed" | "finished";
+import type { ProblemBody } from "../../client/src/problem.js";
+import type { PublicDocument, QueueState, WaitEstimate } from "../../client/src/wire.js";
 
 /** A range of seconds, or one number of them. */
-export type Estimate = { readonly low: number; readonly high: number } | number;
+export type Estimate = WaitEstimate | number;
 
 /** The row of a queue in the admin function's `list`. A queue that does not answer has a `problem` and no numbers. */
 export interface Row {
@@ -70,7 +70,7 @@ export interface Stats {
   readonly queue: string;
   readonly now_ms: number;
   readonly state: QueueState;
-  readonly mode: "queue" | "passthrough";
+  readonly mode: PublicDocument["mode"];
   readonly waiting: number;
   readonly called: number;
   readonly present: number;
@@ -160,18 +160,10 @@ export interface Detail {
   readonly orders: readonly LoggedOrder[];
 }
 
-/** Why a request failed, as problem details (RFC 9457). */
-export interface Problem {
-  readonly code?: string;
-  readonly title?: string;
-  readonly detail?: string;
-  readonly [member: string]: unknown;
-}
-
 /** A command for the admin function. */
 export type Command = { readonly op: string; readonly queue: string; readonly [field: string]: unknown };
 
 /** What the admin function answers to a command. */
 export type Answer =
   | { readonly ok: true; readonly result: Readonly<Record<string, any>> }
-  | { readonly ok: false; readonly problem: Problem };
+  | { readonly ok: false; readonly problem: ProblemBody };

@@ -5,9 +5,10 @@ use vestibule_domain::{
     record::EntryRecord,
     state::EntryState,
 };
+use vestibule_wire::{Entry, Message, Pass};
 
 use super::EntryBody;
-use crate::{message::MessageFields, pass::Pass, queue_cache::DegradedQueue};
+use crate::queue_cache::DegradedQueue;
 
 impl EntryBody {
     /// Builds the JSON of an entry from its record while the line is unavailable. The position and
@@ -29,37 +30,21 @@ impl EntryBody {
             }
             None => again_ms,
         };
-        Self {
-            queue: known.queue.to_string(),
-            token: record.id.to_string(),
-            visit: record.visit().number(),
-            state: record.state,
-            queue_state: known.queue_state(now_ms),
-            message: MessageFields::of(&known.settings),
-            place: None,
-            lane: None,
-            gone_ahead: None,
-            look_after_ms: None,
+        let (queue, token) = (known.queue.to_string(), record.id.to_string());
+        let visit = record.visit().number();
+        Self(Entry {
+            message: Message::of(&known.settings),
+            claim_by_ms: deadline_of(EntryState::Ready),
             claim_in_ms: deadline_of(EntryState::Ready).map(left_until),
+            expires_at_ms,
             expires_in_ms: expires_at_ms.map(left_until),
-            position: None,
-            ahead: None,
-            behind: None,
-            ahead_is_expected: false,
-            waiting: None,
-            estimated_wait_seconds: None,
             retry_after_ms: Some(retry_after_ms),
-            leave_on_close: false,
             joined_at_ms: record.joined_at_ms(),
             promoted_at_ms: record.promoted_at_ms,
-            claim_by_ms: deadline_of(EntryState::Ready),
-            expires_at_ms,
             target_url: known.settings.target_url.clone().filter(|_| pass.is_some()),
             pass,
-            durable: None,
             degraded: true,
-            proven: None,
-            visitor: None,
-        }
+            ..Entry::new(queue, token, visit, record.state, known.queue_state(now_ms))
+        })
     }
 }

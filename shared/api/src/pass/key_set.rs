@@ -1,10 +1,11 @@
 //! The keys of a key ring, ready to sign and verify.
 
-use jsonwebtoken::{decode_header, jwk::JwkSet};
+use jsonwebtoken::decode_header;
 use vestibule_domain::{
     id::{EntryId, QueueId},
     key_ring::{KeyRing, RingKey},
 };
+use vestibule_wire::Jwks;
 
 use super::{PassClaims, PassError, PassSigner, derive_key_pem};
 
@@ -91,9 +92,9 @@ impl PassKeySet {
 
     /// The public keys of this time, the newest last. They contain a new key before it signs, and an
     /// old one until its last pass has ended.
-    pub(super) fn jwks(&self, clock_ms: u64) -> JwkSet {
+    pub(super) fn jwks(&self, clock_ms: u64) -> Jwks {
         let published = self.keys().filter(|(_, key)| key.is_published(clock_ms));
-        JwkSet {
+        Jwks {
             keys: published.map(|(signer, _)| signer.public_key().clone()).collect(),
         }
     }

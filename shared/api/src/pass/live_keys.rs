@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use jsonwebtoken::{decode_header, jwk::JwkSet};
+use jsonwebtoken::decode_header;
 use tokio::{sync::Mutex, time::timeout};
 use tracing::{info, warn};
 use vestibule_domain::{
@@ -13,6 +13,7 @@ use vestibule_domain::{
     key_ring::KeyRing,
 };
 use vestibule_engine::key_store::{FixedKey, KeyStore, KeyStoreError};
+use vestibule_wire::Jwks;
 
 use super::{Pass, PassClaims, PassError, PassGrant, key_set::PassKeySet};
 
@@ -152,7 +153,7 @@ impl PassKeys {
     }
 
     /// The public keys that verify passes now, as a JWK set (RFC 7517).
-    pub fn jwks(&self) -> JwkSet {
+    pub fn jwks(&self) -> Jwks {
         self.current().keys.jwks(vestibule_clock::now_ms())
     }
 

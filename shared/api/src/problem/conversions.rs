@@ -26,10 +26,11 @@ impl From<PassError> for Problem {
 
 impl From<TicketError> for Problem {
     fn from(error: TicketError) -> Self {
-        Self {
+        vestibule_wire::Problem {
             reason: Some(error.reason()),
-            ..Self::new(Code::InvalidTicket, error.to_string())
+            ..vestibule_wire::Problem::new(Code::InvalidTicket, error.to_string())
         }
+        .into()
     }
 }
 

@@ -13,7 +13,7 @@ mod rates;
 mod step_grid;
 mod windows;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::{
     forecast::Forecast,
@@ -24,9 +24,14 @@ pub use self::{
     },
 };
 
-/// An estimated wait, as a range. People accept a range that turns out to be true, and they do not
-/// believe a number that is exact to the second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// An expected wait, as a range: people accept one that turns out to be true, and believe no number that is exact to the
+/// second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schemas",
+    derive(schemars::JsonSchema),
+    schemars(rename = "WaitEstimate")
+)]
 pub struct Estimate {
     /// The lower end, in seconds.
     pub low: u64,

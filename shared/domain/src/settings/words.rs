@@ -15,6 +15,7 @@ macro_rules! declare_words {
     ) => {
         $(#[doc = $meaning])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
         pub enum $name {
             $($(#[doc = $variant_meaning])+ #[serde(rename = $word)] $variant,)+
         }
@@ -87,7 +88,7 @@ declare_words! {
 declare_words! {
     /// Why a queue is over, as visitors are told.
     pub enum FinishReason {
-        /// It is, and visitors learn no more: by `finish`, by `ends_at_ms`.
+        /// It is, and visitors learn no more.
         Over = "over",
         /// Everything is sold.
         SoldOut = "sold_out",

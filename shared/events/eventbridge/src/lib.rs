@@ -10,7 +10,8 @@ use aws_sdk_eventbridge::{
     types::{PutEventsRequestEntry, PutEventsResultEntry},
 };
 use vestibule_domain::{id::QueueId, queue_event::QueueEvent};
-use vestibule_events::{EVENT_SOURCE, EventBus, SendError, event_detail};
+use vestibule_events::{EVENT_SOURCE, EventBus, SendError};
+use vestibule_wire::EventDetail;
 
 /// The timeout of one call with its attempts. No visitor waits for it, and the next round sends again.
 const OPERATION_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -78,7 +79,7 @@ impl EventBridge {
             .event_bus_name(&self.config.bus_name)
             .source(EVENT_SOURCE)
             .detail_type(event.kind.detail_type())
-            .detail(event_detail(&self.config.deployment, queue, event).to_string())
+            .detail(EventDetail::new(&self.config.deployment, queue, event).to_json())
             .time(DateTime::from_millis(at_ms))
             .build()
     }

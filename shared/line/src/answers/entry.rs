@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 use vestibule_domain::{
-    change::Change, consumption::UseId, entry_status::EntryStatus, lane::LaneProgress, problem_code::Code,
-    score::Visit,
+    change::Change, consumption::UseId, entry_status::EntryStatus, lane::LaneProgress, score::Visit,
 };
+use vestibule_wire::Code;
 
 /// How a visitor comes to the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -135,7 +135,7 @@ impl Admin {
                 .map(|put| put.outcome)
                 .map_err(Problem::from)
         };
-        in_force.map_err(|problem| problem.after_stored_settings())?;
+        in_force.map_err(Problem::after_stored_settings)?;
         Ok(CreatedQueue {
             created,
             configuration,

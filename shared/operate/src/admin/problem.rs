@@ -1,13 +1,14 @@
 //! Why a command was not carried out, as problem details (RFC 9457). An operator reads the detail
 //! and must learn from it what to do next.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use vestibule_backup::BackupError;
 use vestibule_domain::{
     id::{IdError, OtherRootKey},
     key_ring::RotationUnderWay,
     pace::LimitedBy,
-    problem_code::Code,
     queue_pattern::QueuePattern,
     queue_state::QueueState,
     right::Right,
@@ -20,38 +21,40 @@ use vestibule_engine::{
     sync::SyncError,
 };
 use vestibule_line::LineError;
+use vestibule_wire::Code;
 
 use super::{change_words::describe_changes, limit_advice::explain_limit};
 
 /// The member with the settings that have changed since the revision of a command.
 const OVERTAKEN: &str = "changed";
 
-/// A problem that an operator can act upon.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    code: Code,
-    detail: String,
-    members: Map<String, Value>,
+/// A problem that an operator can act upon. On the heap, because nearly every function may return one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem(Box<vestibule_wire::Problem>);
+
+impl From<vestibule_wire::Problem> for Problem {
+    fn from(told: vestibule_wire::Problem) -> Self {
+        Self(Box::new(told))
+    }
 }
 
 impl Problem {
-    fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self {
-            code,
-            detail: detail.into(),
-            members: Map::new(),
-        }
+    fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
+        vestibule_wire::Problem::new(code, detail).into()
     }
 
-    fn with_member(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.members.insert(name.to_owned(), value.into());
-        self
+    fn with_member(self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.with_member(name, value).into()
+    }
+
+    fn of_field(self, field: &str) -> Self {
+        self.0.of_field(field).into()
     }
 
     /// A field of the command is unknown, missing or invalid.
     pub(super) fn invalid_field(field: &str, reason: impl AsRef<str>) -> Self {
         let detail = format!("{field}: {}", reason.as_ref());
-        Self::new(Code::InvalidCommand, detail).with_member("field", field)
+        Self::new(Code::InvalidCommand, detail).of_field(field)
     }
 
     pub(super) fn not_an_object() -> Self {
@@ -60,12 +63,12 @@ impl Problem {
     }
 
     pub(super) fn invalid_setting(error: &SettingsError) -> Self {
-        Self::new(Code::InvalidSetting, error.to_string()).with_member("field", &*error.field)
+        Self::new(Code::InvalidSetting, error.to_string()).of_field(&error.field)
     }
 
     pub(super) fn invalid_stored_setting(error: &SettingsError) -> Self {
         let detail = format!("correct this stored setting with the command update: {error}");
-        Self::new(Code::InvalidStoredSetting, detail).with_member("field", &*error.field)
+        Self::new(Code::InvalidStoredSetting, detail).of_field(&error.field)
     }
 
     pub(super) fn invalid_defaults(pattern: &QueuePattern, error: &SettingsError) -> Self {
@@ -73,7 +76,7 @@ impl Problem {
             "correct the defaults of {pattern} with the command defaults, or in the queues table: {error}"
         );
         Self::new(Code::InvalidStoredSetting, detail)
-            .with_member("field", &*error.field)
+            .of_field(&error.field)
             .with_member("defaults", pattern.to_string())
     }
 
@@ -106,22 +109,26 @@ impl Problem {
 
     pub(super) fn queue_deleted(tombstone: &Tombstone) -> Self {
         let detail = "the queue was deleted; create it again with the command create, if it is needed";
-        Self::new(Code::QueueDeleted, detail)
-            .with_member("min_epoch", tombstone.epoch)
+        let problem = vestibule_wire::Problem {
+            min_epoch: Some(tombstone.epoch),
+            ..vestibule_wire::Problem::new(Code::QueueDeleted, detail)
+        };
+        problem
             .with_member("deleted_at_ms", tombstone.deleted_at_ms)
+            .into()
     }
 
     pub(super) fn queue_exists() -> Self {
         let detail =
             "a queue with this id exists and has other settings; change them with the command update";
-        Self::new(Code::QueueExists, detail).with_member("field", "queue")
+        Self::new(Code::QueueExists, detail).of_field("queue")
     }
 
     pub(super) fn confirmation_needed(op: &str, field: &str, queue: &str, epoch: u32) -> Self {
         let detail =
             format!("to confirm {op}, add the fields \"confirm\": \"{queue}\" and \"epoch\": {epoch}");
         Self::new(Code::ConfirmationNeeded, detail)
-            .with_member("field", field)
+            .of_field(field)
             .with_member("expected", json!({ "confirm": queue, "epoch": epoch }))
     }
 
@@ -136,17 +143,17 @@ impl Problem {
 
     /// Whether the command lacks its confirmation.
     pub(super) fn needs_confirmation(&self) -> bool {
-        self.code == Code::ConfirmationNeeded
+        self.0.code == Code::ConfirmationNeeded
     }
 
     /// Whether the backup did not answer, or throttles.
     pub(super) fn is_of_absent_backup(&self) -> bool {
-        self.code == Code::BackupUnavailable
+        self.0.code == Code::BackupUnavailable
     }
 
     /// Whether the command itself is at fault.
     pub(super) fn is_of_command(&self) -> bool {
-        self.code.status() < 500
+        self.0.status < 500
     }
 
     /// The problem with the number of entries that the command would change.
@@ -157,7 +164,7 @@ impl Problem {
     /// The setting has commands of its own.
     pub(super) fn setting_of_commands(name: &str, commands: &str) -> Self {
         let detail = format!("{name}: change it with the commands {commands}");
-        Self::new(Code::InvalidSetting, detail).with_member("field", name)
+        Self::new(Code::InvalidSetting, detail).of_field(name)
     }
 
     pub(super) fn unknown_entry() -> Self {
@@ -172,7 +179,11 @@ impl Problem {
             "the entry is {}, so it has no place in line any more",
             state.name()
         );
-        Self::new(Code::NotWaiting, detail).with_member("state", state.name())
+        let problem = vestibule_wire::Problem {
+            state: Some(state),
+            ..vestibule_wire::Problem::new(Code::NotWaiting, detail)
+        };
+        problem.into()
     }
 
     /// The line did not promote the entry.
@@ -199,21 +210,22 @@ impl Problem {
         let detail = format!("changed since the revision of this command: {}", names.join(", "));
         let first = names.first().copied().unwrap_or_default();
         Self::new(Code::SettingsChanged, detail)
-            .with_member("field", first)
+            .of_field(first)
             .with_member(OVERTAKEN, settings.clone())
     }
 
     /// The settings of [`overtaken`](Self::overtaken); `None` of any other problem.
     pub(super) fn overtaken_settings(&self) -> Option<Map<String, Value>> {
-        self.members.get(OVERTAKEN)?.as_object().cloned()
+        self.0.for_operators.get(OVERTAKEN)?.as_object().cloned()
     }
 
     /// Names who changed the settings of an [overtaken](Self::overtaken) command.
     pub(super) fn with_overtakers(mut self, changes: Vec<Value>) -> Self {
-        self.detail = format!(
+        self.0.detail = format!(
             "{}; read the settings with describe, and give the command again with the new revision if you still want it",
             describe_changes(&changes)
-        );
+        )
+        .into();
         self.with_member(OVERTAKEN, changes)
     }
 
@@ -224,55 +236,37 @@ impl Problem {
     }
 
     /// Says in the detail that the new generation is stored, but the line does not have it yet.
-    pub(super) fn after_stored_reset(&self) -> Self {
-        let detail = format!(
-            "the reset is stored, but was not applied to the line; the promoter applies it when it can: {}",
-            self.detail
-        );
-        Self {
-            detail,
-            ..self.clone()
-        }
+    pub(super) fn after_stored_reset(self) -> Self {
+        self.after(
+            "the reset is stored, but was not applied to the line; the promoter applies it when it can",
+        )
     }
 
     /// Says in the detail that the settings are stored, but the line did not take them.
-    pub(super) fn after_stored_settings(&self) -> Self {
-        let detail = format!(
-            "the settings are stored, but were not applied to the line; the promoter applies them when it can: {}",
-            self.detail
-        );
-        Self {
-            detail,
-            ..self.clone()
-        }
+    pub(super) fn after_stored_settings(self) -> Self {
+        self.after("the settings are stored, but were not applied to the line; the promoter applies them when it can")
     }
 
     /// Says in the detail that the deletion is stored, but the line still has the queue.
-    fn after_stored_deletion(&self) -> Self {
-        let detail = format!(
-            "the deletion is stored, but the line still has the queue; the promoter removes it when it can: {}",
-            self.detail
-        );
-        Self {
-            detail,
-            ..self.clone()
-        }
+    fn after_stored_deletion(self) -> Self {
+        self.after(
+            "the deletion is stored, but the line still has the queue; the promoter removes it when it can",
+        )
+    }
+
+    fn after(mut self, done: &str) -> Self {
+        self.0.detail = format!("{done}: {}", self.0.detail).into();
+        self
     }
 
     /// The stable, machine-readable name of the problem.
     pub fn code(&self) -> &'static str {
-        self.code.name()
+        self.0.code.name()
     }
 
     /// The problem as a JSON object.
     pub fn to_value(&self) -> Value {
-        let mut object = self.members.clone();
-        object.insert("type".to_owned(), self.code.urn().into());
-        object.insert("title".to_owned(), self.code.title().into());
-        object.insert("status".to_owned(), self.code.status().into());
-        object.insert("code".to_owned(), self.code.name().into());
-        object.insert("detail".to_owned(), self.detail.clone().into());
-        object.into()
+        self.0.to_value()
     }
 }
 

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rand::RngExt;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
+use vestibule_domain::state::EntryState;
 use vestibule_tests::{
     entries::now_ms,
     follower::{FollowingVisitor, RequestCounts, Step},
@@ -103,7 +104,7 @@ impl Visit {
     fn record_step(&mut self, step: Step, visitor: &FollowingVisitor) {
         let (at_ms, follower) = (now_ms(), &visitor.follower);
         let Some(entry) = follower.entry() else { return };
-        if entry.state == "ready" {
+        if entry.state == EntryState::Ready {
             self.promoted_at_ms = entry
                 .claim_by_ms
                 .map(|ms| ms.saturating_sub(u64::from(CLAIM_SECONDS) * 1_000));
@@ -164,14 +165,14 @@ impl CrowdContext {
         // A sleeper who missed the turn enters again, once, and gets the old place.
         let mut can_enter_again = false;
         loop {
-            let state = visitor.follower.entry().map(|entry| entry.state.as_str());
-            let is_waiting = state == Some("waiting");
+            let state = visitor.follower.entry().map(|entry| entry.state);
+            let is_waiting = state == Some(EntryState::Waiting);
             match state {
-                Some("active") => {
+                Some(EntryState::Active) => {
                     visit.claimed_at_ms = Some(now_ms());
                     return End::Served;
                 }
-                Some("waiting" | "ready") | None => {}
+                Some(EntryState::Waiting | EntryState::Ready) | None => {}
                 Some(_) => return End::Lost,
             }
             if is_waiting

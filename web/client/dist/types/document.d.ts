@@ -32,7 +32,7 @@ export declare function compareDocuments(a: PublicDocument, b: PublicDocument): 
 /** Whether the queue was neither restored nor reset between two documents. */
 export declare function isSameEpoch(a: PublicDocument, b: PublicDocument): boolean;
 /** What the page shows about the queue, from a document, or from an answer about the entry with another `state`. */
-export declare function summarizeQueue(answer: Partial<PublicDocument>, state?: string | undefined): QueueAnswer;
+export declare function summarizeQueue(answer: Omit<Partial<PublicDocument>, "state">, state?: string): QueueAnswer;
 /** Whether the document calls the entry to check in. */
 export declare function isCalled(entry: EntryAnswer, document: PublicDocument | null): boolean;
 /** Whether the last answer about the entry came before the opening, so that it has no place. */

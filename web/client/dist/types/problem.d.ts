@@ -1,3 +1,4 @@
+import type { Problem } from "./wire.js";
 /** With these codes the server says that the queue is over or gone. The visit has ended, and no visitor can enter. */
 export declare const OVER_CODES: readonly string[];
 /** With these codes the server says that the visit has ended, or that the place no longer exists. */
@@ -5,12 +6,10 @@ export declare const END_CODES: readonly string[];
 /** With these codes the server refuses a visitor, and no retry helps. */
 export declare const REFUSAL_CODES: readonly string[];
 /** The body of a refusal: a problem by RFC 9457, or anything else that a proxy answered. */
-export interface ProblemBody {
+export type ProblemBody = Partial<Omit<Problem, "code" | "state">> & {
     readonly code?: string;
-    readonly title?: string;
-    readonly detail?: string;
     readonly [name: string]: unknown;
-}
+};
 /** What is known of a refusal. */
 export interface Refusal {
     /** That of HTTP, or 0 if no answer came. */

@@ -113,55 +113,59 @@ async fn record_visit(recording: &mut Recording) {
             load(&json!({ "healthy": false })),
         )
         .await;
+    record_ends(recording, &api, [ada, bob], &pass).await;
+}
 
+/// The active visitor completes, and the one who waits has the turn.
+async fn record_ends(recording: &mut Recording, api: &InProcessApi, [ada, bob]: [Guest; 2], pass: &Value) {
     recording
         .send(
-            &api,
+            api,
             "the service completes the visit",
-            service(&ada, "complete", &pass),
+            service(&ada, "complete", pass),
         )
         .await;
     recording
-        .send(&api, "a completed entry", status_request(&ada))
+        .send(api, "a completed entry", status_request(&ada))
         .await;
     recording
         .send(
-            &api,
+            api,
             "a pass of a completed entry",
-            service(&ada, "validate", &pass),
+            service(&ada, "validate", pass),
         )
         .await;
     api.advance_seconds(2);
     api.promote().await;
     recording
-        .send(&api, "a poll of a ready visitor", status_request(&bob))
+        .send(api, "a poll of a ready visitor", status_request(&bob))
         .await;
     recording
-        .send(&api, "the visitor claims", claim_request(&bob))
+        .send(api, "the visitor claims", claim_request(&bob))
         .await;
     let consume = json!({ "visitor": bob.id, "consume": true });
     recording
         .send(
-            &api,
+            api,
             "the service consumes the visit",
             service(&bob, "validate", &consume),
         )
         .await;
     recording
         .send(
-            &api,
+            api,
             "the visitor enters anew",
             ApiRequest::enter().visitor(&ada.id),
         )
         .await;
     recording
-        .send(&api, "the visitor leaves", leave_request(&ada))
+        .send(api, "the visitor leaves", leave_request(&ada))
         .await;
     recording
-        .send(&api, "an entry that left", status_request(&ada))
+        .send(api, "an entry that left", status_request(&ada))
         .await;
     recording
-        .send(&api, "the visitor leaves again", leave_request(&ada))
+        .send(api, "the visitor leaves again", leave_request(&ada))
         .await;
 }
 

@@ -1,8 +1,7 @@
-//! The declaration of every problem code. The HTTP API and the commands of operators take their
+//! The declaration of every problem code. The HTTP API, the commands of operators and the API's document take their
 //! problems from it.
-//!
-//! To add a code, add it here. If the API answers with it, also add it to the schema `Problem` in
-//! `infra/openapi-plain.yaml`; a test compares the two.
+
+use serde::{Serialize, Serializer};
 
 /// Declares the enum [`Code`] from one list. An entry of the list is the doc comment, then
 /// `Variant = name, status, title, audience;`.
@@ -55,6 +54,8 @@ pub enum Audience {
     Authorizer,
     /// Operators, from the console itself. It answers with some codes of the API, too.
     Console,
+    /// Callers of the HTTP API, from API Gateway: see the gateway responses in `infra/openapi.yaml`.
+    Gateway,
 }
 
 impl Code {
@@ -81,6 +82,19 @@ impl Code {
     /// Who gets problems with this code.
     pub const fn audience(self) -> Audience {
         self.declaration().audience
+    }
+
+    /// The codes that callers of the HTTP API get.
+    pub fn of_callers() -> impl Iterator<Item = Self> {
+        let callers = [Audience::Api, Audience::Both, Audience::Gateway];
+        let all = Self::ALL.iter().copied();
+        all.filter(move |code| callers.contains(&code.audience()))
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -200,6 +214,25 @@ declare_codes! {
     QueueReset = "queue-reset", 409, "The queue was reset", Operators;
     /// The stored queue has an earlier epoch than the line.
     EpochBehind = "epoch-behind", 409, "The stored queue has an earlier epoch than the line", Operators;
+
+    /// The gateway refused the request, for a reason of its own.
+    Refused = "refused", 400, "API Gateway refused the request", Gateway;
+    /// The authorizer did not accept the visitor.
+    Unauthorized = "unauthorized", 401, "The visitor must log in", Gateway;
+    /// A policy, or the authorizer, denies the request.
+    AccessDenied = "access-denied", 403, "The caller is not allowed to send this request", Gateway;
+    /// The request lacks a signature, or the API has no such route.
+    Unsigned = "unsigned", 403, "The API has no such route, or the route requires a signature", Gateway;
+    /// The signature or its credentials are not valid.
+    SignatureRefused = "signature-refused", 403, "The signature is not valid", Gateway;
+    /// The API key is not one of this deployment.
+    ApiKeyRefused = "api-key-refused", 403, "The API key is not valid", Gateway;
+    /// The usage plan of the API key allows no more requests for now.
+    QuotaExceeded = "quota-exceeded", 429, "The API key has used its quota", Gateway;
+    /// The function did not answer.
+    FunctionUnavailable = "function-unavailable", 503, "The function is unavailable", Gateway;
+    /// The function took too long.
+    Timeout = "timeout", 504, "The answer took too long", Gateway;
 }
 
 #[cfg(test)]

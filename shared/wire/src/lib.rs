@@ -1,0 +1,31 @@
+//! What leaves the API and comes to it, as serde types: the answers, the requests, the problems, and the events of queues.
+//!
+//! Their doc comments are the descriptions in the API's document: `infra/openapi.sh render` makes its schemas from these
+//! types, and the types of the web's scripts from the schemas. Times are Unix milliseconds of line time.
+
+mod entry;
+mod event;
+mod fields;
+mod keys;
+mod message;
+pub mod problem;
+mod public_document;
+mod requests;
+#[cfg(feature = "schemas")]
+pub mod schemas;
+mod service;
+
+pub use self::{
+    entry::{Closing, Entry, Pass},
+    event::EventDetail,
+    fields::{InvalidField, VISIT, parse_request},
+    keys::{Jwk, Jwks},
+    message::{Message, Messages},
+    problem::{Code, Problem},
+    public_document::{Lane, PositionAhead, PositionWait, PublicDocument},
+    requests::{
+        CompleteRequest, EXTEND_SECONDS_MAX, EmptyBody, EnterRequest, ExtendRequest, LoadReport,
+        ValidateRequest,
+    },
+    service::{LoadAnswer, ValidateResponse},
+};
