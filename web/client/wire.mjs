@@ -13,7 +13,10 @@ const target = new URL("src/wire.ts", import.meta.url);
 const { openapi, info, components } = JSON.parse(await readFile(new URL("../../docs/openapi.json", import.meta.url), "utf8"));
 // Requests are built where they are sent.
 const schemas = Object.entries(components.schemas).filter(([name]) => !/Request$|^LoadReport$|^EmptyBody$/.test(name));
-const document = { openapi, info, paths: {}, components: { schemas: Object.fromEntries(schemas) } };
+// A width means nothing to a number of JavaScript.
+const withoutWidths = (name, value) => (name === "format" ? undefined : value);
+const plain = JSON.parse(JSON.stringify(Object.fromEntries(schemas), withoutWidths));
+const document = { openapi, info, paths: {}, components: { schemas: plain } };
 const options = { immutable: true, rootTypes: true, rootTypesNoSchemaPrefix: true };
 const text = astToString(await openapiTS(document, options));
 // Without paths there is nothing else than the schemas.

@@ -71,10 +71,9 @@ impl FromRequestParts<Arc<ApiState>> for AllowedWay {
         }
         origin_key.refresh_if_due();
         match origin_key.state() {
-            OriginKeyState::Known(key) if !presents(&parts.headers, &key) => Err(Problem::new(
-                Code::NotThroughDistribution,
-                "visitors enter by the address of the waiting page (the output PageUrl), and not at the address of the API",
-            )),
+            OriginKeyState::Known(key) if !presents(&parts.headers, &key) => {
+                Err(Problem::usual(Code::NotThroughDistribution))
+            }
             _ => Ok(Self),
         }
     }

@@ -89,20 +89,14 @@ impl Credentials {
         match self.ownership(ids, token) {
             Ownership::Proven => Ok(()),
             Ownership::Mismatch => Err(token_mismatch_problem()),
-            Ownership::Unproven => Err(Problem::new(
-                Code::VisitorRequired,
-                "send X-Visitor-Id or what the authorizer requires; a token alone only allows status requests",
-            )),
+            Ownership::Unproven => Err(Problem::usual(Code::VisitorRequired)),
         }
     }
 }
 
 /// The problem of a visitor who presents another visitor's token.
 pub(super) fn token_mismatch_problem() -> Problem {
-    Problem::new(
-        Code::TokenOwnerMismatch,
-        "only the visitor who entered with this token may use it",
-    )
+    Problem::usual(Code::TokenOwnerMismatch)
 }
 
 /// Whether a token belongs to the visitor whom the protected service names. The kind of the token

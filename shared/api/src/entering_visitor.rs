@@ -176,10 +176,7 @@ fn refuse_blocked(
     let mut targets = entries.chain(source.map(BlockTarget::Source));
     let now_ms = snapshot.now_ms();
     if targets.any(|target| snapshot.settings().blocked.contains(target, now_ms)) {
-        return Err(Problem::new(
-            Code::Blocked,
-            "the operator of the queue does not let this visitor, or visitors of this network, enter",
-        ));
+        return Err(Problem::usual(Code::Blocked));
     }
     Ok(())
 }

@@ -35,11 +35,7 @@ pub(super) fn refuse_foreign_write(state: &ApiState, request: &mut Request) -> R
         request.headers_mut().remove(header::COOKIE);
         return Ok(());
     }
-    Err(Problem::new(
-        Code::ForeignOrigin,
-        "the header Origin names a page of another site; a page whose origin the API allows sends \
-         Content-Type: application/json",
-    ))
+    Err(Problem::usual(Code::ForeignOrigin))
 }
 
 /// Whether the browser says that a page of this deployment sent the request, or one of an origin that may send cookies.

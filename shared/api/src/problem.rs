@@ -28,17 +28,18 @@ use vestibule_wire::{Message, problem::Reason};
 
 use super::code::{Code, http_status};
 
-/// What a visitor of a finished queue reads.
-const QUEUE_OVER: &str = "the queue is over, and every place in line has ended";
-
 /// What a visitor reads whose wait lasted longer than the queue allows.
 const WAIT_OVERLONG: &str = "the wait lasted longer than the queue allows; the visitor may enter again";
+
+/// What a visitor reads who missed the turn.
+const MISSED_TURN: &str =
+    "the visitor may enter again; until grace_until_ms, entering gives the old place back";
 
 /// A request that could not be answered as the client asked.
 #[derive(Debug)]
 pub struct Problem {
     /// What the client is told. On the heap, because nearly every function may return a problem.
-    told: Box<vestibule_wire::Problem>,
+    answer: Box<vestibule_wire::Problem>,
     /// For the log only.
     cause: Option<String>,
     /// What the log says instead of the code that the client sees.
@@ -55,9 +56,9 @@ pub(crate) struct Grace {
 }
 
 impl From<vestibule_wire::Problem> for Problem {
-    fn from(told: vestibule_wire::Problem) -> Self {
+    fn from(answer: vestibule_wire::Problem) -> Self {
         Self {
-            told: Box::new(told),
+            answer: Box::new(answer),
             cause: None,
             logged_code: None,
         }
@@ -71,9 +72,19 @@ impl Problem {
         vestibule_wire::Problem::new(code, detail).into()
     }
 
+    /// Creates a problem with the usual sentence of its code.
+    pub(crate) fn usual(code: Code) -> Self {
+        vestibule_wire::Problem::usual(code).into()
+    }
+
+    /// What the client is told, but for the id of the request.
+    pub(super) fn answer(&self) -> &vestibule_wire::Problem {
+        &self.answer
+    }
+
     /// What went wrong.
     pub(super) fn code(&self) -> Code {
-        self.told.code
+        self.answer.code
     }
 
     /// A part of the request that is invalid. `field` names the part.
@@ -87,17 +98,14 @@ impl Problem {
     pub(crate) fn internal(cause: impl Into<String>) -> Self {
         Self {
             cause: Some(cause.into()),
-            ..Self::new(
-                Code::Internal,
-                "Vestibule could not answer the request; the logs have the cause under the request id",
-            )
+            ..Self::usual(Code::Internal)
         }
     }
 
     fn unavailable(code: Code, cause: impl Into<String>) -> Self {
         Self {
             cause: Some(cause.into()),
-            ..Self::new(code, "no place in line is lost; try again in a moment")
+            ..Self::usual(code)
         }
     }
 
@@ -138,17 +146,11 @@ impl Problem {
 
     /// One visitor sends more requests than a client in line needs.
     pub(crate) fn too_many_requests() -> Self {
-        Self::new(
-            Code::TooManyRequests,
-            "this visitor sends too many requests; wait for retry_after_ms between them",
-        )
+        Self::usual(Code::TooManyRequests)
     }
 
     pub(crate) fn unknown_entry() -> Self {
-        Self::new(
-            Code::UnknownEntry,
-            "the queue never issued this token, or the record of the entry has expired",
-        )
+        Self::usual(Code::UnknownEntry)
     }
 
     pub(crate) fn not_your_turn(status: &EntryStatus) -> Self {
@@ -162,10 +164,7 @@ impl Problem {
     }
 
     pub(crate) fn other_visit() -> Self {
-        Self::new(
-            Code::OtherVisit,
-            "the named visit has ended; the visitor has entered again since",
-        )
+        Self::usual(Code::OtherVisit)
     }
 
     /// An entry that ended, as its record shows it. During the grace the visitor may enter again at
@@ -181,9 +180,8 @@ impl Problem {
         let is_overlong = record.end_reason() == Some(EndReason::OverlongWait);
         let detail = match grace {
             _ if is_overlong => WAIT_OVERLONG,
-            _ if code == Code::QueueFinished => QUEUE_OVER,
-            Some(_) => "the visitor may enter again; until grace_until_ms, entering gives the old place back",
-            None => "the visitor may enter again",
+            Some(_) if code == Code::Expired => MISSED_TURN,
+            _ => code.detail(),
         };
         vestibule_wire::Problem {
             reason: is_overlong.then_some(Reason::OverlongWait),
@@ -199,15 +197,14 @@ impl Problem {
 
     /// The queue with these settings is finished. The visitor waited, or wants to enter.
     pub(crate) fn queue_finished(settings: &Settings) -> Self {
-        Self::new(Code::QueueFinished, QUEUE_OVER).with_message(settings)
+        Self::usual(Code::QueueFinished).with_message(settings)
     }
 
     /// The queue was deleted.
     pub(crate) fn queue_deleted(tombstone: &Tombstone) -> Self {
-        let detail = "the queue no longer exists, and its places, tokens and passes are void";
         vestibule_wire::Problem {
             min_epoch: Some(tombstone.epoch),
-            ..vestibule_wire::Problem::new(Code::QueueDeleted, detail)
+            ..vestibule_wire::Problem::usual(Code::QueueDeleted)
         }
         .into()
     }
@@ -221,23 +218,23 @@ impl Problem {
 
     /// The same for a problem that is there.
     pub(crate) fn explain_end(&mut self, settings: &Settings) {
-        if self.told.code == Code::QueueFinished {
-            self.told.finish_reason = Some(settings.finish_reason());
-            self.told.message = Message::of(settings);
+        if self.answer.code == Code::QueueFinished {
+            self.answer.finish_reason = Some(settings.finish_reason());
+            self.answer.message = Message::of(settings);
         }
     }
 
     /// Whether it says that the queue is finished, and the line may have learned that after `at_ms`, in Unix milliseconds of
     /// line time.
     pub(crate) fn is_of_end_after(&self, at_ms: u64) -> bool {
-        let ended_at_ms = self.told.ended_at_ms;
-        self.told.code == Code::QueueFinished && ended_at_ms.is_none_or(|ended_at_ms| ended_at_ms >= at_ms)
+        let ended_at_ms = self.answer.ended_at_ms;
+        self.answer.code == Code::QueueFinished && ended_at_ms.is_none_or(|ended_at_ms| ended_at_ms >= at_ms)
     }
 
     /// The shortest time after which the client tries the request again, in seconds. `None` if trying
     /// again is of no use. The [request context](super::request_context) writes the header.
     pub(super) fn retry_after_min_seconds(&self) -> Option<u64> {
-        match self.told.code {
+        match self.answer.code {
             Code::BackupBehind | Code::QueueFull => Some(RETRY_AFTER_BEHIND_MIN_SECONDS),
             Code::TooManyRequests => Some(RETRY_AFTER_MIN_SECONDS),
             code if http_status(code) == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_AFTER_MIN_SECONDS),
@@ -246,21 +243,21 @@ impl Problem {
     }
 
     /// Returns the body of the answer, as JSON, with the title and the detail of another language if they are given.
-    pub(super) fn body(&self, request_id: &str, texts: Option<&(String, String)>) -> String {
-        let mut told = (*self.told).clone();
-        told.request_id = Some(request_id.to_owned());
-        if let Some((title, detail)) = texts.cloned() {
-            (told.title, told.detail) = (title.into(), detail.into());
+    pub(super) fn body(&self, request_id: &str, texts: Option<(String, String)>) -> String {
+        let mut answer = (*self.answer).clone();
+        answer.request_id = Some(request_id.to_owned());
+        if let Some((title, detail)) = texts {
+            (answer.title, answer.detail) = (title.into(), detail.into());
         }
-        serde_json::to_string(&told).expect("a struct of plain fields always serializes to JSON")
+        serde_json::to_string(&answer).expect("a struct of plain fields always serializes to JSON")
     }
 
     /// Logs the problem. The log contains neither the detail nor the field, because both may quote the
     /// client.
     pub(super) fn log(&self) {
         let (code, status) = (
-            self.logged_code.unwrap_or(self.told.code).name(),
-            self.told.status,
+            self.logged_code.unwrap_or(self.answer.code).name(),
+            self.answer.status,
         );
         match (status, self.cause.as_deref()) {
             (500, cause) => tracing::error!(
@@ -282,7 +279,7 @@ impl Problem {
                 event = "request.refused",
                 code,
                 status,
-                reason = self.told.reason.map(Reason::name),
+                reason = self.answer.reason.map(Reason::name),
                 "refused a request; see the code"
             ),
         }
@@ -291,7 +288,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = http_status(self.told.code).into_response();
+        let mut response = http_status(self.answer.code).into_response();
         response.extensions_mut().insert(Arc::new(self));
         response
     }

@@ -139,10 +139,7 @@ where
         // An empty body needs no content type. A body that declares another type was not meant for this
         // API.
         if json == Some(false) || (json.is_none() && !bytes.is_empty()) {
-            return Err(Problem::new(
-                Code::UnsupportedMediaType,
-                "send Content-Type: application/json",
-            ));
+            return Err(Problem::usual(Code::UnsupportedMediaType));
         }
         let invalid = |InvalidField { field, detail }| Problem::invalid_field(field, detail);
         parse_request(&bytes).map(Self).map_err(invalid)

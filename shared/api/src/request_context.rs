@@ -71,18 +71,17 @@ fn request_span(params: Option<&RawPathParams>, request: &Request, request_id: &
 fn complete_response(mut response: Response, request_id: &str, accepted: Option<&HeaderValue>) -> Response {
     if let Some(problem) = response.extensions_mut().remove::<Arc<Problem>>() {
         problem.log();
-        let body = problem.body(request_id, None);
         // What caches keep for all stays in English.
         let is_kept = response.headers().contains_key(header::CACHE_CONTROL);
         let translated = accepted
             .filter(|_| !is_kept)
-            .and_then(|accepted| translate(&body, accepted));
-        let body = translated.map_or(body, |(language, texts)| {
+            .and_then(|accepted| translate(problem.answer(), accepted));
+        let texts = translated.map(|(language, texts)| {
             let headers = response.headers_mut();
             headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language));
-            problem.body(request_id, Some(&texts))
+            texts
         });
-        *response.body_mut() = Body::from(body);
+        *response.body_mut() = Body::from(problem.body(request_id, texts));
         let refused_queue = response.extensions_mut().remove::<RefusedQueue>();
         let headers = response.headers_mut();
         headers.remove(header::CONTENT_LENGTH);
@@ -103,8 +102,11 @@ fn complete_response(mut response: Response, request_id: &str, accepted: Option<
 }
 
 /// The language that the visitor reads, and title and detail of the problem in it. `None` for English.
-fn translate(body: &str, accepted: &HeaderValue) -> Option<(&'static str, (String, String))> {
+fn translate(
+    problem: &vestibule_wire::Problem,
+    accepted: &HeaderValue,
+) -> Option<(&'static str, (String, String))> {
     let language = read_language(accepted);
-    let texts = translate_problem(language, body).filter(|_| language != "en")?;
+    let texts = translate_problem(language, problem).filter(|_| language != "en")?;
     Some((language, texts))
 }

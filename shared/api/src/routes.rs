@@ -238,12 +238,7 @@ async fn check_request(
 fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<ApiState>) -> Router {
     let cors = cors_layer(&state.config.origins);
     let routes = routes
-        .fallback(|| async {
-            Problem::new(
-                Code::UnknownRoute,
-                "the API has no such route; the documentation lists all routes",
-            )
-        })
+        .fallback(|| async { Problem::usual(Code::UnknownRoute) })
         .method_not_allowed_fallback(method_not_allowed)
         .layer((
             cors,
@@ -259,10 +254,7 @@ fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<
 }
 
 async fn method_not_allowed() -> Problem {
-    Problem::new(
-        Code::MethodNotAllowed,
-        "the Allow header lists the methods that this route accepts",
-    )
+    Problem::usual(Code::MethodNotAllowed)
 }
 
 // `CatchPanicLayer` prescribes the signature.

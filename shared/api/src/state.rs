@@ -160,10 +160,7 @@ impl ApiState {
         if gateway.is_service(&self.config) {
             Ok(())
         } else {
-            Err(Problem::new(
-                Code::ServiceOnly,
-                "the gateway did not authenticate the caller as the protected service",
-            ))
+            Err(Problem::usual(Code::ServiceOnly))
         }
     }
 }

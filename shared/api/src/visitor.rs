@@ -76,10 +76,7 @@ fn read_claim(gateway: &Gateway, state: &ApiState) -> Result<Option<VerifiedClai
         Claim::Text(text) if !(is_required && text.is_empty()) => text,
         Claim::Absent | Claim::NotText | Claim::Text(_) => {
             state.identity_monitor.count_missing(name);
-            return Err(Problem::new(
-                Code::IdentityMissing,
-                "the authorizer must return the configured claim as a text that is not empty",
-            ));
+            return Err(Problem::usual(Code::IdentityMissing));
         }
     };
     if is_required {

@@ -72,7 +72,7 @@ impl From<Problem> for Denial {
 impl Denial {
     fn too_many_calls(retry_after_ms: u64) -> Self {
         Self {
-            problem: Problem::new(Code::TooManyCalls, "the visitor called the API too often"),
+            problem: Problem::usual(Code::TooManyCalls),
             retry_after_seconds: retry_after_ms.div_ceil(1_000),
             queue: None,
         }

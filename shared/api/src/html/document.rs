@@ -49,10 +49,9 @@ pub(super) fn write_document(request: &PageRequest, screen: &Screen) -> String {
     let words = &request.words;
     let (tag, direction) = (words.language.tag(), words.language.direction());
     let (title, brand) = (escape(&screen.headline), escape(&words.text("brand")));
-    let code = match screen.code.as_str() {
-        "" => String::new(),
-        code => format!(" data-code=\"{}\"", escape(code)),
-    };
+    let code = screen
+        .code
+        .map_or_else(String::new, |code| format!(" data-code=\"{}\"", code.name()));
     let mut html = format!(
         "<!doctype html>\n<html lang=\"{tag}\" dir=\"{direction}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\

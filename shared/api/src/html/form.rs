@@ -25,10 +25,7 @@ pub(super) fn require_own_page(headers: &HeaderMap, config: &ApiConfig) -> Resul
         ));
     }
     if !has_visitor_cookie(headers, config.local) {
-        return Err(Problem::new(
-            Code::CookieRequired,
-            "a form must come with the visitor cookie, which GET on the entries of the queue sets",
-        ));
+        return Err(Problem::usual(Code::CookieRequired));
     }
     Ok(())
 }

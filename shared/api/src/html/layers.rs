@@ -8,8 +8,9 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 
+use vestibule_wire::Entry;
+
 use super::{
-    answer::EntryAnswer,
     document::{policy, refresh_header, write_document},
     form::{into_json_request, require_own_page},
     page_request::{PageRequest, Route, form_route, is_negotiated},
@@ -135,7 +136,7 @@ fn read_answer(request: &PageRequest, parts: &Parts, body: &[u8]) -> Option<Page
     if request.route == Route::Start {
         return Some(PageAnswer::Screen(Box::new(show_start(request, &parse(body)?))));
     }
-    let entry: EntryAnswer = parse(body)?;
+    let entry: Entry = parse(body)?;
     Some(match request.route {
         Route::Claim => PageAnswer::Redirect(
             shop_address(request, &entry).unwrap_or_else(|| request.entry_reference(&entry.token)),

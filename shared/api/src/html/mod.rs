@@ -16,17 +16,17 @@
 //! | `hand_over` | sends an admitted visitor to the shop |
 //! | `screen`, `start_screen`, `problem_screen` | decide what a page says for an answer |
 //! | `document` | writes a page as HTML |
-//! | `answer` | reads the JSON answers |
+//! | `message_text` | chooses the text of the operator's message |
 //! | `words`, `format` | write sentences, numbers and durations in the visitor's language |
 //! | `accept` | reads which representation and which language a browser prefers |
 
 mod accept;
-mod answer;
 mod document;
 mod form;
 mod format;
 mod hand_over;
 mod layers;
+mod message_text;
 mod page_request;
 mod problem_screen;
 mod screen;

@@ -1,11 +1,12 @@
 //! What the page of an entry says. Pure: the same answer gives the same screen.
 
 use vestibule_domain::{queue_state::QueueState, state::EntryState};
+use vestibule_wire::{Code, Entry, Pass};
 
 use super::{
-    answer::{EntryAnswer, MessageText},
     format,
     hand_over::fill_target,
+    message_text::{MessageText, choose_text},
     page_request::PageRequest,
 };
 
@@ -34,7 +35,7 @@ pub(super) struct Screen {
     /// After how many seconds the page reloads.
     pub(super) refresh_seconds: Option<u64>,
     /// The code of the problem that the page shows.
-    pub(super) code: String,
+    pub(super) code: Option<Code>,
 }
 
 /// What the visitor can do.
@@ -49,13 +50,13 @@ pub(super) enum Action {
 }
 
 /// The page of an entry.
-pub(super) fn show_entry(request: &PageRequest, entry: &EntryAnswer) -> Screen {
+pub(super) fn show_entry(request: &PageRequest, entry: &Entry) -> Screen {
     let screen = match entry.state {
         EntryState::Ready => show_turn(request, entry),
         EntryState::Active => show_session(request, entry),
         _ => show_wait(request, entry),
     };
-    let message = entry.message.choose(&request.languages);
+    let message = choose_text(&entry.message, &request.languages);
     let screen = Screen { message, ..screen };
     if entry.proven == Some(false) {
         without_visitor(request, screen)
@@ -78,7 +79,7 @@ fn without_visitor(request: &PageRequest, screen: Screen) -> Screen {
     }
 }
 
-fn show_wait(request: &PageRequest, entry: &EntryAnswer) -> Screen {
+fn show_wait(request: &PageRequest, entry: &Entry) -> Screen {
     let words = &request.words;
     let screen = |name, headline: &str, detail: &str| Screen {
         name,
@@ -114,7 +115,7 @@ fn show_wait(request: &PageRequest, entry: &EntryAnswer) -> Screen {
     }
 }
 
-fn wait_text(request: &PageRequest, entry: &EntryAnswer) -> String {
+fn wait_text(request: &PageRequest, entry: &Entry) -> String {
     let words = &request.words;
     match entry.estimated_wait_seconds {
         None => words.text("unknown"),
@@ -126,7 +127,7 @@ fn wait_text(request: &PageRequest, entry: &EntryAnswer) -> String {
     }
 }
 
-fn show_turn(request: &PageRequest, entry: &EntryAnswer) -> Screen {
+fn show_turn(request: &PageRequest, entry: &Entry) -> Screen {
     let words = &request.words;
     let left_ms = entry.claim_in_ms.unwrap_or_default();
     // While the queue is paused, the deadline stands still.
@@ -147,7 +148,7 @@ fn show_turn(request: &PageRequest, entry: &EntryAnswer) -> Screen {
     }
 }
 
-fn show_session(request: &PageRequest, entry: &EntryAnswer) -> Screen {
+fn show_session(request: &PageRequest, entry: &Entry) -> Screen {
     let words = &request.words;
     let left_ms = entry.expires_in_ms.unwrap_or_default();
     let left = format::duration(words, left_ms);
@@ -165,11 +166,14 @@ fn show_session(request: &PageRequest, entry: &EntryAnswer) -> Screen {
 }
 
 /// Where an admitted visitor goes, if the queue has an address and the visitor a pass.
-pub(super) fn shop_address(request: &PageRequest, entry: &EntryAnswer) -> Option<String> {
-    let (template, pass) = entry.target_url.as_deref().zip(entry.pass.as_deref())?;
+pub(super) fn shop_address(request: &PageRequest, entry: &Entry) -> Option<String> {
+    let (template, pass) = entry
+        .target_url
+        .as_deref()
+        .zip(entry.pass.as_ref().map(Pass::reveal))?;
     Some(fill_target(template, pass, request.return_path()))
 }
 
-fn seconds_until_poll(entry: &EntryAnswer) -> u64 {
+fn seconds_until_poll(entry: &Entry) -> u64 {
     entry.retry_after_ms.unwrap_or_default().div_ceil(1_000)
 }

@@ -2,9 +2,11 @@
 
 use vestibule_domain::{queue_state::QueueState, settings::FinishReason};
 
+use vestibule_wire::PublicDocument;
+
 use super::{
-    answer::QueueAnswer,
     format,
+    message_text::choose_text,
     page_request::PageRequest,
     screen::{Action, Screen},
 };
@@ -12,7 +14,7 @@ use super::{
 /// How often the page of a full or closed queue looks again, in seconds.
 const LOOK_AGAIN_SECONDS: u64 = 30;
 
-pub(super) fn show_start(request: &PageRequest, queue: &QueueAnswer) -> Screen {
+pub(super) fn show_start(request: &PageRequest, queue: &PublicDocument) -> Screen {
     let words = &request.words;
     let screen = |name, headline: &str, detail: &str| Screen {
         name,
@@ -40,7 +42,7 @@ pub(super) fn show_start(request: &PageRequest, queue: &QueueAnswer) -> Screen {
             ..screen("start", "start", "startLead")
         },
     };
-    let message = queue.message.choose(&request.languages);
+    let message = choose_text(&queue.message, &request.languages);
     Screen { message, ..screen }
 }
 
@@ -53,7 +55,7 @@ pub(super) fn finished_key(reason: Option<FinishReason>) -> &'static str {
     }
 }
 
-fn show_opening(request: &PageRequest, queue: &QueueAnswer) -> Screen {
+fn show_opening(request: &PageRequest, queue: &PublicDocument) -> Screen {
     let words = &request.words;
     let left_ms = queue.opens_at_ms.map(|ms| ms.saturating_sub(queue.now_ms));
     let headline = match left_ms {

@@ -10,7 +10,7 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::JournalFull => Self::backup_behind(),
-            other => Self::new(other.code(), other.to_string()),
+            other => Self::usual(other.code()),
         }
     }
 }
@@ -37,9 +37,7 @@ impl From<TicketError> for Problem {
 impl From<&QueueLookupError> for Problem {
     fn from(error: &QueueLookupError) -> Self {
         match error {
-            QueueLookupError::QueueNotFound => {
-                Self::new(Code::UnknownQueue, "there is no queue with this id")
-            }
+            QueueLookupError::QueueNotFound => Self::usual(Code::UnknownQueue),
             QueueLookupError::QueueDeleted(tombstone) => Self::queue_deleted(tombstone),
             QueueLookupError::TooManyLookups => Self::too_many_lookups(),
             QueueLookupError::Recovering => {

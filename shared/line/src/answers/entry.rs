@@ -74,27 +74,19 @@ pub enum JoinKind {
     Requeued,
 }
 
-/// The reason why the queue does not accept new entries. Its text is what the visitor reads.
-/// Scripts name it by its word in kebab case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, thiserror::Error)]
+/// The reason why the queue does not accept new entries. Scripts name it by its word in kebab case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
     /// The queue is draining.
-    #[error("the queue still serves the visitors who are already in line")]
     Draining,
     /// The queue is closed.
-    #[error("visitors who are already in line keep their places")]
     Closed,
     /// The queue is finished.
-    #[error("the queue is over")]
     Finished,
     /// The journal is at its limit for new entries, because the backup is far behind.
-    #[error("the journal is full")]
     JournalFull,
     /// As many entries wait as `queue_limit` allows.
-    #[error(
-        "the queue is full for now; it takes new visitors again when others have been let in or have left"
-    )]
     QueueFull,
 }
 

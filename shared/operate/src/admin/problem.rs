@@ -33,14 +33,18 @@ const OVERTAKEN: &str = "changed";
 pub struct Problem(Box<vestibule_wire::Problem>);
 
 impl From<vestibule_wire::Problem> for Problem {
-    fn from(told: vestibule_wire::Problem) -> Self {
-        Self(Box::new(told))
+    fn from(answer: vestibule_wire::Problem) -> Self {
+        Self(Box::new(answer))
     }
 }
 
 impl Problem {
     fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
         vestibule_wire::Problem::new(code, detail).into()
+    }
+
+    fn usual(code: Code) -> Self {
+        vestibule_wire::Problem::usual(code).into()
     }
 
     fn with_member(self, name: &str, value: impl Into<Value>) -> Self {
@@ -119,9 +123,7 @@ impl Problem {
     }
 
     pub(super) fn queue_exists() -> Self {
-        let detail =
-            "a queue with this id exists and has other settings; change them with the command update";
-        Self::new(Code::QueueExists, detail).of_field("queue")
+        Self::usual(Code::QueueExists).of_field("queue")
     }
 
     pub(super) fn confirmation_needed(op: &str, field: &str, queue: &str, epoch: u32) -> Self {
@@ -199,9 +201,7 @@ impl Problem {
     }
 
     pub(super) fn settings_changed() -> Self {
-        let detail =
-            "other changes of the settings kept interfering; read the settings with describe, then try again";
-        Self::new(Code::SettingsChanged, detail)
+        Self::usual(Code::SettingsChanged)
     }
 
     /// Settings that the command wants to change have changed since the operator has seen them. They are given as they are now.
@@ -230,9 +230,7 @@ impl Problem {
     }
 
     pub(super) fn epoch_changed() -> Self {
-        let detail =
-            "the queue was restored or reset meanwhile; read the new epoch with describe, then try again";
-        Self::new(Code::EpochChanged, detail)
+        Self::usual(Code::EpochChanged)
     }
 
     /// Says in the detail that the new generation is stored, but the line does not have it yet.

@@ -4,7 +4,7 @@ mod code;
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use vestibule_domain::{settings::FinishReason, state::EntryState};
 
@@ -12,7 +12,7 @@ pub use self::code::{Audience, Code};
 use super::Message;
 
 /// Problem details (RFC 9457). Rely on code, whose meaning never changes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Problem {
     /// A URN that ends with the code.
@@ -80,7 +80,7 @@ pub struct Problem {
 }
 
 /// More about a problem than its code says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -149,6 +149,11 @@ impl Problem {
             for_operators: Map::new(),
             request_id: None,
         }
+    }
+
+    /// The problem with the usual sentence of its code.
+    pub fn usual(code: Code) -> Self {
+        Self::new(code, code.detail())
     }
 
     /// The problem of a part of the request, which `field` names.

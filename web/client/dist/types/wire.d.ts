@@ -9,15 +9,9 @@ export interface components {
         readonly Entry: {
             /** @description The id of the queue. */
             readonly queue: string;
-            /**
-             * Format: uuid
-             * @description The name of the entry. It is no secret.
-             */
+            /** @description The name of the entry. It is no secret. */
             readonly token: string;
-            /**
-             * Format: int64
-             * @description The number of the visit. It never repeats in the queue, and a later visit has a higher one.
-             */
+            /** @description The number of the visit. It never repeats in the queue, and a later visit has a higher one. */
             readonly visit: number;
             /**
              * @description Whether the entry is in line, may be claimed, or is let in.
@@ -28,85 +22,40 @@ export interface components {
             /** @description A message from the operator: the text for visitors whose languages are not among `messages`. */
             readonly message?: string;
             readonly messages?: components["schemas"]["Messages"];
-            /**
-             * Format: int64
-             * @description For a waiting entry: its order in line. The public document says up to which place visitors are called.
-             */
+            /** @description For a waiting entry: its order in line. The public document says up to which place visitors are called. */
             readonly place?: number;
-            /**
-             * Format: int32
-             * @description For a waiting entry: its lane, a key of `lanes` in the public document.
-             */
+            /** @description For a waiting entry: its lane, a key of `lanes` in the public document. */
             readonly lane?: number;
-            /**
-             * Format: int64
-             * @description The position in the own lane, 1 for its head. Where several lanes have entries, `ahead` tells when the turn comes.
-             */
+            /** @description The position in the own lane, 1 for its head. Where several lanes have entries, `ahead` tells when the turn comes. */
             readonly position?: number;
-            /**
-             * Format: int64
-             * @description For a waiting entry: how many turns come before its own, those of other lanes included.
-             */
+            /** @description For a waiting entry: how many turns come before its own, those of other lanes included. */
             readonly ahead?: number;
-            /**
-             * Format: int64
-             * @description For a waiting entry: how many entries have their turns after it.
-             */
+            /** @description For a waiting entry: how many entries have their turns after it. */
             readonly behind?: number;
             /** @description True if `ahead` is the expected number, because lanes share the turns (`lane_share`). Otherwise absent. */
             readonly ahead_is_expected?: boolean;
-            /**
-             * Format: int64
-             * @description With `look_after_ms`: how many entries of the lane had gone ahead when the position was read. The position falls by what the public document counts since.
-             */
+            /** @description With `look_after_ms`: how many entries of the lane had gone ahead when the position was read. The position falls by what the public document counts since. */
             readonly gone_ahead?: number;
-            /**
-             * Format: int64
-             * @description For a waiting entry that is not called: read the public document instead of this entry until it calls the place, or until this time has passed. A client that ignores it keeps to `retry_after_ms`.
-             */
+            /** @description For a waiting entry that is not called: read the public document instead of this entry until it calls the place, or until this time has passed. A client that ignores it keeps to `retry_after_ms`. */
             readonly look_after_ms?: number;
-            /**
-             * Format: int64
-             * @description The number of waiting entries.
-             */
+            /** @description The number of waiting entries. */
             readonly waiting?: number;
             readonly estimated_wait_seconds?: components["schemas"]["WaitEstimate"];
-            /**
-             * Format: int64
-             * @description When to send the next request. Absent if `proven` is false.
-             */
+            /** @description When to send the next request. Absent if `proven` is false. */
             readonly retry_after_ms?: number;
             /** @description True for a waiting entry of a queue whose visitors leave by closing the page. A client tells of it by `closed=true`, and asks for the state again 5 s after a page was loaded with a place. */
             readonly leave_on_close?: boolean;
-            /**
-             * Format: int64
-             * @description When the visitor entered.
-             */
+            /** @description When the visitor entered. */
             readonly joined_at_ms?: number;
-            /**
-             * Format: int64
-             * @description When the turn came.
-             */
+            /** @description When the turn came. */
             readonly promoted_at_ms?: number;
-            /**
-             * Format: int64
-             * @description For a ready entry: the deadline of the claim.
-             */
+            /** @description For a ready entry: the deadline of the claim. */
             readonly claim_by_ms?: number;
-            /**
-             * Format: int64
-             * @description The same as a duration, for clients that do not trust their clocks.
-             */
+            /** @description The same as a duration, for clients that do not trust their clocks. */
             readonly claim_in_ms?: number;
-            /**
-             * Format: int64
-             * @description For an active entry: when the session ends.
-             */
+            /** @description For an active entry: when the session ends. */
             readonly expires_at_ms?: number;
-            /**
-             * Format: int64
-             * @description The same as a duration.
-             */
+            /** @description The same as a duration. */
             readonly expires_in_ms?: number;
             /** @description For an active entry, if the request proves who the visitor is: a JWT, ES256. */
             readonly pass?: string;
@@ -132,23 +81,14 @@ export interface components {
         };
         /** @description An expected wait, as a range: people accept one that turns out to be true, and believe no number that is exact to the second. */
         readonly WaitEstimate: {
-            /**
-             * Format: int64
-             * @description The lower end, in seconds.
-             */
+            /** @description The lower end, in seconds. */
             readonly low: number;
-            /**
-             * Format: int64
-             * @description The upper end, in seconds.
-             */
+            /** @description The upper end, in seconds. */
             readonly high: number;
         };
         /** @description The answer about an entry whose page was closed. */
         readonly Closing: {
-            /**
-             * Format: int64
-             * @description How long the visitor may still send a request, and so keep the place.
-             */
+            /** @description How long the visitor may still send a request, and so keep the place. */
             readonly leaves_in_ms: number;
         };
         /** @description What every reader learns of a queue. */
@@ -156,51 +96,27 @@ export interface components {
             /** @description The id of the queue. */
             readonly queue: string;
             readonly state: components["schemas"]["QueueState"];
-            /**
-             * Format: int64
-             * @description Rises with each restore. Places stay valid.
-             */
+            /** @description Rises with each restore. Places stay valid. */
             readonly epoch: number;
-            /**
-             * Format: int64
-             * @description Rises with each reset, which voids all entries.
-             */
+            /** @description Rises with each reset, which voids all entries. */
             readonly generation: number;
-            /**
-             * Format: int64
-             * @description When the document was made. Ignore a copy with a lower `generation`, `epoch` or `now_ms` than one already seen.
-             */
+            /** @description When the document was made. Ignore a copy with a lower `generation`, `epoch` or `now_ms` than one already seen. */
             readonly now_ms: number;
-            /**
-             * Format: int64
-             * @description The least time until a client reads the document again.
-             */
+            /** @description The least time until a client reads the document again. */
             readonly refresh_near_ms: number;
-            /**
-             * Format: int64
-             * @description The longest time until a client reads the document again.
-             */
+            /** @description The longest time until a client reads the document again. */
             readonly refresh_far_ms: number;
-            /**
-             * Format: int64
-             * @description Over which time clients spread their requests at random after a new `epoch` or `generation`.
-             */
+            /** @description Over which time clients spread their requests at random after a new `epoch` or `generation`. */
             readonly resync_ms: number;
             /** @description How far each lane has moved, by the number of the lane. */
             readonly lanes: {
                 readonly [key: string]: components["schemas"]["Lane"];
             };
-            /**
-             * Format: int64
-             * @description The number of waiting entries.
-             */
+            /** @description The number of waiting entries. */
             readonly waiting: number;
             /** @description Whether as many visitors wait as the queue allows. Then a visitor without a place gets 503 `queue-full`. */
             readonly full: boolean;
-            /**
-             * Format: double
-             * @description Promotions per second; null before the first ones.
-             */
+            /** @description Promotions per second; null before the first ones. */
             readonly rate: number | null;
             /** @description The expected waits at positions spread over the line, in ascending order. Between two positions the wait follows by interpolation. Empty if the line does not move, or if no estimate is possible. A lane with its own counts by that. */
             readonly estimated_waits: readonly components["schemas"]["PositionWait"][];
@@ -217,39 +133,24 @@ export interface components {
              */
             readonly entrance: "open" | "draining" | "closed" | "finished";
             readonly finish_reason?: components["schemas"]["FinishReason"];
-            /**
-             * Format: int64
-             * @description While the state is `scheduled`: when the queue opens. The document has no lanes and no estimates then.
-             */
+            /** @description While the state is `scheduled`: when the queue opens. The document has no lanes and no estimates then. */
             readonly opens_at_ms?: number;
-            /**
-             * Format: int64
-             * @description While the state is `scheduled`: over which time clients spread entering at random.
-             */
+            /** @description While the state is `scheduled`: over which time clients spread entering at random. */
             readonly enter_spread_ms?: number;
             /** @description While the state is `scheduled`, if the queue draws: the SHA-256 of the seed. */
             readonly draw_commitment?: string;
             /** @description After the opening of a queue that draws: the seed. The lowest 49 bits of the place of an entry that came before are the first 49 bits of HMAC-SHA256(seed, the 16 bytes of the token). */
             readonly draw_seed?: string;
-            /**
-             * Format: int64
-             * @description From this moment on no new visitor enters. Absent if none is set.
-             */
+            /** @description From this moment on no new visitor enters. Absent if none is set. */
             readonly closes_at_ms?: number;
-            /**
-             * Format: int64
-             * @description From this moment on the queue is finished. Absent if none is set.
-             */
+            /** @description From this moment on the queue is finished. Absent if none is set. */
             readonly ends_at_ms?: number;
             /**
              * @description Why the line promotes no entry now, although some wait: `capacity`, the protected service is full; `presence`, the next visitors have been called and have not polled yet; `service`, the protected service is not healthy or has not reported its load; `switch`, the queue is paused, closed, finished or has not opened yet; `journal`, the backup is too far behind; `clock`, the clocks of Redis and its callers disagree.
              * @enum {string}
              */
             readonly limited_by?: "capacity" | "presence" | "service" | "switch" | "journal" | "clock";
-            /**
-             * Format: int64
-             * @description Passes with a lower epoch are void. For services that check passes offline.
-             */
+            /** @description Passes with a lower epoch are void. For services that check passes offline. */
             readonly min_epoch: number;
             /** @description The ids (`kid`) of signing keys that leaked. Passes of theirs are void. For services that check passes offline. Absent if there are none. */
             readonly void_keys?: readonly string[];
@@ -259,30 +160,15 @@ export interface components {
         };
         /** @description How far a lane has moved. */
         readonly Lane: {
-            /**
-             * Format: int64
-             * @description The highest place that was promoted.
-             */
+            /** @description The highest place that was promoted. */
             readonly promoted_through: number;
-            /**
-             * Format: int64
-             * @description A visitor whose place is not above this one is called: the client polls the entry.
-             */
+            /** @description A visitor whose place is not above this one is called: the client polls the entry. */
             readonly check_in_through: number;
-            /**
-             * Format: int64
-             * @description The highest place that went past the head.
-             */
+            /** @description The highest place that went past the head. */
             readonly passed_through: number;
-            /**
-             * Format: int64
-             * @description How many entries went past the head, less those that came back to a place in line.
-             */
+            /** @description How many entries went past the head, less those that came back to a place in line. */
             readonly gone_ahead: number;
-            /**
-             * Format: double
-             * @description How many entries went past the head per second in the last half minute, promoted or passed over. Null before it was measured.
-             */
+            /** @description How many entries went past the head per second in the last half minute, promoted or passed over. Null before it was measured. */
             readonly speed: number | null;
             /** @description The expected waits at positions spread over the lane, if other lanes have a part of the promotions. They count then, instead of those of the document. */
             readonly estimated_waits?: readonly components["schemas"]["PositionWait"][];
@@ -293,33 +179,18 @@ export interface components {
         };
         /** @description The expected wait at a position. */
         readonly PositionWait: {
-            /**
-             * Format: int64
-             * @description The position in the line, or in the lane.
-             */
+            /** @description The position in the line, or in the lane. */
             readonly position: number;
-            /**
-             * Format: int64
-             * @description The shortest, in seconds.
-             */
+            /** @description The shortest, in seconds. */
             readonly low: number;
-            /**
-             * Format: int64
-             * @description The longest, in seconds.
-             */
+            /** @description The longest, in seconds. */
             readonly high: number;
         };
         /** @description How many turns come before the one at a position. */
         readonly PositionAhead: {
-            /**
-             * Format: int64
-             * @description The position in the lane.
-             */
+            /** @description The position in the lane. */
             readonly position: number;
-            /**
-             * Format: int64
-             * @description The number of turns before it.
-             */
+            /** @description The number of turns before it. */
             readonly ahead: number;
         };
         /**
@@ -336,15 +207,9 @@ export interface components {
              * @enum {string}
              */
             readonly state: "active";
-            /**
-             * Format: int64
-             * @description The number of the visit.
-             */
+            /** @description The number of the visit. */
             readonly visit: number;
-            /**
-             * Format: int64
-             * @description When the session ends; in a degraded answer, until when such a pass is accepted.
-             */
+            /** @description When the session ends; in a degraded answer, until when such a pass is accepted. */
             readonly expires_at_ms: number;
             /** @description Whether the backup has the change that this request made. Absent if the request changed nothing. */
             readonly durable?: boolean;
@@ -399,10 +264,7 @@ export interface components {
              * @example The entry has not been let in yet
              */
             readonly title: string;
-            /**
-             * Format: int32
-             * @description The HTTP status. That of a command is the status of the same meaning.
-             */
+            /** @description The HTTP status. That of a command is the status of the same meaning. */
             readonly status: number;
             /**
              * @description What went wrong.
@@ -424,34 +286,19 @@ export interface components {
              * @enum {string}
              */
             readonly state?: "completed" | "left" | "expired" | "evicted" | "dismissed";
-            /**
-             * Format: int64
-             * @description The last visit, in a 410.
-             */
+            /** @description The last visit, in a 410. */
             readonly visit?: number;
-            /**
-             * Format: int64
-             * @description When it ended, in a 410.
-             */
+            /** @description When it ended, in a 410. */
             readonly ended_at_ms?: number;
-            /**
-             * Format: int64
-             * @description In a 410 for a missed turn: a visitor who enters again before this time gets the old place back, once. Absent if the place is not kept.
-             */
+            /** @description In a 410 for a missed turn: a visitor who enters again before this time gets the old place back, once. Absent if the place is not kept. */
             readonly grace_until_ms?: number;
-            /**
-             * Format: int64
-             * @description The same as a duration.
-             */
+            /** @description The same as a duration. */
             readonly grace_in_ms?: number;
             readonly finish_reason?: components["schemas"]["FinishReason"];
             /** @description A message from the operator: the text for visitors whose languages are not among `messages`. */
             readonly message?: string;
             readonly messages?: components["schemas"]["Messages"];
-            /**
-             * Format: int64
-             * @description With the code `queue-deleted`: passes with a lower epoch are void, which are all of the deleted queue.
-             */
+            /** @description With the code `queue-deleted`: passes with a lower epoch are void, which are all of the deleted queue. */
             readonly min_epoch?: number;
             /** @description Identifies the request in the logs. A command has none. */
             readonly request_id: string;

@@ -1,8 +1,9 @@
 use axum::{body::Body, extract::MatchedPath, http::Request, routing::get};
 use tower::ServiceExt;
+use vestibule_wire::Code;
 
 use super::*;
-use crate::html::answer::MessageText;
+use crate::html::message_text::MessageText;
 
 /// Reads a request as the layer does, behind a router that matches its path.
 async fn read_request(address: &'static str) -> PageRequest {
@@ -29,7 +30,7 @@ async fn texts_of_others_are_text_and_never_markup() {
             language: hostile.to_owned(),
             text: hostile.to_owned(),
         },
-        code: hostile.to_owned(),
+        code: Some(Code::Blocked),
         lines: vec![hostile.to_owned()],
         action: Some(Action::Claim {
             token: hostile.to_owned(),
@@ -40,7 +41,7 @@ async fn texts_of_others_are_text_and_never_markup() {
     let html = write_document(&request, &screen);
     assert!(!html.contains("<script"), "{html}");
     let escaped = "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;&quot;";
-    assert_eq!(html.matches(escaped).count(), 6, "{html}");
+    assert_eq!(html.matches(escaped).count(), 5, "{html}");
     assert!(html.contains("/claim?return=%22%3E%3Cscript%3E\""), "{html}");
 }
 
