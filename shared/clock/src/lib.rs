@@ -8,8 +8,6 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
-
 pub use self::steady::SteadyTime;
 
 /// Tells the time in Unix microseconds.
@@ -28,15 +26,6 @@ pub fn now_us() -> u64 {
 /// The current time in Unix milliseconds.
 pub fn now_ms() -> u64 {
     now_us() / 1_000
-}
-
-/// A time in Unix milliseconds as ISO 8601 in UTC, such as `2026-11-30T20:00:00Z`. A time that a calendar of four digits does
-/// not have is the number itself.
-pub fn to_iso(at_ms: u64) -> String {
-    let at_seconds = i64::try_from(at_ms / 1_000).ok();
-    let at = at_seconds.and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
-    let text = at.and_then(|at| at.format(&Rfc3339).ok());
-    text.unwrap_or_else(|| at_ms.to_string())
 }
 
 /// The time since 1970. A clock set before 1970 reads as 1970.

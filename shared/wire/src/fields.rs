@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 use vestibule_domain::{
     consumption::{UseId, UseIdError},
+    number::whole_number,
     score::Visit,
 };
 
@@ -70,7 +71,7 @@ pub(super) fn truth<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error
 pub(super) fn number<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(
     from: D,
 ) -> Result<Option<u32>, D::Error> {
-    let number = Value::deserialize(from)?.as_u64();
+    let number = whole_number(&Value::deserialize(from)?);
     let number = number.and_then(|number| u32::try_from(number).ok());
     match number.filter(|number| (MIN..=MAX).contains(number)) {
         None => Err(Error::custom(format!(
@@ -82,7 +83,7 @@ pub(super) fn number<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(
 
 /// The number of a visit.
 pub(super) fn visit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Visit>, D::Error> {
-    match Value::deserialize(from)?.as_u64().and_then(Visit::new) {
+    match whole_number(&Value::deserialize(from)?).and_then(Visit::new) {
         None => Err(Error::custom(VISIT)),
         visit => Ok(visit),
     }

@@ -69,7 +69,11 @@ impl Field {
             FieldType::Word(words) => format!("must be one of: {}", words.join(", ")),
             FieldType::Flag => "must be true or false".to_owned(),
             FieldType::Time => {
-                format!("must be a time in Unix milliseconds from {TIME_MS_MIN} to {TIME_MS_MAX}, or null")
+                format!(
+                    "must be a time in Unix milliseconds from {TIME_MS_MIN} to {TIME_MS_MAX}, or null; or give {} as a text, such \
+                     as \"2026-12-24T20:00:00+09:00\"",
+                    self.text_name()
+                )
             }
             FieldType::Message { max } => format!("must be a text of at most {max} characters"),
             FieldType::Blocks { max } => format!(

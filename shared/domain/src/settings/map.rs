@@ -1,11 +1,15 @@
 //! Reads settings from a map and writes them to one.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
+
+use crate::iso_time::{IsoTimeError, parse_iso, to_iso};
 
 use super::{
     declaration::{FIELDS, SWITCHES, Settings},
     error::{SettingsError, setting_error},
-    field::Field,
+    field::{Field, FieldType},
     words::{BeforeOpening, Visitors},
 };
 
@@ -24,6 +28,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::from_map`].
     pub fn with_fields(mut self, given: &Map<String, Value>) -> Result<Self, SettingsError> {
+        let given = &*times_in_ms(given)?;
         for (name, value) in given {
             let field = Field::find(name).ok_or_else(|| {
                 let known: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
@@ -79,9 +84,15 @@ impl Settings {
                 ("must not be before", "must not be after")
             };
             return Err(if given.contains_key(later) {
-                setting_error(later, format!("{after} {earlier} ({earlier_ms})"))
+                setting_error(
+                    later,
+                    format!("{after} {earlier} ({earlier_ms}, {})", to_iso(earlier_ms)),
+                )
             } else {
-                setting_error(earlier, format!("{before} {later} ({later_ms})"))
+                setting_error(
+                    earlier,
+                    format!("{before} {later} ({later_ms}, {})", to_iso(later_ms)),
+                )
             });
         }
         Ok(())
@@ -167,7 +178,41 @@ impl Settings {
     }
 }
 
+/// Puts in place of each time that is a text, such as `opens_at`, the setting in Unix milliseconds, `opens_at_ms`. Operators
+/// may write either, in commands and in the table. Vestibule stores the milliseconds.
+///
+/// # Errors
+/// The first time that is no text with an offset, or that is given in both forms.
+pub fn times_in_ms(given: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>, SettingsError> {
+    let mut replaced = Cow::Borrowed(given);
+    for field in FIELDS.iter().filter(|field| field.field_type == FieldType::Time) {
+        let name = field.text_name();
+        let Some(value) = given.get(name) else {
+            continue;
+        };
+        let refuse = |reason: String| setting_error(name, reason);
+        if given.contains_key(field.name) {
+            return Err(refuse(format!("must not be given together with {}", field.name)));
+        }
+        let at_ms = match value {
+            Value::Null => Value::Null,
+            Value::String(text) if text.trim().is_empty() => Value::Null,
+            Value::String(text) => parse_iso(text).map_err(|error| refuse(error.to_string()))?.into(),
+            _ => return Err(refuse(IsoTimeError::NoTime.to_string())),
+        };
+        let map = replaced.to_mut();
+        map.remove(name);
+        map.insert(field.name.to_owned(), at_ms);
+    }
+    Ok(replaced)
+}
+
 impl Field {
+    /// The name under which a time may be given as a text: that of the setting without its unit.
+    pub fn text_name(&self) -> &'static str {
+        self.name.trim_end_matches("_ms")
+    }
+
     /// Returns the default as an operator would write it. It is empty if the setting is absent by
     /// default.
     pub fn default_text(&self) -> String {

@@ -18,6 +18,7 @@ pub use self::{
     declaration::{CLAIM_SECONDS_MIN, FIELDS, GRACE_SECONDS_MAX, SWITCHES, Settings},
     error::SettingsError,
     field::{Field, FieldType},
+    map::times_in_ms,
     message::{MESSAGE_CHARACTERS_MAX, MESSAGE_LANGUAGES_MAX, Message},
     ticket_keys::{TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX, TicketAlgorithm, TicketKey, TicketKeys},
     words::{BeforeOpening, Entrance, FinishReason, LoadMeasure, Mode, OnOutage, Passes, ReEntry, Visitors},

@@ -3,6 +3,8 @@
 use serde_json::Value;
 use url::{Host, Url};
 
+use crate::number::whole_number;
+
 use super::{
     error::{SettingsError, setting_error},
     field::{Field, FieldType, TIME_MS_MAX, TIME_MS_MIN, URL_CHARACTERS_MAX},
@@ -25,7 +27,7 @@ impl SettingValue for u32 {
             unreachable!("{} takes a number", field.name)
         };
         let found = match value {
-            Value::Number(number) => number.as_u64(),
+            Value::Number(_) => whole_number(value),
             Value::String(text) => text.trim().parse().ok(),
             _ => None,
         };
@@ -42,7 +44,7 @@ impl SettingValue for Option<u64> {
         let found = match value {
             Value::Null => return Ok(None),
             Value::String(text) if text.trim().is_empty() => return Ok(None),
-            Value::Number(number) => number.as_u64(),
+            Value::Number(_) => whole_number(value),
             Value::String(text) => text.trim().parse().ok(),
             _ => None,
         };

@@ -1,7 +1,7 @@
 //! Who changed which settings, in words.
 
 use serde_json::Value;
-use vestibule_clock::to_iso;
+use vestibule_domain::iso_time::to_iso;
 
 /// Says who changed each setting, in one sentence.
 pub(super) fn describe_changes(changes: &[Value]) -> String {

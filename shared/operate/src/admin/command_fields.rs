@@ -7,7 +7,8 @@ use vestibule_backup::SettingsRevision;
 use vestibule_domain::{
     id::{QueueId, SHARD_COUNT},
     lane::Lane,
-    settings::{FinishReason, Settings},
+    number::whole_number,
+    settings::{FinishReason, Settings, times_in_ms},
 };
 
 use super::{
@@ -68,7 +69,7 @@ impl CommandFields {
     pub(super) fn number(&mut self, name: &str) -> Result<Option<u64>, Problem> {
         match self.take(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => match value.as_u64() {
+            Some(value) => match whole_number(&value) {
                 Some(number) => Ok(Some(number)),
                 None => Err(Problem::invalid_field(name, "must be a whole number")),
             },
@@ -175,7 +176,7 @@ impl CommandFields {
                 "settings",
                 "must name at least one setting to change",
             )),
-            Some(Value::Object(map)) => Ok(map),
+            Some(Value::Object(map)) => in_ms(&map),
             None if !required => Ok(Map::new()),
             None => Err(Problem::invalid_field("settings", "is missing")),
             Some(_) => Err(Problem::invalid_field(
@@ -258,4 +259,10 @@ impl CommandFields {
             )),
         }
     }
+}
+
+/// The given settings, with their times in Unix milliseconds.
+pub(super) fn in_ms(given: &Map<String, Value>) -> Result<Map<String, Value>, Problem> {
+    let given = times_in_ms(given).map_err(|error| Problem::invalid_setting(&error))?;
+    Ok(given.into_owned())
 }

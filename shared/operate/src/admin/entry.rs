@@ -42,24 +42,8 @@ impl Admin {
     pub(super) async fn inspect(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
         let partition = entry_partition(queue, &stored);
-        let mut id = self.entry_id(queue, &stored, whom).await?;
-        let mut record = self.backup.read_entry(&partition, id).await?;
-        // A complaint has an id and may not say of which kind it is. So a visitor without a kind is looked for as both.
-        if let EntrySelector::Visitor(_, Some(other)) = whom
-            && record.is_none()
-            && matches!(
-                self.line.status(queue, id).await,
-                Ok(EntryLookup::NotFound(NotFound::Unknown { .. }))
-            )
-        {
-            let other_id = self.id_of_visitor(queue, &stored, other).await?;
-            let other_record = self.backup.read_entry(&partition, other_id).await?;
-            if other_record.is_some()
-                || matches!(self.line.status(queue, other_id).await, Ok(EntryLookup::Found(_)))
-            {
-                (id, record) = (other_id, other_record);
-            }
-        }
+        let id = self.known_before_anonymous(queue, &stored, whom).await?;
+        let record = self.backup.read_entry(&partition, id).await?;
         let item = || json!({ "shard": partition.shard_key(id.shard()), "entry": id.to_string() });
         let place = match self.line.status(queue, id).await {
             Ok(EntryLookup::Found(status)) => self.describe_place(queue, &status).await?,
@@ -100,17 +84,74 @@ impl Admin {
         Ok(place_to_json(status, Some(position)))
     }
 
-    /// The entry of a token or of a visitor. Only a visitor needs the root key.
+    /// The entry of a token or of a visitor. Only a visitor needs the root key. A complaint has an id and may not say of which
+    /// kind it is. So a visitor without a kind is looked for as both.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is an entry of either kind: the operator has to say which.
     pub(super) async fn entry_id(
         &self,
         queue: &QueueId,
         stored: &StoredQueue,
         whom: &EntrySelector,
     ) -> Result<EntryId, Problem> {
-        match whom {
-            EntrySelector::Token(id) => Ok(*id),
-            EntrySelector::Visitor(visitor, _) => self.id_of_visitor(queue, stored, visitor).await,
+        let found = self.find_entries(queue, stored, whom).await?;
+        match found[..] {
+            [id] => Ok(id),
+            _ => Err(Problem::invalid_field(
+                "kind",
+                "must be given: a known and an anonymous visitor of this id have entries",
+            )),
         }
+    }
+
+    /// The same for a command that only looks: of two entries it shows that of the known visitor.
+    async fn known_before_anonymous(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        whom: &EntrySelector,
+    ) -> Result<EntryId, Problem> {
+        Ok(self.find_entries(queue, stored, whom).await?[0])
+    }
+
+    /// The entries that exist of a visitor of either kind, or else the one that a visitor would have: one or two.
+    async fn find_entries(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        whom: &EntrySelector,
+    ) -> Result<Vec<EntryId>, Problem> {
+        let (visitor, other) = match whom {
+            EntrySelector::Token(id) => return Ok(vec![*id]),
+            EntrySelector::Visitor(visitor, other) => (visitor, other),
+        };
+        let id = self.id_of_visitor(queue, stored, visitor).await?;
+        let Some(other) = other else {
+            return Ok(vec![id]);
+        };
+        let other_id = self.id_of_visitor(queue, stored, other).await?;
+        if !self.has_entry(queue, stored, other_id).await? {
+            return Ok(vec![id]);
+        }
+        let is_only = !self.has_entry(queue, stored, id).await?;
+        Ok(if is_only {
+            vec![other_id]
+        } else {
+            vec![id, other_id]
+        })
+    }
+
+    /// Whether the backup has a record of the entry, or the line knows it.
+    async fn has_entry(&self, queue: &QueueId, stored: &StoredQueue, id: EntryId) -> Result<bool, Problem> {
+        let partition = entry_partition(queue, stored);
+        if self.backup.read_entry(&partition, id).await?.is_some() {
+            return Ok(true);
+        }
+        Ok(matches!(
+            self.line.status(queue, id).await,
+            Ok(EntryLookup::Found(_) | EntryLookup::NotFound(NotFound::Ended(_)))
+        ))
     }
 
     async fn id_of_visitor(

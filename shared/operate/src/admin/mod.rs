@@ -22,6 +22,7 @@ mod entries_order;
 mod entry;
 mod evict;
 mod invocation;
+mod iso_times;
 mod lane;
 mod limit_advice;
 mod line_entries;
@@ -73,6 +74,7 @@ pub use self::{
 };
 use self::{
     command::{Command, Confirmation, EvictSelector, PromoteSelector},
+    iso_times::add_iso_times,
     parsed_command::ParsedCommand,
     pending_order::PendingOrder,
 };
@@ -114,7 +116,7 @@ impl Admin {
             Ok(parsed) => self.confirm_and_execute(parsed, invocation.right).await,
             Err(problem) => Err(problem),
         };
-        match outcome {
+        let mut answer = match outcome {
             Ok(result) => {
                 if let Some(order) = order {
                     self.record_order(order.with_result(&result)).await;
@@ -135,7 +137,9 @@ impl Admin {
                 );
                 json!({ "ok": false, "problem": problem.to_value() })
             }
-        }
+        };
+        add_iso_times(&mut answer);
+        answer
     }
 
     async fn confirm_and_execute(&self, parsed: ParsedCommand, right: Right) -> Result<Value, Problem> {

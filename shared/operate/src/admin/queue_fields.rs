@@ -4,7 +4,10 @@ use serde_json::Value;
 use vestibule_domain::queue_pattern::QueuePattern;
 
 use super::{
-    Problem, command::Command, command_fields::CommandFields, create_many::CREATE_QUEUES_MAX,
+    Problem,
+    command::Command,
+    command_fields::{CommandFields, in_ms},
+    create_many::CREATE_QUEUES_MAX,
     defaults_order::DefaultsOrder,
 };
 
@@ -41,7 +44,7 @@ impl CommandFields {
         let pattern = pattern.ok_or_else(|| Problem::invalid_field("prefix", "is missing"))?;
         match given {
             Value::Null => Ok(DefaultsOrder::Remove(pattern)),
-            Value::Object(map) if !map.is_empty() => Ok(DefaultsOrder::Replace(pattern, map)),
+            Value::Object(map) if !map.is_empty() => Ok(DefaultsOrder::Replace(pattern, in_ms(&map)?)),
             _ => Err(Problem::invalid_field(
                 "settings",
                 "must be an object of settings, or null to remove the defaults",

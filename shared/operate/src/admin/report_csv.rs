@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use vestibule_clock::to_iso;
+use vestibule_domain::iso_time::to_iso;
 use vestibule_domain::tally::Histogram;
 
 use super::report_content::{PERCENTILES, Report};

@@ -6,9 +6,10 @@ use vestibule_backup::{QueueMetadata, StoredQueue, changed_settings};
 use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
+    iso_time::to_iso,
     kept_times::KeptTimes,
     right::Right,
-    settings::{BeforeOpening, Entrance, Field, FinishReason, Mode, Settings, SettingsError},
+    settings::{BeforeOpening, Entrance, Field, FieldType, FinishReason, Mode, Settings, SettingsError},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError, QueueView};
@@ -313,8 +314,9 @@ impl Opening {
         Err(refuse_setting(
             "opens_at_ms",
             format!(
-                "has no effect, because the queue opened at {opened_at_ms} and an opening cannot be undone; pause the \
-                 queue, or begin a new one with the command reset"
+                "has no effect, because the queue opened at {} and an opening cannot be undone; pause the queue, or begin a \
+                 new one with the command reset",
+                to_iso(opened_at_ms)
             ),
         ))
     }
@@ -326,7 +328,8 @@ impl Opening {
         let reason = match self.opened_at_ms {
             _ if draws == draws_before => return Ok(()),
             Some(opened_at_ms) if draws => format!(
-                "comes too late, because the queue opened at {opened_at_ms}; begin a new one with the command reset"
+                "comes too late, because the queue opened at {}; begin a new one with the command reset",
+                to_iso(opened_at_ms)
             ),
             _ if draws_before && self.has_line => {
                 "cannot change while visitors wait whose places were drawn; begin a new queue with the command reset"
@@ -382,6 +385,10 @@ fn merge_settings(stored: &Map<String, Value>, given: &Map<String, Value>) -> Re
     }
     let mut merged = stored.clone();
     for (name, value) in given {
+        // The other form of a time, which the order replaces.
+        if let Some(field) = Field::find(name).filter(|field| field.field_type == FieldType::Time) {
+            merged.remove(field.text_name());
+        }
         if value.is_null() && Field::find(name).is_none() {
             merged.remove(name);
         } else {

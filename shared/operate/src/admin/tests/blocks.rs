@@ -25,12 +25,16 @@ async fn blocks_are_kept_until_their_end() {
     assert!((now_ms + 3_600_000..now_ms + 3_700_000).contains(&until_ms));
     let shown = desk.run(json!({ "op": "sources", "queue": "q" })).await;
     assert_eq!(shown["sources"], json!([]));
-    assert_eq!(desk.setting_in_force("blocked").await, blocked["blocked"]);
+    let in_force = json!([
+        { "token": visitor.to_string() },
+        { "source": source.to_string(), "until_ms": until_ms },
+    ]);
+    assert_eq!(desk.setting_in_force("blocked").await, in_force);
 
     // Another update keeps the blocks, and cannot replace them by an old list.
     desk.run(json!({ "op": "update", "queue": "q", "settings": { "batch": 3 } }))
         .await;
-    assert_eq!(desk.setting_in_force("blocked").await, blocked["blocked"]);
+    assert_eq!(desk.setting_in_force("blocked").await, in_force);
     for order in [
         json!({ "op": "update", "queue": "q", "settings": { "batch": 4, "blocked": [] } }),
         json!({ "op": "create", "queue": "p", "settings": { "blocked": [] } }),
@@ -134,4 +138,47 @@ async fn inspect_looks_for_both_kinds_of_visitor() {
         .run(json!({ "op": "inspect", "queue": "q", "visitor": browser, "kind": "known" }))
         .await;
     assert_eq!((&known["kind"], &known["place"]), (&json!("known"), &Value::Null));
+}
+
+/// No order may concern another visitor than the one whom the operator means.
+#[tokio::test]
+async fn an_order_without_a_kind_finds_the_only_entry_and_refuses_to_choose_between_two() {
+    let browser = "0f1e2d3c-4b5a-4697-8877-665544332211";
+    for op in ["evict", "promote", "lane", "block"] {
+        let desk = AdminFixture::with_queue(json!({ "fast_track": false })).await;
+        let anonymous = desk.enter_anonymous(browser).await;
+        let mut command = json!({ "op": op, "queue": "q", "visitor": browser });
+        match op {
+            "evict" => (command["confirm"], command["epoch"]) = (json!("q"), json!(1)),
+            "lane" => command["lane"] = json!(2),
+            _ => {}
+        }
+        // Two visitors whose ids are the same text.
+        let known = desk.enter(browser).await;
+        let refused = desk.run_refused(command.clone()).await;
+        assert_eq!(
+            (&refused["code"], &refused["field"]),
+            (&json!("invalid-command"), &json!("kind")),
+            "{refused}"
+        );
+        for (kind, id) in [("anon", anonymous), ("known", known)] {
+            let mut named = command.clone();
+            named["kind"] = json!(kind);
+            let done = desk.run(named).await;
+            assert!(
+                op == "block" || done["token"] == id.to_string(),
+                "{op} {kind}: {done}"
+            );
+        }
+
+        let desk = AdminFixture::with_queue(json!({ "fast_track": false })).await;
+        let anonymous = desk.enter_anonymous(browser).await;
+        let done = desk.run(command).await;
+        let token = if op == "block" {
+            &done["blocked"][0]["token"]
+        } else {
+            &done["token"]
+        };
+        assert_eq!(*token, anonymous.to_string(), "{op}: {done}");
+    }
 }

@@ -101,3 +101,105 @@ async fn a_draw_needs_one_chance_per_person_unless_meant() {
     let problem = desk.run_refused(update(&json!({ "draw_anyone": false }))).await;
     assert_eq!(problem["code"], "invalid-setting");
 }
+
+const EIGHT_IN_SEOUL: &str = "2046-12-24T20:00:00+09:00";
+const EIGHT_IN_SEOUL_MS: u64 = 2_429_262_000_000;
+
+#[tokio::test]
+async fn a_time_may_be_a_text_with_its_offset() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let described = desk.run(update(&json!({ "opens_at": EIGHT_IN_SEOUL }))).await;
+    assert_eq!(described["settings"]["opens_at_ms"], EIGHT_IN_SEOUL_MS);
+    assert_eq!(
+        described["settings"].get("opens_at"),
+        None,
+        "the settings can be given back"
+    );
+    let stored = desk.stored_queue().await.settings.to_value();
+    assert_eq!(
+        (&stored["opens_at_ms"], stored.get("opens_at")),
+        (&json!(EIGHT_IN_SEOUL_MS), None)
+    );
+    let described = desk.run(json!({ "op": "describe", "queue": "q" })).await;
+    assert_eq!(described["opens_at"], "2046-12-24T11:00:00Z");
+    desk.run(update(&json!({ "opens_at": null }))).await;
+    assert_eq!(desk.setting_in_force("opens_at_ms").await, Value::Null);
+
+    for op in ["create", "defaults", "update"] {
+        for (settings, field, words) in [
+            (
+                json!({ "ends_at": "2046-12-24T20:00:00" }),
+                "ends_at",
+                "lacks its offset",
+            ),
+            (
+                json!({ "ends_at": "tomorrow" }),
+                "ends_at",
+                "2026-12-24T20:00:00+09:00",
+            ),
+            (
+                json!({ "ends_at": EIGHT_IN_SEOUL_MS }),
+                "ends_at",
+                "must be a time with its offset",
+            ),
+            (
+                json!({ "ends_at": EIGHT_IN_SEOUL, "ends_at_ms": null }),
+                "ends_at",
+                "together with ends_at_ms",
+            ),
+            (
+                json!({ "ends_at_ms": EIGHT_IN_SEOUL }),
+                "ends_at_ms",
+                "or give ends_at as a text",
+            ),
+            (
+                json!({ "closes_at": EIGHT_IN_SEOUL, "opens_at": EIGHT_IN_SEOUL }),
+                "closes_at_ms",
+                "2046-12-24T11:00:00Z",
+            ),
+        ] {
+            let mut order = json!({ "op": op, "settings": settings });
+            match op {
+                "defaults" => order["prefix"] = json!("Q*"),
+                "create" => order["queue"] = json!("new"),
+                _ => order["queue"] = json!("q"),
+            }
+            let refused = desk.run_refused(order.clone()).await;
+            assert_eq!(
+                (&refused["code"], &refused["field"]),
+                (&json!("invalid-setting"), &json!(field)),
+                "{order}: {refused}"
+            );
+            assert!(
+                refused["detail"].as_str().expect("a text").contains(words),
+                "{refused}"
+            );
+        }
+    }
+}
+
+/// An operator who has only the console of AWS edits the table.
+#[tokio::test]
+async fn a_time_in_the_table_may_be_a_text() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    desk.replace_stored_settings(json!({ "opens_at": EIGHT_IN_SEOUL, "batch": "7" }))
+        .await;
+    let changed = desk.run(update(&json!({ "batch": 8 }))).await;
+    assert_eq!(changed["settings"]["opens_at_ms"], EIGHT_IN_SEOUL_MS);
+    assert_eq!(state(&desk).await, "scheduled");
+    let stored = desk.stored_queue().await.settings.to_value();
+    assert_eq!(
+        (&stored["opens_at_ms"], stored.get("opens_at")),
+        (&json!(EIGHT_IN_SEOUL_MS), None)
+    );
+
+    desk.replace_stored_settings(json!({ "opens_at": "at eight", "batch": 8 }))
+        .await;
+    let described = desk.run(json!({ "op": "describe", "queue": "q" })).await;
+    let wrong = described["stored_settings_problem"].as_str().expect("a problem");
+    assert!(wrong.contains("opens_at") && wrong.contains("offset"), "{wrong}");
+    // An update corrects the setting under either name.
+    desk.run(update(&json!({ "opens_at_ms": EIGHT_IN_SEOUL_MS })))
+        .await;
+    assert_eq!(desk.setting_in_force("opens_at_ms").await, EIGHT_IN_SEOUL_MS);
+}

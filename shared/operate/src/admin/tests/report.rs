@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_backup::ORDERS_KEPT;
-use vestibule_clock::to_iso;
+use vestibule_domain::iso_time::to_iso;
 use vestibule_line::{LeaveReason, Line, LineHistory, PROMOTE_CHUNK, PromoteOrder};
 
 use super::{AdminFixture, queue};

@@ -7,7 +7,7 @@ use serde_json::Value;
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi};
 
 /// The fields whose values depend on the clock, on ids or on chance.
-const MASKED_FIELDS: [&str; 31] = [
+const MASKED_FIELDS: [&str; 32] = [
     "token",
     "visit",
     "visitor",
@@ -39,6 +39,7 @@ const MASKED_FIELDS: [&str; 31] = [
     "signs_from_ms",
     "until_ms",
     "revision",
+    "deleted_at",
 ];
 /// The headers of the same kind.
 const MASKED_HEADERS: [&str; 2] = ["retry-after", "set-cookie"];
