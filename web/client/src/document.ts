@@ -5,31 +5,9 @@
 
 import type { EntryAnswer, PublicDocument, WaitRange } from "./answers.js";
 import { PAUSE_MS_MIN, within } from "./bounds.js";
-import type { FarEntry } from "./entry.js";
+import { isBeforeOpening, type FarEntry } from "./entry.js";
 import { chooseMessage } from "./message.js";
-import type { WaitingState } from "./types.js";
-
-/** What the visitor is told about the queue. Texts are empty if there is nothing to tell. */
-export interface QueueSummary {
-  /** `scheduled`, `open`, `paused`, `draining` or `closed`. */
-  readonly state: string;
-  /** The operator's message in the language of the browser, if it is there. It is text, not markup. */
-  readonly message: string;
-  /** The message by language tag in lower case, for a page whose visitor chooses the language. */
-  readonly messages: Readonly<Record<string, string>>;
-  /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
-  readonly limitedBy: string;
-  /** Why the queue is over: `over`, `sold_out` or `cancelled`. Empty while it is not. */
-  readonly finishReason: string;
-  /** How many visitors wait. `NaN` if that is not known. */
-  readonly waiting: number;
-  /** When the queue opens, as a reading of `performance.now()`. `NaN` if it has opened, or if that is not known. */
-  readonly opensAtMs: number;
-  /** From when on no new visitor enters, as a reading of `performance.now()`. `NaN` if no time is set or known. */
-  readonly closesAtMs: number;
-  /** Whether a draw decides the order of those who come before the opening. */
-  readonly isDrawn: boolean;
-}
+import type { QueueSummary, WaitingState } from "./types.js";
 
 /** What every answer says about the queue. The times come from documents alone. */
 export type QueueAnswer = Omit<QueueSummary, "opensAtMs" | "closesAtMs" | "isDrawn">;
@@ -81,11 +59,6 @@ export function isCalled(entry: EntryAnswer, document: PublicDocument | null): b
   if (!isBeforeOpening(entry)) return (lanes[lane]?.check_in_through ?? -1) >= place;
   // The order follows from the draw, or else from the visit. The lane is not known, so each may be the own one.
   return Object.entries(lanes).some(([number, moved]) => moved.check_in_through >= +number * LANE_PLACES + drawn);
-}
-
-/** Whether the last answer about the entry came before the opening, so that it has no place. */
-export function isBeforeOpening(entry: EntryAnswer | null): boolean {
-  return entry?.queue_state === "scheduled" && entry.place === undefined;
 }
 
 /**

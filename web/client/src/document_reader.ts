@@ -2,8 +2,9 @@
 
 import type { PublicDocument } from "./answers.js";
 import { within } from "./bounds.js";
-import { compareDocuments, isSameEpoch, refreshBoundsMs, type QueueSummary } from "./document.js";
+import { compareDocuments, isSameEpoch, refreshBoundsMs } from "./document.js";
 import { backoffMs } from "./problem.js";
+import type { QueueSummary } from "./types.js";
 
 // A document that has not advanced for so long, or for two refreshes, is stale.
 const STALE_MS_MIN = 15_000;

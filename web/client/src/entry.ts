@@ -2,7 +2,6 @@
 
 import type { EntryAnswer } from "./answers.js";
 import { PAUSE_MS_MAX, PAUSE_MS_MIN, POLL_MS_DEFAULT, TIMER_MS_MAX, within } from "./bounds.js";
-import { isBeforeOpening } from "./document.js";
 
 /** An entry that waits far from the head, with what it takes to follow the public document. */
 export type FarEntry = EntryAnswer & Required<Pick<EntryAnswer, "place" | "lane">> & { readonly look_after_ms: number };
@@ -19,6 +18,11 @@ const BACKOFF_SHARE_OF_INTERVAL = 0.3;
 const USUAL_SHARE = 0.7;
 // The same share of two thirds of the shortest claim_seconds.
 const CLAIM_PAUSE_MS_MIN = 4_600;
+
+/** Whether the last answer about the entry came before the opening, so that it has no place. */
+export function isBeforeOpening(entry: EntryAnswer | null): boolean {
+  return entry?.queue_state === "scheduled" && entry.place === undefined;
+}
 
 /** Whether the entry waits far from the head or before the opening, so that the client follows the public document. */
 export function isFarFromHead(entry: EntryAnswer | null): entry is FarEntry {

@@ -3,8 +3,8 @@
 import { Accounts } from "./accounts.js";
 import { createSend, type Send } from "./api.js";
 import { TIMER_MS_MAX } from "./bounds.js";
-import { isBeforeOpening } from "./document.js";
 import { drawnOrder } from "./draw.js";
+import { isBeforeOpening } from "./entry.js";
 import { Follower } from "./follower.js";
 import { ALWAYS_PRESENT, BROWSER_PRESENCE } from "./presence.js";
 import { END_CODES, ProblemError } from "./problem.js";

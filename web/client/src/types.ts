@@ -1,7 +1,6 @@
 // The public types of the library.
 
 import type { WaitRange } from "./answers.js";
-import type { QueueSummary } from "./document.js";
 import type { ProblemError } from "./problem.js";
 
 /** Values that outlast the page or the app. `localStorage` is one, and so is `AsyncStorage` of React Native. */
@@ -100,6 +99,28 @@ export type WhenClosed = (tab: LeadingTab) => () => void;
  * - `former`: another account has a place in this browser.
  */
 export type OtherAccount = "none" | "new" | "kept" | "former";
+
+/** What the visitor is told about the queue. Texts are empty if there is nothing to tell. */
+export interface QueueSummary {
+  /** `scheduled`, `open`, `paused`, `draining` or `closed`. */
+  readonly state: string;
+  /** The operator's message in the language of the browser, if it is there. It is text, not markup. */
+  readonly message: string;
+  /** The message by language tag in lower case, for a page whose visitor chooses the language. */
+  readonly messages: Readonly<Record<string, string>>;
+  /** Why no entry is promoted although some wait: `capacity`, `clock` or `journal`. */
+  readonly limitedBy: string;
+  /** Why the queue is over: `over`, `sold_out` or `cancelled`. Empty while it is not. */
+  readonly finishReason: string;
+  /** How many visitors wait. `NaN` if that is not known. */
+  readonly waiting: number;
+  /** When the queue opens, as a reading of `performance.now()`. `NaN` if it has opened, or if that is not known. */
+  readonly opensAtMs: number;
+  /** From when on no new visitor enters, as a reading of `performance.now()`. `NaN` if no time is set or known. */
+  readonly closesAtMs: number;
+  /** Whether a draw decides the order of those who come before the opening. */
+  readonly isDrawn: boolean;
+}
 
 interface AnyState {
   /** What the operator says about the queue. */

@@ -4,7 +4,6 @@
 //   for await (const state of place) show(state);
 
 export type { EntryState, WaitRange } from "./answers.js";
-export type { QueueSummary } from "./document.js";
 // The element has the second one, and the channel, from here.
 export { chooseMessage, coveringTags, type Messages } from "./message.js";
 export { openChannel } from "./channel.js";

@@ -1,12 +1,12 @@
 // Numbers, times and durations as the operator's locale writes them.
 
-import { PageFormat } from "../../page/src/format.js";
+import { Format } from "../../client/src/format.js";
 
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 
 /** The formats of one locale. */
-export class ConsoleFormat extends PageFormat {
+export class ConsoleFormat extends Format {
   /** A rate, with a decimal only if it is small. */
   rate(value: number): string {
     return value.toLocaleString(this.locale, { maximumFractionDigits: value < 100 ? 1 : 0 });
@@ -18,7 +18,7 @@ export class ConsoleFormat extends PageFormat {
   }
 
   /** A time of the day with seconds left out. The hour has two digits, so that a column of times is even. */
-  override time(unixMs: number): string {
+  time(unixMs: number): string {
     return new Intl.DateTimeFormat(this.locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(unixMs);
   }
 

@@ -1,14 +1,7 @@
 // The dialog, in which the page asks one question at a time.
 
+import type { Question } from "./screen.js";
 import { part } from "./view.js";
-
-/** A question, what the visitor should know, and the two answers. The first one is safe. */
-export interface Question {
-  readonly title: string;
-  readonly cost: string;
-  readonly no: string;
-  readonly yes: string;
-}
 
 /** What follows an answer. */
 export interface Answers {

@@ -3,7 +3,6 @@
 import type { PlaceState } from "../../client/src/types.js";
 import type { PluralWords } from "../../client/src/words.js";
 import { isFar, type PageFormat } from "./format.js";
-import type { Question } from "./question.js";
 import { nameScreen, waitNow, type Context, type ScreenName } from "./screen_name.js";
 
 /** The buttons. */
@@ -32,6 +31,14 @@ export interface Screen {
   readonly undoText: string;
   /** Whether the visitor is in line, so that a switch for the alert makes sense. */
   readonly isInLine: boolean;
+}
+
+/** A question, what the visitor should know, and the two answers. The first one is safe. */
+export interface Question {
+  readonly title: string;
+  readonly cost: string;
+  readonly no: string;
+  readonly yes: string;
 }
 
 /** The screens of a visitor who keeps a place. */

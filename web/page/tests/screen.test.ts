@@ -7,8 +7,7 @@ import { ProblemError } from "../../client/src/problem.js";
 import type { PlaceState } from "../../client/src/types.js";
 import { PluralWords } from "../../client/src/words.js";
 import { PageFormat } from "../src/format.js";
-import type { Question } from "../src/question.js";
-import { ScreenWriter } from "../src/screen.js";
+import { ScreenWriter, type Question } from "../src/screen.js";
 import { nameScreen, type Context } from "../src/screen_name.js";
 import { Start, progressOf } from "../src/walk.js";
 

@@ -1,5 +1,4 @@
 export type { EntryState, WaitRange } from "./answers.js";
-export type { QueueSummary } from "./document.js";
 export { chooseMessage, coveringTags, type Messages } from "./message.js";
 export { openChannel } from "./channel.js";
 export { joinQueue } from "./place.js";
