@@ -7,8 +7,8 @@
 #                            which are committed, and the declarations
 #   infra/client.sh check    the types of the sources, the tests, the browser tests and the samples in the documents, by
 #                            `tsc --strict`, and whether those of the answers are of docs/openapi.json
-#   infra/client.sh test     the unit tests, the sizes of the bundles and of the page, and whether these and the console are
-#                            those of the sources
+#   infra/client.sh test     the unit tests, the sizes of the bundles and of the page, whether these and the console are those
+#                            of the sources, and whether the imports of the sources run one way
 #   infra/client.sh theme FOLDER...  whether the colours of a theme can be told apart, in its theme.css
 #   infra/client.sh crowd    a thousand clients against the runner, with an outage of a minute; takes six minutes
 set -euo pipefail
