@@ -124,12 +124,12 @@ pub(crate) struct PlanRequest {
     #[arg(long, value_name = "N", required_unless_present_any = ["facts", "cost_table"])]
     pub visitors: Option<u64>,
 
-    /// The time in which they come
-    #[arg(long, value_name = "SECONDS", required_unless_present_any = ["facts", "cost_table"])]
+    /// The time in which they come; 1800 by default, or longer if the line cannot take them in as fast
+    #[arg(long, value_name = "SECONDS")]
     pub arrival_seconds: Option<u64>,
 
-    /// How long they are to wait on average; 0 is as short as possible
-    #[arg(long, value_name = "MINUTES", required_unless_present_any = ["facts", "cost_table"])]
+    /// How long they are to wait on average; 0 is as short as possible; 30 by default
+    #[arg(long, value_name = "MINUTES")]
     pub wait_minutes: Option<u64>,
 
     /// The length of a session

@@ -108,6 +108,9 @@ fn describe_plan(plan: &Value) -> String {
         let _ = writeln!(text, "{:<34}{units:>16.0}{dollars:>10.2}", word(&item["what"]));
     }
     let _ = writeln!(text, "{:<34}{:>16}{:>10.2}", "total", "", number(&cost["total"]));
+    for (name, value) in plan["assumed"].as_object().into_iter().flatten() {
+        let _ = writeln!(text, "\nnot given, so assumed: {name} {value}");
+    }
     text
 }
 
@@ -178,8 +181,14 @@ mod tests {
 
     #[test]
     fn what_a_plan_needs_is_asked_for() {
-        let refused = request("--visitors 5").expect_err("no time");
-        assert!(refused.contains("--arrival-seconds"), "{refused}");
+        let refused = request("--wait-minutes 5").expect_err("no crowd");
+        assert!(refused.contains("--visitors"), "{refused}");
+        let plan = plan_without_deployment(to_command(&request("--visitors 5").expect("a request")));
+        let text = describe_plan(&plan.expect("a plan"));
+        assert!(
+            text.contains("not given, so assumed: arrival_seconds 1800"),
+            "{text}"
+        );
         assert!(request("--facts").is_ok());
         assert!(request("--cost-table").is_ok());
     }

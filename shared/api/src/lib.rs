@@ -83,6 +83,7 @@ mod status;
 mod ticket;
 mod token_lookup;
 mod token_records;
+mod trailing_slash;
 mod validate;
 mod validate_pass;
 mod validate_request;

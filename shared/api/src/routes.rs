@@ -21,7 +21,7 @@ use super::{
     problem::Problem, public_document, request, request_bounds, request_context, retry_after, status,
     validate, visitor,
 };
-use crate::config::Origins;
+use crate::{config::Origins, trailing_slash::lead_to_route};
 
 /// How long a browser may cache what CORS allows.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_mins(10);
@@ -77,9 +77,10 @@ pub fn router_with(
             }
         }
     };
-    merge_routes(api_routes(), other_routes, state.clone())
+    let routes = merge_routes(api_routes(), other_routes, state.clone())
         .layer(from_fn(refuse))
-        .layer(from_fn_with_state(state, surround))
+        .layer(from_fn_with_state(state, surround));
+    lead_to_route(routes)
 }
 
 fn api_routes() -> Router<Arc<ApiState>> {
@@ -194,7 +195,8 @@ pub(super) fn add_layers(
     other_routes: Router,
     state: Arc<ApiState>,
 ) -> Router {
-    merge_routes(routes, other_routes, state.clone()).layer(from_fn_with_state(state, surround))
+    let routes = merge_routes(routes, other_routes, state.clone());
+    lead_to_route(routes.layer(from_fn_with_state(state, surround)))
 }
 
 /// What is around every route: the context of the request, and the page for a browser without JavaScript.

@@ -59,6 +59,11 @@ impl BackendKind {
         matches!(self, Self::InProcess | Self::Runner | Self::RunnerWithServers)
     }
 
+    /// Whether a path with a slash at its end leads to the route without it. API Gateway routes it so; its emulators differ.
+    pub fn routes_a_trailing_slash(self) -> bool {
+        !matches!(self, Self::SamLocal | Self::MiniStack)
+    }
+
     /// Returns the name of the visitor cookie. Without a gateway there is no TLS, which the prefix `__Host-`
     /// requires.
     pub fn cookie_name(self) -> &'static str {

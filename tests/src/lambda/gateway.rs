@@ -161,8 +161,12 @@ fn access_key_id(authorization: &str) -> Option<&str> {
     credential.split('/').next()
 }
 
-/// The path parameters if the path matches the template `resource`. `None` if it does not match.
+/// The path parameters if the path matches the template `resource`, also with a slash at its end. `None` if it does not match.
 fn match_path(resource: &str, path: &str) -> Option<Vec<(String, String)>> {
+    let path = path
+        .strip_suffix('/')
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(path);
     let (wanted, given): (Vec<_>, Vec<_>) = (resource.split('/').collect(), path.split('/').collect());
     if wanted.len() != given.len() {
         return None;

@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::json;
-use vestibule_tests::api::{ApiRequest, Backend};
+use vestibule_tests::api::{ApiRequest, Backend, Guest, new_visitor_id};
 
 crate::cases![
     an_unknown_path_is_refused,
@@ -10,6 +10,7 @@ crate::cases![
     an_unknown_queue_is_not_found,
     an_invalid_queue_id_is_refused,
     an_invalid_token_is_refused,
+    a_slash_at_the_end_leads_to_the_route,
     every_request_gets_an_id_that_the_client_cannot_choose,
 ];
 
@@ -105,6 +106,33 @@ async fn an_invalid_token_is_refused(backend: &Backend) {
                 .expect_invalid_field("token");
         }
     }
+}
+
+async fn a_slash_at_the_end_leads_to_the_route(backend: &Backend) {
+    if !backend.kind.routes_a_trailing_slash() {
+        return;
+    }
+    let queue = backend.create_queue(json!({})).await;
+    for path in [queue.path("/"), "/.well-known/jwks.json/".to_owned()] {
+        backend.send(ApiRequest::get(path)).await.expect_status(200);
+    }
+    let (entries, id) = (queue.path("/entries/"), new_visitor_id());
+    let entered = backend.send(ApiRequest::post(&entries).visitor(&id)).await;
+    let guest = Guest::from_response(id, entered.expect_status(201));
+    // The reference to the entry is right, although the path has a segment more.
+    let entry = backend.follow_location(&entries, &entered).await;
+    assert_eq!(entry.expect_status(200).text("token"), guest.token);
+    let status = ApiRequest::get(queue.entry_path(&guest, "/?wait=0")).visitor(&guest.id);
+    backend.send(status).await.expect_status(200);
+    let claim = ApiRequest::post(queue.entry_path(&guest, "/claim/")).visitor(&guest.id);
+    backend.send(claim).await.expect_status(200);
+
+    // The links of a page are relative to its address, so a browser goes to the address without the slash.
+    let browser = ApiRequest::get(format!("{entries}?lang=ko")).header("accept", "text/html");
+    let sent = backend.send(browser).await;
+    assert_eq!(sent.expect_status(308).header("location"), "../entries?lang=ko");
+    let unknown = backend.send(ApiRequest::get(queue.path("/nothing/"))).await;
+    backend.kind.expect_unknown_route(&unknown);
 }
 
 async fn every_request_gets_an_id_that_the_client_cannot_choose(backend: &Backend) {

@@ -18,7 +18,7 @@ const FULL_QUALITY: u16 = 1_000;
 const MEMBERS_MAX: usize = 32;
 
 /// Whether the client prefers HTML to JSON. Without a preference it gets JSON.
-pub(super) fn prefers_html(headers: &HeaderMap) -> bool {
+pub(crate) fn prefers_html(headers: &HeaderMap) -> bool {
     let ranges = parse_list(header_texts(headers, &header::ACCEPT));
     quality_of(&ranges, "text/html") > quality_of(&ranges, "application/json")
 }

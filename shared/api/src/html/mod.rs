@@ -35,7 +35,7 @@ mod start_screen;
 mod words;
 
 pub(crate) use self::{
-    accept::read_language,
+    accept::{prefers_html, read_language},
     layers::{Representation, accept_form},
     page_request::choose_language,
     problem_screen::translate_problem,

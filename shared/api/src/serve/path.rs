@@ -21,7 +21,19 @@ pub(super) fn request_path(event: &RawEvent) -> String {
             .and_then(|key| Some(key.split_once(' ')?.1)),
     };
     match (resource, format) {
-        (Some(resource), _) => fill_parameters(resource, event.path_parameters.as_ref()),
+        (Some(resource), _) => {
+            let path = fill_parameters(resource, event.path_parameters.as_ref());
+            // The gateway routes a path with a slash at its end to the resource without it.
+            let has_slash = event
+                .path
+                .as_deref()
+                .is_some_and(|used| used.len() > 1 && used.ends_with('/'));
+            if has_slash && !path.ends_with('/') {
+                path + "/"
+            } else {
+                path
+            }
+        }
         (None, PayloadFormat::Rest) => event.path.clone().unwrap_or_default(),
         (None, PayloadFormat::Http) => {
             let used = event.raw_path.as_deref().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The command `plan`: computes settings for a demand, or for a crowd. It reads and changes no queue.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use vestibule_domain::{
     crowd_sizing::{
         cost::{CostItem, CrowdCost},
@@ -19,8 +19,16 @@ use super::{
 
 /// The default of `interval_seconds`: how often a batch of visitors is let in.
 const DEFAULT_INTERVAL_SECONDS: u32 = 10;
+/// What counts for a crowd as long as its owner does not know better: the time in which it comes, the mean wait and the length
+/// of a session.
+const ASSUMED_ARRIVAL_SECONDS: u32 = 1_800;
+const ASSUMED_WAIT_MINUTES: u32 = 30;
+const ASSUMED_SESSION_SECONDS: u32 = 300;
 /// The most calls that a visitor makes in one session.
 const CALLS_MAX: u32 = 100_000;
+
+/// The field with the time in which a crowd comes.
+const ARRIVAL: &str = "arrival_seconds";
 
 /// The fields of a protected service that a crowd lacks.
 const SERVICE_FIELDS: [&str; 6] = [
@@ -36,12 +44,23 @@ impl CommandFields {
     /// Reads the fields of a crowd if there is one (`visitors`), and else those of a demand.
     pub(super) fn plan_order(&mut self) -> Result<PlanOrder, Problem> {
         match self.optional_integer_in_range("visitors", 1..=100_000_000)? {
-            Some(visitors) => self.crowd(visitors).map(PlanOrder::Crowd),
+            Some(visitors) => self.crowd(visitors),
             None => self.demand().map(PlanOrder::Service),
         }
     }
 
-    fn crowd(&mut self, visitors: u32) -> Result<CrowdDemand, Problem> {
+    fn crowd(&mut self, visitors: u32) -> Result<PlanOrder, Problem> {
+        let mut assumed = Map::new();
+        let mut assume = |fields: &mut Self, name: &str, value: u32, range| {
+            let given = fields.optional_integer_in_range(name, range)?;
+            if given.is_none() {
+                assumed.insert(name.to_owned(), value.into());
+            }
+            Ok::<_, Problem>(given.unwrap_or(value))
+        };
+        let arrival_seconds = assume(self, ARRIVAL, ASSUMED_ARRIVAL_SECONDS, 1..=86_400)?;
+        let wait_minutes = assume(self, "wait_minutes", ASSUMED_WAIT_MINUTES, 0..=1_440)?;
+        let session_seconds = assume(self, "session_seconds", ASSUMED_SESSION_SECONDS, 1..=86_400)?;
         let cache = match self.string("cache")?.as_deref() {
             None | Some("serverless") => Cache::Serverless,
             Some("node") => Cache::Node,
@@ -49,15 +68,15 @@ impl CommandFields {
         };
         let demand = CrowdDemand {
             visitors,
-            arrival_seconds: self.integer_in_range("arrival_seconds", None, 1..=86_400)?,
-            wait_seconds: 60 * self.integer_in_range("wait_minutes", None, 0..=1_440)?,
-            session_seconds: self.integer_in_range("session_seconds", Some(300), 1..=86_400)?,
+            arrival_seconds,
+            wait_seconds: 60 * wait_minutes,
+            session_seconds,
             checks: self.integer_in_range("checks", Some(0), 0..=10_000)?,
             cache,
             has_cdn: !self.flag("without_cdn")?,
         };
         self.refuse_service_fields()?;
-        Ok(demand)
+        Ok(PlanOrder::Crowd(demand, assumed))
     }
 
     /// Refuses the fields of a protected service beside those of a crowd.
@@ -116,18 +135,26 @@ pub fn plan_without_deployment(command: Value) -> Result<Value, Problem> {
 pub(super) fn plan(order: &PlanOrder) -> Result<Value, Problem> {
     match order {
         PlanOrder::Service(demand) => plan_settings(demand),
-        PlanOrder::Crowd(crowd) => plan_crowd(crowd),
+        PlanOrder::Crowd(crowd, assumed) => plan_crowd(*crowd, assumed.clone()),
     }
 }
 
 /// Computes settings for a crowd, what it asks of each part of a deployment, and what it costs. Refused if the
-/// line cannot take the crowd in as fast as it comes.
-fn plan_crowd(demand: &CrowdDemand) -> Result<Value, Problem> {
+/// line cannot take the crowd in as fast as it is said to come. If that is only `assumed`, the crowd comes as fast as the line can.
+fn plan_crowd(mut demand: CrowdDemand, mut assumed: Map<String, Value>) -> Result<Value, Problem> {
     let settings = Settings::default();
-    let sizing = CrowdSizing::for_crowd(demand, &settings)
-        .map_err(|error| Problem::invalid_field("arrival_seconds", error.to_string()))?;
-    let cost = CrowdCost::of_crowd(demand, &sizing, &settings);
+    let mut sizing = CrowdSizing::for_crowd(&demand, &settings);
+    if let Err(too_fast) = &sizing
+        && let Some(arrival_seconds) = assumed.get_mut(ARRIVAL)
+    {
+        demand.arrival_seconds = too_fast.seconds;
+        *arrival_seconds = too_fast.seconds.into();
+        sizing = CrowdSizing::for_crowd(&demand, &settings);
+    }
+    let sizing = sizing.map_err(|error| Problem::invalid_field(ARRIVAL, error.to_string()))?;
+    let cost = CrowdCost::of_crowd(&demand, &sizing, &settings);
     Ok(json!({
+        "assumed": assumed,
         "settings": {
             "capacity": sizing.capacity,
             "batch": sizing.batch,

@@ -141,6 +141,29 @@ async fn plan_refuses_a_crowd_that_comes_faster_than_the_line_takes_it_in() {
 }
 
 #[tokio::test]
+async fn plan_says_what_it_assumes_of_a_crowd() {
+    let desk = AdminFixture::new();
+    assert_eq!(
+        desk.run(crowd(json!({ "session_seconds": 60 }))).await["assumed"],
+        json!({})
+    );
+    let plan = desk
+        .run(json!({ "op": "plan", "visitors": 10_000, "session_seconds": 60 }))
+        .await;
+    assert_eq!(
+        plan["assumed"],
+        json!({ "arrival_seconds": 1_800, "wait_minutes": 30 }),
+        "{plan}"
+    );
+    // A crowd that no line takes in so fast comes as fast as the line can.
+    let plan = desk.run(json!({ "op": "plan", "visitors": 10_000_000 })).await;
+    let arrival_seconds = plan["assumed"]["arrival_seconds"].as_u64().expect("a number");
+    assert!(arrival_seconds > 1_800, "{plan}");
+    let order = json!({ "op": "plan", "visitors": 10_000_000, "arrival_seconds": arrival_seconds - 60 });
+    assert_eq!(desk.run_refused(order).await["field"], "arrival_seconds");
+}
+
+#[tokio::test]
 async fn plan_is_for_a_service_or_for_a_crowd() {
     let desk = AdminFixture::new();
     desk.expect_refused_field(crowd(json!({ "tps": 1_000 })), "tps")
