@@ -17,7 +17,7 @@ use vestibule_domain::{
     },
     record::EntryRecord,
 };
-use vestibule_wire::{Entry, Message, Pass};
+use vestibule_wire::{Entry, Message, Pass, Secret};
 
 use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};
 use crate::pass::PassGrant;
@@ -223,7 +223,7 @@ impl EntryBody {
     /// Adds the visitor id or the secret that the server gave to the visitor.
     pub(super) fn with_visitor(self, visitor: &str) -> Self {
         Self(Entry {
-            visitor: Some(visitor.to_owned()),
+            visitor: Some(Secret::new(visitor.to_owned())),
             ..self.0
         })
     }

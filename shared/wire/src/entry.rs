@@ -104,7 +104,7 @@ pub struct Entry {
     pub proven: Option<bool>,
     /// The visitor id that the server generated, or the secret of a visitor who entered with a ticket. Keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub visitor: Option<String>,
+    pub visitor: Option<Secret>,
 }
 
 impl Entry {
@@ -145,27 +145,29 @@ impl Entry {
     }
 }
 
-/// A signed pass. The protected service admits every caller that shows it, so it must not be
-/// logged: `Debug` prints `***`.
+/// A text that must not be logged, because it is a right: `Debug` prints `***`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
-pub struct Pass(String);
+pub struct Secret(String);
 
-impl Pass {
-    /// A pass that was signed.
-    pub fn new(signed: String) -> Self {
-        Self(signed)
+/// A signed pass. The protected service admits every caller that shows it.
+pub type Pass = Secret;
+
+impl Secret {
+    /// Hides a text.
+    pub fn new(text: String) -> Self {
+        Self(text)
     }
 
-    /// The signed token. Use it only in the answer to the visitor that owns it.
+    /// The text. Use it only in the answer to the visitor that owns it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Pass {
+impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pass(***)")
+        f.write_str("***")
     }
 }
 

@@ -16,7 +16,7 @@ pub mod schemas;
 mod service;
 
 pub use self::{
-    entry::{Closing, Entry, Pass},
+    entry::{Closing, Entry, Pass, Secret},
     event::EventDetail,
     fields::{InvalidField, VISIT, parse_request},
     keys::{Jwk, Jwks},

@@ -26,7 +26,7 @@ pub struct Message {
 #[cfg_attr(
     feature = "schemas",
     derive(schemars::JsonSchema),
-    schemars(extend("maxProperties" = 8))
+    schemars(extend("maxProperties" = vestibule_domain::settings::MESSAGE_LANGUAGES_MAX))
 )]
 pub struct Messages(pub BTreeMap<String, String>);
 

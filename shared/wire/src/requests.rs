@@ -1,4 +1,5 @@
-//! The bodies of requests. A field without a value is left out: the API refuses null.
+//! The bodies of requests. A field without a value is left out: the API refuses null. They have no `Debug`, because a visitor id,
+//! a pass and a ticket must not be logged.
 
 use serde::Deserialize;
 use vestibule_domain::{
@@ -13,13 +14,13 @@ use super::fields::{number, text, truth, use_id, visit};
 pub const EXTEND_SECONDS_MAX: u32 = 7 * 86_400;
 
 /// An object without fields. The body may be absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EmptyBody {}
 
 /// Who enters.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EnterRequest {
@@ -32,7 +33,7 @@ pub struct EnterRequest {
 /// The visitor, the pass, or both. With the visitor's id, a ready entry becomes active, as with claim. A pass proves who the
 /// visitor is for as long as its visit is active, also after the end of the pass. Leave out a field that has no value. The API
 /// refuses null.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ValidateRequest {
@@ -68,7 +69,7 @@ pub struct ValidateRequest {
 
 /// A visitor or a pass is checked if it is given. A pass names its visit, so it never completes a later one. The slot of a
 /// visitor who has left becomes free, too.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CompleteRequest {
@@ -86,7 +87,7 @@ pub struct CompleteRequest {
 }
 
 /// How much more time the visitor wants.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExtendRequest {
@@ -101,7 +102,7 @@ pub struct ExtendRequest {
 }
 
 /// The load of the protected service. Leave out a field that has no value. The API refuses null.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LoadReport {

@@ -182,6 +182,36 @@ fn every_code_is_used_by_its_audience() {
     );
 }
 
+#[test]
+fn a_problem_with_the_usual_sentence_has_one() {
+    let folders = ["shared/api/src", "shared/operate/src", "shared/console/src"];
+    let sources = folders.iter().flat_map(|folder| read_rust_sources(folder));
+    let used: BTreeSet<_> = sources
+        .flat_map(|source| {
+            let after = source.split("usual(Code::").skip(1);
+            let word = |rest: &str| {
+                rest.split(|c: char| !c.is_alphanumeric())
+                    .next()
+                    .map(str::to_owned)
+            };
+            after.filter_map(word).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(used.len() > 10, "{used:?}");
+    // The line refuses a visitor with these.
+    let of_line = [
+        Code::QueueDraining,
+        Code::QueueClosed,
+        Code::QueueFinished,
+        Code::QueueFull,
+        Code::BackupBehind,
+    ];
+    for code in Code::ALL {
+        let is_used = used.contains(&format!("{code:?}")) || of_line.contains(code);
+        assert!(!is_used || !code.detail().is_empty(), "{code:?}");
+    }
+}
+
 /// Whether callers of Vestibule's own API get problems with this code.
 fn is_of_api(code: Code) -> bool {
     matches!(code.audience(), Audience::Api | Audience::Both)
