@@ -11,6 +11,7 @@
 //! | pages | `html` | turns forms into JSON requests, and JSON answers into pages, for browsers without JavaScript |
 //! | | [`page`] | has the files of the waiting page, and serves them |
 //! | routes | `routes`, `request_context` | list all routes; give every request its id and its span |
+//! | | `trailing_slash` | leads a path with a slash too many to its route |
 //! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
 //! | shared steps | `visitor`, `credentials`, `entry` | identify the visitor; compare a token with its owner; show an entry |
 //! | | `enter_line` | puts a visitor in line, and writes the place to the backup |

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use axum::{
     Router,
     extract::Request,
-    http::{HeaderValue, Method, StatusCode, Uri, header, uri::PathAndQuery},
+    http::{HeaderValue, StatusCode, Uri, header, uri::PathAndQuery},
     response::{IntoResponse, Response},
 };
 use tower::{ServiceExt, service_fn};
@@ -29,16 +29,18 @@ async fn answer(routes: Router, mut request: Request) -> Result<Response, Infall
     let Some(uri) = without_slashes(request.uri()) else {
         return routes.oneshot(request).await;
     };
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    if is_read && prefers_html(request.headers()) {
+    if prefers_html(request.headers()) {
         return Ok(redirect(request.uri(), &uri));
     }
     // Each slash is a level that a relative reference has to go up.
     let levels = request.uri().path().len() - uri.path().len();
     *request.uri_mut() = uri;
     let mut response = routes.oneshot(request).await?;
+    // The address of the shop is complete.
     if let Some(location) = response.headers_mut().get_mut(header::LOCATION)
         && let Ok(reference) = location.to_str()
+        && !reference.starts_with('/')
+        && !reference.contains("://")
         && let Ok(corrected) = HeaderValue::try_from(format!("{}{reference}", "../".repeat(levels)))
     {
         *location = corrected;
@@ -59,7 +61,8 @@ fn without_slashes(uri: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// Sends a browser to the other address, relative to its own: behind a stage or a proxy the API does not know its path.
+/// Sends a browser to the other address, with its method and its form, and relative to its own: behind a stage or a proxy the
+/// API does not know its path.
 fn redirect(from: &Uri, to: &Uri) -> Response {
     let levels = from.path().len() - to.path().len();
     let path_and_query = to.path_and_query().map(PathAndQuery::as_str).unwrap_or_default();
@@ -69,5 +72,10 @@ fn redirect(from: &Uri, to: &Uri) -> Response {
         .and_then(|path| path.rsplit('/').next());
     let query = to.query().map(|query| format!("?{query}")).unwrap_or_default();
     let reference = format!("{}{}{query}", "../".repeat(levels), last.unwrap_or_default());
-    (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, reference)]).into_response()
+    let headers = [
+        (header::LOCATION, reference.as_str()),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::VARY, "accept"),
+    ];
+    (StatusCode::PERMANENT_REDIRECT, headers).into_response()
 }

@@ -128,9 +128,15 @@ async fn a_slash_at_the_end_leads_to_the_route(backend: &Backend) {
     backend.send(claim).await.expect_status(200);
 
     // The links of a page are relative to its address, so a browser goes to the address without the slash.
-    let browser = ApiRequest::get(format!("{entries}?lang=ko")).header("accept", "text/html");
-    let sent = backend.send(browser).await;
-    assert_eq!(sent.expect_status(308).header("location"), "../entries?lang=ko");
+    let address = format!("{entries}?lang=ko");
+    for browser in [ApiRequest::get(&address), ApiRequest::post(&address)] {
+        let sent = backend.send(browser.header("accept", "text/html")).await;
+        assert_eq!(sent.expect_status(308).header("location"), "../entries?lang=ko");
+        assert_eq!(
+            (sent.header("cache-control"), sent.header("vary")),
+            ("no-store", "accept")
+        );
+    }
     let unknown = backend.send(ApiRequest::get(queue.path("/nothing/"))).await;
     backend.kind.expect_unknown_route(&unknown);
 }
