@@ -179,10 +179,11 @@ impl Settings {
 }
 
 /// Puts in place of each time that is a text, such as `opens_at`, the setting in Unix milliseconds, `opens_at_ms`. Operators
-/// may write either, in commands and in the table. Vestibule stores the milliseconds.
+/// may write either, in commands and in the table. Vestibule stores the milliseconds, and `null` for a time that is not set, so
+/// a text beside `null` counts.
 ///
 /// # Errors
-/// The first time that is no text with an offset, or that is given in both forms.
+/// The first time that is no text with an offset, or that is set in both forms.
 pub fn times_in_ms(given: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>, SettingsError> {
     let mut replaced = Cow::Borrowed(given);
     for field in FIELDS.iter().filter(|field| field.field_type == FieldType::Time) {
@@ -191,8 +192,11 @@ pub fn times_in_ms(given: &Map<String, Value>) -> Result<Cow<'_, Map<String, Val
             continue;
         };
         let refuse = |reason: String| setting_error(name, reason);
-        if given.contains_key(field.name) {
-            return Err(refuse(format!("must not be given together with {}", field.name)));
+        if given.get(field.name).is_some_and(|at_ms| !at_ms.is_null()) {
+            return Err(refuse(format!(
+                "must not be given together with {}; remove one of the two",
+                field.name
+            )));
         }
         let at_ms = match value {
             Value::Null => Value::Null,

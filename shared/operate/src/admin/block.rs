@@ -7,7 +7,7 @@ use vestibule_domain::{
     settings::{Block, BlockTarget, Blocks, Settings},
 };
 
-use super::{Admin, Problem, command::BlockSelector};
+use super::{Admin, Problem, command::BlockSelector, entry::kind_needed};
 
 /// How long a source is blocked if the operator gives no time, in seconds. The address behind it may soon belong to
 /// other visitors.
@@ -42,8 +42,8 @@ impl Admin {
 
     /// Ends the block of an entry or a source, if there is one.
     pub(super) async fn unblock(&self, queue: &QueueId, whom: &BlockSelector) -> Result<Value, Problem> {
-        let target = self.block_target(queue, whom).await?;
         let now_ms = self.now_ms(queue).await;
+        let target = self.find_block(queue, whom, now_ms).await?;
         self.change_blocks(queue, target, |blocks| Ok(blocks.without(target, now_ms)))
             .await
     }
@@ -111,6 +111,31 @@ impl Admin {
             "by": order.and_then(|order| order.caller.as_deref()),
             "at_ms": order.map(|order| order.at_ms),
         }))
+    }
+
+    /// The block that is to end. That of a visitor outlives the entry, so the blocks say which of two visitors is meant.
+    async fn find_block(
+        &self,
+        queue: &QueueId,
+        whom: &BlockSelector,
+        now_ms: u64,
+    ) -> Result<BlockTarget, Problem> {
+        let BlockSelector::Entry(whom) = whom else {
+            return self.block_target(queue, whom).await;
+        };
+        let stored = self.read_stored_queue(queue).await?;
+        let ids = self.possible_ids(queue, &stored, whom).await?;
+        let blocks = stored.settings.as_map().map(read_blocks).transpose()?;
+        let blocks = blocks.unwrap_or_default();
+        let is_blocked = |id: &&EntryId| blocks.contains(BlockTarget::Entry(**id), now_ms);
+        let blocked: Vec<_> = ids.iter().filter(is_blocked).collect();
+        match blocked[..] {
+            [_, _] => Err(kind_needed(
+                "a known and an anonymous visitor of this id are blocked",
+            )),
+            [id] => Ok(BlockTarget::Entry(*id)),
+            _ => Ok(BlockTarget::Entry(ids[0])),
+        }
     }
 
     async fn block_target(&self, queue: &QueueId, whom: &BlockSelector) -> Result<BlockTarget, Problem> {

@@ -8,7 +8,7 @@ use vestibule_domain::{
     id::{QueueId, SHARD_COUNT},
     lane::Lane,
     number::whole_number,
-    settings::{FinishReason, Settings, times_in_ms},
+    settings::{FIELDS, Field, FieldType, FinishReason, Settings, SettingsError, times_in_ms},
 };
 
 use super::{
@@ -261,8 +261,21 @@ impl CommandFields {
     }
 }
 
-/// The given settings, with their times in Unix milliseconds.
+/// The given settings, with their times in Unix milliseconds. An order names each time once.
 pub(super) fn in_ms(given: &Map<String, Value>) -> Result<Map<String, Value>, Problem> {
+    let is_twice = |field: &&Field| {
+        let is_time = field.field_type == FieldType::Time;
+        is_time && given.contains_key(field.name) && given.contains_key(field.text_name())
+    };
+    if let Some(field) = FIELDS.iter().find(is_twice) {
+        return Err(Problem::invalid_setting(&SettingsError {
+            field: field.text_name().to_owned(),
+            reason: format!(
+                "must not be given together with {}; give one of the two",
+                field.name
+            ),
+        }));
+    }
     let given = times_in_ms(given).map_err(|error| Problem::invalid_setting(&error))?;
     Ok(given.into_owned())
 }

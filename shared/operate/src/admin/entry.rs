@@ -88,7 +88,8 @@ impl Admin {
     /// kind it is. So a visitor without a kind is looked for as both.
     ///
     /// # Errors
-    /// [`Problem`] if there is an entry of either kind: the operator has to say which.
+    /// [`Problem`] if a known and an anonymous visitor of the id have entries, or if that is not known: the operator has to say
+    /// which is meant.
     pub(super) async fn entry_id(
         &self,
         queue: &QueueId,
@@ -98,25 +99,14 @@ impl Admin {
         let found = self.find_entries(queue, stored, whom).await?;
         match found[..] {
             [id] => Ok(id),
-            _ => Err(Problem::invalid_field(
-                "kind",
-                "must be given: a known and an anonymous visitor of this id have entries",
+            _ => Err(kind_needed(
+                "a known and an anonymous visitor of this id have entries",
             )),
         }
     }
 
-    /// The same for a command that only looks: of two entries it shows that of the known visitor.
-    async fn known_before_anonymous(
-        &self,
-        queue: &QueueId,
-        stored: &StoredQueue,
-        whom: &EntrySelector,
-    ) -> Result<EntryId, Problem> {
-        Ok(self.find_entries(queue, stored, whom).await?[0])
-    }
-
-    /// The entries that exist of a visitor of either kind, or else the one that a visitor would have: one or two.
-    async fn find_entries(
+    /// The entries that the visitor may have: one, or one of each kind, the known one first.
+    pub(super) async fn possible_ids(
         &self,
         queue: &QueueId,
         stored: &StoredQueue,
@@ -126,11 +116,40 @@ impl Admin {
             EntrySelector::Token(id) => return Ok(vec![*id]),
             EntrySelector::Visitor(visitor, other) => (visitor, other),
         };
-        let id = self.id_of_visitor(queue, stored, visitor).await?;
-        let Some(other) = other else {
-            return Ok(vec![id]);
+        let mut ids = vec![self.id_of_visitor(queue, stored, visitor).await?];
+        if let Some(other) = other {
+            ids.push(self.id_of_visitor(queue, stored, other).await?);
+        }
+        Ok(ids)
+    }
+
+    /// The same for a command that only looks: of two entries it shows that of the known visitor.
+    async fn known_before_anonymous(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        whom: &EntrySelector,
+    ) -> Result<EntryId, Problem> {
+        let ids = self.possible_ids(queue, stored, whom).await?;
+        for id in &ids {
+            if self.has_entry(queue, stored, *id).await.unwrap_or_default() {
+                return Ok(*id);
+            }
+        }
+        Ok(ids[0])
+    }
+
+    /// The entries that exist of a visitor of either kind, or else the one that a visitor would have: one or two.
+    async fn find_entries(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        whom: &EntrySelector,
+    ) -> Result<Vec<EntryId>, Problem> {
+        let ids = self.possible_ids(queue, stored, whom).await?;
+        let [id, other_id] = ids[..] else {
+            return Ok(ids);
         };
-        let other_id = self.id_of_visitor(queue, stored, other).await?;
         if !self.has_entry(queue, stored, other_id).await? {
             return Ok(vec![id]);
         }
@@ -142,16 +161,20 @@ impl Admin {
         })
     }
 
-    /// Whether the backup has a record of the entry, or the line knows it.
+    /// Whether the backup has a record of the entry, or the line knows it. The newest entries are in the line alone, so nothing
+    /// is known without it.
     async fn has_entry(&self, queue: &QueueId, stored: &StoredQueue, id: EntryId) -> Result<bool, Problem> {
         let partition = entry_partition(queue, stored);
         if self.backup.read_entry(&partition, id).await?.is_some() {
             return Ok(true);
         }
-        Ok(matches!(
-            self.line.status(queue, id).await,
-            Ok(EntryLookup::Found(_) | EntryLookup::NotFound(NotFound::Ended(_)))
-        ))
+        match self.line.status(queue, id).await {
+            Ok(EntryLookup::Found(_) | EntryLookup::NotFound(NotFound::Ended(_))) => Ok(true),
+            Ok(EntryLookup::NotFound(NotFound::Unknown { .. })) => Ok(false),
+            Err(_) => Err(kind_needed(
+                "the line does not tell which visitor of this id has an entry",
+            )),
+        }
     }
 
     async fn id_of_visitor(
@@ -168,6 +191,11 @@ impl Admin {
         let ids = IdKey::derive_for_queue(root_key, queue, &stored.metadata.salt)?;
         Ok(ids.entry_id(visitor))
     }
+}
+
+/// The problem of an order that may mean either of two visitors.
+pub(super) fn kind_needed(why: &str) -> Problem {
+    Problem::invalid_field("kind", format!("must be given: {why}"))
 }
 
 fn place_to_json(status: &EntryStatus, position: Option<u64>) -> Value {

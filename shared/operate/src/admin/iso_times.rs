@@ -4,7 +4,14 @@ use serde_json::{Map, Value};
 use vestibule_domain::iso_time::to_iso;
 
 /// How the names of moments end. Other names in milliseconds are durations.
-const MOMENTS: [&str; 5] = ["at_ms", "now_ms", "by_ms", "until_ms", "signs_from_ms"];
+const MOMENTS: [&str; 6] = [
+    "at_ms",
+    "now_ms",
+    "by_ms",
+    "until_ms",
+    "signs_from_ms",
+    "as_of_ms",
+];
 /// An earlier moment is none: some fields are 0 as long as nothing has happened.
 const MOMENT_MS_MIN: u64 = 1_000_000_000_000;
 /// The settings of a queue. An operator may give them back as they are, and a time must not be there twice.

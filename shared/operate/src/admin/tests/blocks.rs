@@ -182,3 +182,19 @@ async fn an_order_without_a_kind_finds_the_only_entry_and_refuses_to_choose_betw
         assert_eq!(*token, anonymous.to_string(), "{op}: {done}");
     }
 }
+
+/// A block outlives the entry, so the entry says no more which visitor it concerns.
+#[tokio::test]
+async fn unblock_finds_the_block_of_either_kind() {
+    let browser = "0f1e2d3c-4b5a-4697-8877-665544332211";
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let block = |kind: &str| json!({ "op": "block", "queue": "q", "visitor": browser, "kind": kind });
+    desk.run(block("anon")).await;
+    let unblock = json!({ "op": "unblock", "queue": "q", "visitor": browser });
+    let ended = desk.run(unblock.clone()).await;
+    assert_eq!((&ended["changed"], &ended["blocked"]), (&json!(true), &json!([])));
+    for kind in ["anon", "known"] {
+        desk.run(block(kind)).await;
+    }
+    assert_eq!(desk.run_refused(unblock).await["field"], "kind");
+}

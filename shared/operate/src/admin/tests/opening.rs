@@ -193,6 +193,21 @@ async fn a_time_in_the_table_may_be_a_text() {
         (&json!(EIGHT_IN_SEOUL_MS), None)
     );
 
+    // Vestibule has stored each setting, so those that are not set are there as null.
+    let mut stored = stored;
+    stored["closes_at"] = json!("2046-12-24T21:00:00+09:00");
+    desk.replace_stored_settings(stored.clone()).await;
+    let changed = desk.run(update(&json!({ "batch": 9 }))).await;
+    assert_eq!(changed["settings"]["closes_at_ms"], EIGHT_IN_SEOUL_MS + 3_600_000);
+    stored["closes_at_ms"] = json!(EIGHT_IN_SEOUL_MS);
+    desk.replace_stored_settings(stored).await;
+    let described = desk.run(json!({ "op": "describe", "queue": "q" })).await;
+    let wrong = described["stored_settings_problem"].as_str().expect("a problem");
+    assert!(
+        wrong.contains("closes_at") && wrong.contains("remove one"),
+        "{wrong}"
+    );
+
     desk.replace_stored_settings(json!({ "opens_at": "at eight", "batch": 8 }))
         .await;
     let described = desk.run(json!({ "op": "describe", "queue": "q" })).await;
