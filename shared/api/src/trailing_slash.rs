@@ -18,6 +18,9 @@ use crate::html::prefers_html;
 /// The paths of the API begin so. Other paths with a slash at their end are folders of the page.
 const API_PATHS: [&str; 2] = ["/queues/", "/.well-known/"];
 
+/// A reference that begins so does not depend on the path of the request.
+const COMPLETE: [&str; 3] = ["/", "https://", "http://"];
+
 /// Leads each path of the API with slashes at its end to the route without them.
 pub(super) fn lead_to_route(routes: Router) -> Router {
     Router::new().fallback_service(service_fn(move |request: Request| {
@@ -39,8 +42,7 @@ async fn answer(routes: Router, mut request: Request) -> Result<Response, Infall
     // The address of the shop is complete.
     if let Some(location) = response.headers_mut().get_mut(header::LOCATION)
         && let Ok(reference) = location.to_str()
-        && !reference.starts_with('/')
-        && !reference.contains("://")
+        && !COMPLETE.iter().any(|start| reference.starts_with(start))
         && let Ok(corrected) = HeaderValue::try_from(format!("{}{reference}", "../".repeat(levels)))
     {
         *location = corrected;
@@ -65,11 +67,7 @@ fn without_slashes(uri: &Uri) -> Option<Uri> {
 /// API does not know its path.
 fn redirect(from: &Uri, to: &Uri) -> Response {
     let levels = from.path().len() - to.path().len();
-    let path_and_query = to.path_and_query().map(PathAndQuery::as_str).unwrap_or_default();
-    let last = path_and_query
-        .split('?')
-        .next()
-        .and_then(|path| path.rsplit('/').next());
+    let last = to.path().rsplit('/').next();
     let query = to.query().map(|query| format!("?{query}")).unwrap_or_default();
     let reference = format!("{}{}{query}", "../".repeat(levels), last.unwrap_or_default());
     let headers = [
@@ -78,4 +76,31 @@ fn redirect(from: &Uri, to: &Uri) -> Response {
         (header::VARY, "accept"),
     ];
     (StatusCode::PERMANENT_REDIRECT, headers).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{body::Body, routing::post};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_reference_to_this_api_is_corrected() {
+        for (reference, corrected) in [
+            (
+                "entries/x?return=https://shop.example",
+                "../entries/x?return=https://shop.example",
+            ),
+            ("https://shop.example/?pass=x", "https://shop.example/?pass=x"),
+            ("/elsewhere", "/elsewhere"),
+        ] {
+            let location = [(header::LOCATION, reference)];
+            let routes = Router::new().route("/queues/{queue}", post(async move || location));
+            let request = Request::post("/queues/a:1/")
+                .body(Body::empty())
+                .expect("a request");
+            let Ok(response) = lead_to_route(routes).oneshot(request).await;
+            assert_eq!(response.headers()[header::LOCATION], corrected);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The bodies of requests. A field without a value is left out: the API refuses null. They have no `Debug`, because a visitor id,
-//! a pass and a ticket must not be logged.
+//! a pass and a ticket must not be logged. Fields that two requests share are written twice: serde lets unknown fields pass
+//! beside a `flatten`.
 
 use serde::Deserialize;
 use vestibule_domain::{

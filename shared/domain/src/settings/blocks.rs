@@ -8,7 +8,10 @@ use super::{
     field::{Field, FieldType},
     values::SettingValue,
 };
-use crate::id::{EntryId, Source};
+use crate::{
+    id::{EntryId, Source},
+    number::whole_number,
+};
 
 /// The most blocks of a queue. Every process reads the settings once a second, so the list has to stay small.
 pub const BLOCKS_MAX: usize = 500;
@@ -128,7 +131,7 @@ fn parse_block(value: &Value) -> Option<Block> {
     let until_ms = match block.get(UNTIL_MS) {
         None | Some(Value::Null) => None,
         Some(Value::String(digits)) => Some(digits.trim().parse().ok()?),
-        Some(number) => Some(number.as_u64()?),
+        Some(number) => Some(whole_number(number)?),
     };
     let names = [TOKEN, SOURCE, UNTIL_MS];
     let is_known = block.keys().all(|name| names.contains(&name.as_str()));

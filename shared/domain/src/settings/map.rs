@@ -4,14 +4,13 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::iso_time::{IsoTimeError, parse_iso, to_iso};
-
 use super::{
     declaration::{FIELDS, SWITCHES, Settings},
     error::{SettingsError, setting_error},
     field::{Field, FieldType},
     words::{BeforeOpening, Visitors},
 };
+use crate::iso_time::{IsoTimeError, parse_iso, to_iso};
 
 impl Settings {
     /// The defaults, overridden by the given fields. Numbers and flags may be strings, because the AWS

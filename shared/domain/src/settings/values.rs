@@ -3,13 +3,12 @@
 use serde_json::Value;
 use url::{Host, Url};
 
-use crate::number::whole_number;
-
 use super::{
     error::{SettingsError, setting_error},
     field::{Field, FieldType, TIME_MS_MAX, TIME_MS_MIN, URL_CHARACTERS_MAX},
     ticket_keys::TicketKeys,
 };
+use crate::number::whole_number;
 
 /// A type that a setting can have. Numbers and flags may be strings, because the AWS console often
 /// stores them as such.
