@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
-use vestibule_operate::admin::Admin;
+use vestibule_admin::Admin;
 use vestibule_runtime::start::{self, run_function};
 
 #[tokio::main]

@@ -6,8 +6,8 @@ use std::{process::ExitCode, sync::Arc};
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 use vestibule_api::deadline::invocation_deadline;
-use vestibule_events_eventbridge::{EventBridge, EventBridgeConfig};
-use vestibule_operate::promoter::{Promoter, before_deadline};
+use vestibule_promoter::{Promoter, before_deadline};
+use vestibule_runtime::event_bridge::{EventBridge, EventBridgeConfig};
 use vestibule_runtime::start::{self, StartError, run_function};
 
 #[tokio::main]

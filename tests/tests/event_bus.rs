@@ -22,9 +22,9 @@ use vestibule_backup::{Backup, QueueMetadata, StoredQueue, StoredSettings};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::{EntryId, QueueId, Salt};
 use vestibule_engine::sync::{SettingsPolicy, sync_settings};
-use vestibule_events_eventbridge::{EventBridge, EventBridgeConfig};
 use vestibule_line::{Arrival, Line};
-use vestibule_operate::promoter::Promoter;
+use vestibule_promoter::Promoter;
+use vestibule_runtime::event_bridge::{EventBridge, EventBridgeConfig};
 use vestibule_tests::{entries::fresh_id, waiting::wait_until};
 
 /// A queue that the bus holds up promotes no visitor, so a few promotions show that it goes on.

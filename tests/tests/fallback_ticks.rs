@@ -16,7 +16,7 @@ use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{id::QueueId, settings::Settings, state::EntryState};
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{Line, QueueView};
-use vestibule_operate::promoter::Promoter;
+use vestibule_promoter::Promoter;
 use vestibule_tests::{
     functions::fresh_tables,
     in_process::{ApiRequest, ApiResponse, build_router, local_config, send_to},

@@ -5,12 +5,13 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
+use vestibule_admin::Admin;
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
-use vestibule_operate::{admin::Admin, promoter::Promoter};
+use vestibule_promoter::Promoter;
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
 use vestibule_tests::{captured_output::CapturedOutput, functions::root_key, waiting::wait_until};
 

@@ -137,7 +137,7 @@ async fn a_rotated_secret_publishes_both_keys() {
     };
     let ring = store.read().await.expect("one key");
     let rotated = ring
-        .rotate("7".repeat(64), vestibule_clock::now_ms(), times)
+        .rotate("7".repeat(64), vestibule_telemetry::clock::now_ms(), times)
         .expect("rotated");
     store.write(&rotated).await.expect("written");
     assert_eq!(store.read().await.expect("a ring"), rotated);

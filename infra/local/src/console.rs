@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use vestibule_admin::Admin;
 use vestibule_console::{
     AdminCaller, AdminUnreachable, Console, Deployment, DeploymentKind, RoundTrips, operator_name,
 };
-use vestibule_operate::admin::Admin;
 
 use crate::ping::measure_ping;
 

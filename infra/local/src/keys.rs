@@ -9,6 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use tempfile::NamedTempFile;
+use vestibule_admin::SigningKeys;
 use vestibule_api::{
     config::Keys,
     origin_key::LiveOriginKey,
@@ -16,7 +17,6 @@ use vestibule_api::{
 };
 use vestibule_domain::{id::RootKey, key_ring::KeyRing};
 use vestibule_engine::key_store::{KeyStore, KeyStoreError};
-use vestibule_operate::admin::SigningKeys;
 
 /// The name of the store file in the folder.
 pub(crate) const STORE_FILE: &str = "backup.redb";

@@ -28,7 +28,7 @@ use crate::cli::{Cli, Command};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    vestibule_clock::keep_steady();
+    vestibule_telemetry::clock::keep_steady();
     let cli = Cli::parse();
     vestibule_telemetry::init_terminal_logging(if cli.quiet { "error" } else { "warn" });
     let result = match cli.validate() {

@@ -3,11 +3,11 @@
 use std::{fmt::Write, process::ExitCode};
 
 use serde_json::{Value, json};
+use vestibule_admin::{Problem, plan_without_deployment};
 use vestibule_domain::crowd_sizing::{
     aws_waiting_room::AWS_WAITING_ROOM_FACTS,
     facts::{FACTS, FACTS_OF, Fact},
 };
-use vestibule_operate::admin::{Problem, plan_without_deployment};
 
 use crate::{cli::PlanRequest, cost_table::describe_costs};
 

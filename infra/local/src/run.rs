@@ -9,6 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tracing::warn;
+use vestibule_admin::Admin;
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, ServiceRoutes},
@@ -18,8 +19,8 @@ use vestibule_backup::{Backup, BackupError, StoredQueue};
 use vestibule_console::Console;
 use vestibule_domain::id::{IdKey, RootKey};
 use vestibule_engine::sync::{SettingsPolicy, SyncError};
-use vestibule_events::EventLog;
-use vestibule_operate::{admin::Admin, promoter::Promoter};
+use vestibule_promoter::Promoter;
+use vestibule_promoter::event_bus::EventLog;
 
 use crate::{
     cli::Cli, console, demo_visitors, error::StartError, keys, operations, pages, serve, stop::Stop,

@@ -6,9 +6,9 @@ use tokio::time::timeout;
 use vestibule_backup::{Backup, BackupError};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_backup_file::FileBackup;
-use vestibule_clock::system_clock;
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{EmbeddedServer, Line};
+use vestibule_telemetry::clock::system_clock;
 
 use crate::{cli::Cli, error::StartError, keys::STORE_FILE, saved_line::SavedLine};
 

@@ -74,7 +74,7 @@ pub(crate) fn print_ticket(dir: &Path, request: &TicketRequest) -> Result<(), St
     if request.keys {
         println!("{}", key.to_jwk_set());
     } else {
-        let ticket = key.sign(request, vestibule_clock::now_ms());
+        let ticket = key.sign(request, vestibule_telemetry::clock::now_ms());
         println!("{}", ticket.map_err(|_| KeyError::Ticket(dir.join(KEY_FILE)))?);
     }
     Ok(())

@@ -6,9 +6,9 @@ use std::{
 };
 
 use tokio::{net::TcpListener, sync::watch};
-use vestibule_admin_client::AdminFunction;
+use vestibule_aws::admin_client::AdminFunction;
+use vestibule_aws::stack::DeployedStack;
 use vestibule_console::{Console, Deployment, DeploymentKind, operator_name, routes_for_loopback};
-use vestibule_stack::DeployedStack;
 use vestibule_telemetry::stop_signals::StopSignals;
 
 use crate::{cli::Cli, stack_admin::StackAdmin, start_error::StartError};

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-use vestibule_admin_client::AdminFunction;
+use vestibule_aws::admin_client::AdminFunction;
+use vestibule_aws::stack::StackError;
 use vestibule_console::{AdminCaller, AdminUnreachable};
 use vestibule_domain::right::Right;
-use vestibule_stack::StackError;
 
 /// The names of the admin function that the operator may invoke, with the operator's credentials.
 pub(crate) struct StackAdmin {

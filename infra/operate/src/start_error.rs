@@ -2,7 +2,7 @@
 
 use std::io;
 
-use vestibule_stack::StackError;
+use vestibule_aws::stack::StackError;
 
 /// Why the console did not start, or ended.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! Prints the findings: a line for each, with the remedy below.
 
 use serde_json::json;
+use vestibule_aws::stack::DeployedStack;
 use vestibule_domain::preflight::{Finding, Outcome};
-use vestibule_stack::DeployedStack;
 
 /// The width of the names of the checks.
 const CHECK_WIDTH: usize = 22;

@@ -1,12 +1,12 @@
 //! The life of the process: it finds the stack, asks, decides and prints.
 
 use serde_json::json;
-use vestibule_admin_client::{AdminFunction, InvokeError};
+use vestibule_aws::admin_client::{AdminFunction, InvokeError};
+use vestibule_aws::stack::{DeployedStack, StackError};
 use vestibule_domain::{
     preflight::{Finding, Outcome},
     right::Right,
 };
-use vestibule_stack::{DeployedStack, StackError};
 
 use crate::{
     cli::Cli,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{Request, header};
 use serde_json::{Value, json};
-use vestibule_admin_client::AdminFunction;
+use vestibule_aws::admin_client::AdminFunction;
 
 use crate::api::HttpClient;
 

@@ -6,7 +6,7 @@ use aws_config::SdkConfig;
 use http::HeaderValue;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
-use vestibule_admin_client::AdminFunction;
+use vestibule_aws::admin_client::AdminFunction;
 use vestibule_telemetry::stop_signals::StopSignals;
 
 use crate::{

@@ -130,7 +130,7 @@ impl ApiState {
             "answered a status request from the backup because the line is unavailable"
         );
         // This is the clock of the process, because line time cannot be read.
-        let now_ms = vestibule_clock::now_ms();
+        let now_ms = vestibule_telemetry::clock::now_ms();
         let pass = match ownership {
             Ownership::Proven => self.sign_stored_pass(&context.queue, &record, now_ms)?,
             Ownership::Mismatch | Ownership::Unproven => None,
@@ -184,7 +184,7 @@ impl ApiState {
         let until = claims
             .exp
             .saturating_add(u64::from(queue.settings.outage_grace_seconds));
-        let now = vestibule_clock::now_ms() / 1_000;
+        let now = vestibule_telemetry::clock::now_ms() / 1_000;
         if now + SKEW_SECONDS < claims.nbf {
             return Err(PassError::TooEarly.into());
         }

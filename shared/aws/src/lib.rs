@@ -1,7 +1,10 @@
 //! The configuration that all AWS clients share. The process reads region and credentials from the
 //! environment once, and uses one HTTP client with one set of connections and certificates.
 
+pub mod admin_client;
 pub mod signing;
+#[cfg(feature = "stack")]
+pub mod stack;
 
 use std::{env, error::Error};
 

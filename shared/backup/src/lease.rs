@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use uuid::Uuid;
-use vestibule_clock::now_ms;
+use vestibule_telemetry::clock::now_ms;
 
 /// How long a lease lasts without a renewal. If the restoring process dies, the queue waits this long.
 pub const LEASE_DURATION: Duration = Duration::from_secs(10);

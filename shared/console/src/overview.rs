@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
-use vestibule_clock::now_ms;
+use vestibule_telemetry::clock::now_ms;
 
 use crate::{Console, sampler::SAMPLE_SECONDS};
 

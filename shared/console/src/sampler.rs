@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::warn;
-use vestibule_clock::now_ms;
+use vestibule_telemetry::clock::now_ms;
 
 use crate::{
     Console,

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, QueueLookup, QueueMetadata};
-use vestibule_clock::now_ms;
 use vestibule_domain::{id::QueueId, tombstone::Tombstone};
 use vestibule_line::{Line, LineError, QueueTrace};
+use vestibule_telemetry::clock::now_ms;
 
 use super::tally::try_store_tally;
 

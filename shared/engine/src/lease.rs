@@ -18,8 +18,8 @@ use std::{
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 use vestibule_backup::{Backup, BackupError, LEASE_DURATION, Lease, LeaseOutcome, QueueMetadata};
-use vestibule_clock::now_ms;
 use vestibule_domain::id::QueueId;
+use vestibule_telemetry::clock::now_ms;
 
 /// The time between two renewals.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(3);

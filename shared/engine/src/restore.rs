@@ -14,7 +14,6 @@ use std::time::Duration;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::time::{Instant, sleep};
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
-use vestibule_clock::now_ms;
 use vestibule_domain::{
     change::Change,
     configuration::Configuration,
@@ -23,6 +22,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{ConfigureOutcome, JournalRecord, Line, LineError, RestoredEntries};
+use vestibule_telemetry::clock::now_ms;
 
 pub use super::lease::release_abandoned_lease;
 use super::{

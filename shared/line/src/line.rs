@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use vestibule_clock::{Clock, system_clock};
 #[cfg(feature = "embedded")]
 use vestibule_line_embedded::EmbeddedServer;
+use vestibule_telemetry::clock::{Clock, system_clock};
 use vestibule_telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::DurationSamples};
 
 #[cfg(feature = "test-hooks")]

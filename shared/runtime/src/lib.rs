@@ -7,6 +7,7 @@
 use mimalloc::MiMalloc;
 
 pub mod config;
+pub mod event_bridge;
 pub mod start;
 
 /// Of the instructions of a poll, a quarter were in the allocator of the system.

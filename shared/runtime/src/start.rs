@@ -5,6 +5,7 @@ use std::{future::Future, pin::Pin, process::ExitCode, sync::Arc};
 
 use lambda_runtime::Error;
 use tokio::sync::watch;
+use vestibule_admin::{Admin, Invocation, OperatorRootKey};
 use vestibule_api::{
     ApiState,
     config::{ApiConfig, AuthorizerConfig},
@@ -13,7 +14,6 @@ use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::right::Right;
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{IamLogin, Line, LineError};
-use vestibule_operate::admin::{Admin, Invocation, OperatorRootKey};
 
 use crate::config::{
     ConfigError, ConfigErrors, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig,

@@ -83,7 +83,7 @@ impl Metrics {
     fn write_document(&self, queue: Option<&QueueId>, measured: impl IntoIterator<Item = (Metric, Value)>) {
         let Some(sink) = &self.0 else { return };
         // The system's clock, because CloudWatch expects the world's time rather than line time.
-        let now_ms = vestibule_clock::now_ms();
+        let now_ms = crate::clock::now_ms();
         let document = build_document(&sink.deployment, queue, now_ms, measured);
         let line = format!("{document}\n");
         // A panic cannot leave the stream behind the lock in an inconsistent state.

@@ -3,6 +3,7 @@
 //! separate lines between them, which CloudWatch extracts. A process also tells of [variables](environment) that it does not
 //! know, and stops in order when its operator [asks](stop_signals).
 
+pub mod clock;
 pub mod emf;
 pub mod environment;
 pub mod line_limit;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use vestibule_clock::now_ms;
+use crate::clock::now_ms;
 
 /// The time between two lines, in milliseconds.
 const PAUSE_MS: u64 = 1_000;

@@ -18,7 +18,7 @@ mod page;
 mod queues;
 
 use serde_json::{Value, json};
-use vestibule_admin_client::{AdminFunction, InvokeError};
+use vestibule_aws::admin_client::{AdminFunction, InvokeError};
 
 pub use call::ORDERS_ALIAS;
 use call::{Call, Endpoints};

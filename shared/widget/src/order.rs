@@ -1,7 +1,7 @@
 //! The orders of the widget, and what became of them.
 
 use serde_json::{Value, json};
-use vestibule_admin_client::InvokeError;
+use vestibule_aws::admin_client::InvokeError;
 
 use crate::call::Call;
 

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::watch};
 use uuid::Uuid;
+use vestibule_admin::Admin;
 use vestibule_api::config::{ApiConfig, Origins};
 use vestibule_backup_file::FileBackup;
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
-use vestibule_operate::admin::Admin;
 
 use self::operator::Operator;
 pub use self::{

@@ -3,10 +3,10 @@
 use std::{env, future::ready, sync::Arc};
 
 use serde_json::{Value, json};
+use vestibule_admin::{Admin, OperatorRootKey};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
-use vestibule_operate::admin::{Admin, OperatorRootKey};
 
 use crate::{
     functions::Deployment,

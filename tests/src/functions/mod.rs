@@ -15,11 +15,11 @@ use std::{
 
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vestibule_admin::SigningKeys;
 use vestibule_api::pass::new_key_pem;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{id::RootKey, key_ring::KeyRing};
 use vestibule_engine::key_store::FixedKey;
-use vestibule_operate::admin::SigningKeys;
 
 pub use self::definitions::function_binary;
 use self::{

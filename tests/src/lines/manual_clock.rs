@@ -9,7 +9,7 @@ use std::{
 };
 
 use tokio::time::Instant;
-use vestibule_clock::Clock;
+use vestibule_telemetry::clock::Clock;
 
 /// The time at which a [`ManualClock`] starts: shortly after 2026-09-01T00:00:00Z, in Unix microseconds.
 const START_US: u64 = 1_788_220_800_123_456;

@@ -11,7 +11,6 @@ use std::{env, sync::LazyLock};
 
 use redis::{Client, aio::MultiplexedConnection};
 use uuid::{Builder, Uuid};
-use vestibule_clock::{Clock, system_clock};
 use vestibule_domain::{
     change::Change,
     configuration::Configuration,
@@ -25,6 +24,7 @@ use vestibule_line::{
     Arrival, ConfigureOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, LineHistory,
     PromoteOrder,
 };
+use vestibule_telemetry::clock::{Clock, system_clock};
 
 pub use self::{
     manual_clock::ManualClock,

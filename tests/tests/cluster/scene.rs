@@ -11,6 +11,7 @@ use std::{
 use axum::Router;
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::JoinHandle, time::sleep};
+use vestibule_admin::Admin;
 use vestibule_backup::Backup;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::{
@@ -19,7 +20,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
-use vestibule_operate::{admin::Admin, promoter::Promoter};
+use vestibule_promoter::Promoter;
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
     entries::partition_of,

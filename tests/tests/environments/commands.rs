@@ -3,9 +3,9 @@
 use std::{cell::RefCell, collections::BTreeSet};
 
 use serde_json::{Value, json};
+use vestibule_admin::OPERATIONS;
 use vestibule_backup::Backup;
 use vestibule_domain::right::Right;
-use vestibule_operate::admin::OPERATIONS;
 use vestibule_tests::{entries::now_ms, functions::DeploymentConfig, lambda::Order};
 
 use crate::Stage;

@@ -19,7 +19,7 @@ use vestibule_domain::{
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_faults::{Faults, FaultyBackup};
 use vestibule_line::{Line, QueueView};
-use vestibule_operate::promoter::Promoter;
+use vestibule_promoter::Promoter;
 use vestibule_tests::{
     entries::{now_ms, partition_of},
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, local_config, send_to},

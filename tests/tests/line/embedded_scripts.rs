@@ -162,7 +162,7 @@ async fn every_server_gives_the_same_answers_to_scripts() {
 /// A full server refuses a script unless it may run then, or changes nothing.
 #[tokio::test]
 async fn full_embedded_server_runs_what_a_full_redis_runs() {
-    let server = vestibule_line::EmbeddedServer::new(vestibule_clock::system_clock());
+    let server = vestibule_line::EmbeddedServer::new(vestibule_telemetry::clock::system_clock());
     server.set_full(true);
     let mut link = RawLink::Embedded(server.clone());
     let set = "return redis.call('SET', KEYS[1], 'text')";

@@ -5,8 +5,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+use vestibule_admin::Admin;
 use vestibule_domain::settings::Entrance;
-use vestibule_operate::admin::Admin;
 use vestibule_tests::{
     network::{Network, NetworkState},
     servers,

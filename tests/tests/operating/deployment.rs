@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::{
     types::{AttributeValue, ReturnValue},
 };
 use serde_json::Value;
+use vestibule_admin::Admin;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{
     id::{EntryId, QueueId},
@@ -15,7 +16,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
-use vestibule_operate::{admin::Admin, promoter::Promoter};
+use vestibule_promoter::Promoter;
 use vestibule_tests::{
     captured_output::CapturedOutput,
     functions::root_key,

@@ -14,7 +14,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use vestibule_operate::admin::Admin;
+use vestibule_admin::Admin;
 
 use crate::fake_functions::Functions;
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tempfile::TempDir;
+use vestibule_admin::{Admin, SigningKeys};
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{id::RootKey, key_ring::KeyRing, preflight::Outcome};
 use vestibule_engine::{key_store::FixedKey, sync::SettingsPolicy};
 use vestibule_line::Line;
-use vestibule_operate::admin::{Admin, SigningKeys};
 use vestibule_tests::{own_redis::OwnRedis, preflight::PreflightRun};
 
 use crate::fake_account::{Account, FakeAccount};

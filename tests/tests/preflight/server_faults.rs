@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use vestibule_admin::Admin;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
-use vestibule_operate::admin::Admin;
 use vestibule_runtime::config::SigningKeysConfig;
 use vestibule_tests::servers::{dynamodb_backup, dynamodb_url};
 

@@ -8,16 +8,18 @@ use std::{
 use super::{crate_folders, read_file};
 
 /// Crates that must not depend on any of some others, not even through a third.
-const WALLS: [(&str, &[&str]); 6] = [
+const WALLS: [(&str, &[&str]); 7] = [
     ("vestibule-line", &["vestibule-backup"]),
     ("vestibule-backup", &["vestibule-line"]),
-    ("vestibule-api", &["vestibule-operate"]),
-    ("vestibule-operate", &["vestibule-api"]),
+    ("vestibule-api", &["vestibule-admin", "vestibule-promoter"]),
+    ("vestibule-admin", &["vestibule-api", "vestibule-promoter"]),
+    ("vestibule-promoter", &["vestibule-api", "vestibule-admin"]),
     (
         "vestibule-console",
         &[
             "vestibule-api",
-            "vestibule-operate",
+            "vestibule-admin",
+            "vestibule-promoter",
             "vestibule-line",
             "vestibule-backup",
         ],

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use vestibule_admin::{OPERATIONS, Operation};
 use vestibule_domain::settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_MAX};
-use vestibule_operate::admin::{OPERATIONS, Operation};
 use vestibule_tests::{
     markdown::{code_spans, numbers, tables},
     template::read_text,

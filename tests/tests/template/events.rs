@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_domain::queue_event::QueueEventKind;
-use vestibule_events::EVENT_SOURCE;
+use vestibule_promoter::event_bus::EVENT_SOURCE;
 use vestibule_tests::template::{read_template, read_text};
 
 const BUS_ARN: &str =

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use vestibule_operate::admin::Operation;
+use vestibule_admin::Operation;
 use vestibule_tests::{markdown::code_spans, template::read_text};
 
 const PAGES: [&str; 6] = [

@@ -172,7 +172,7 @@ fn every_code_is_used_by_its_audience() {
         of(&[Audience::Api, Audience::Authorizer, Audience::Both])
     );
     assert_eq!(
-        used_in(&["shared/operate/src"]),
+        used_in(&["shared/admin/src"]),
         of(&[Audience::Operators, Audience::Both])
     );
     let of_console = of(&[Audience::Console]);
@@ -184,7 +184,7 @@ fn every_code_is_used_by_its_audience() {
 
 #[test]
 fn a_problem_with_the_usual_sentence_has_one() {
-    let folders = ["shared/api/src", "shared/operate/src", "shared/console/src"];
+    let folders = ["shared/api/src", "shared/admin/src", "shared/console/src"];
     let sources = folders.iter().flat_map(|folder| read_rust_sources(folder));
     let used: BTreeSet<_> = sources
         .flat_map(|source| {

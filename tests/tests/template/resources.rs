@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::BillingMode};
 use serde_json::{Value, json};
+use vestibule_admin::CHECK_TIME_MAX;
 use vestibule_backup_dynamodb::TableNames;
-use vestibule_operate::admin::CHECK_TIME_MAX;
 use vestibule_telemetry::metrics;
 use vestibule_tests::{
     servers,

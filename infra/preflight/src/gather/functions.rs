@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aws_config::SdkConfig;
 use aws_sdk_lambda::{Client, config, types::AccountLimit};
-use vestibule_stack::DeployedStack;
+use vestibule_aws::stack::DeployedStack;
 
 use crate::account_answers::{Answer, ExecutionQuota, FunctionAnswer, FunctionConfiguration};
 

@@ -12,8 +12,8 @@ mod tables;
 mod zones;
 
 use aws_config::SdkConfig;
+use vestibule_aws::stack::DeployedStack;
 use vestibule_domain::crowd_sizing::ceilings::FUNCTION_NAMES;
-use vestibule_stack::DeployedStack;
 
 use crate::account_answers::{AccountAnswers, StackAnswer};
 

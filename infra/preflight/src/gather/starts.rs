@@ -11,7 +11,7 @@ use aws_sdk_lambda::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::future::join_all;
 use serde_json::Value;
-use vestibule_stack::DeployedStack;
+use vestibule_aws::stack::DeployedStack;
 
 use super::{functions::ALIAS, start_events::start_events, start_log::StartLog};
 use crate::account_answers::{Answer, FunctionCall, FunctionReply, StartAnswer};

@@ -1,7 +1,7 @@
 //! Asks DynamoDB for the tables.
 
 use serde_json::{Value, json};
-use vestibule_stack::DeployedStack;
+use vestibule_aws::stack::DeployedStack;
 
 use super::aws_call::{AwsCaller, Call, Service};
 use crate::account_answers::{Answer, TableAnswer};

@@ -87,7 +87,7 @@ impl PassKeys {
         cache_seconds: u32,
     ) -> Result<Self, PassError> {
         let keys = Arc::new(PassKeySet::from_ring(issuer, ring)?);
-        let now_ms = vestibule_clock::now_ms();
+        let now_ms = vestibule_telemetry::clock::now_ms();
         Ok(Self(Arc::new(Shared {
             issuer: issuer.to_owned(),
             store,
@@ -114,7 +114,7 @@ impl PassKeys {
         let current = self.current();
         current
             .keys
-            .signing_key(vestibule_clock::now_ms())
+            .signing_key(vestibule_telemetry::clock::now_ms())
             .sign(grant, now_ms)
     }
 
@@ -143,7 +143,7 @@ impl PassKeys {
         queue: &QueueId,
         entry: EntryId,
     ) -> Result<PassClaims, PassError> {
-        let (keys, clock_ms) = (self.current().keys, vestibule_clock::now_ms());
+        let (keys, clock_ms) = (self.current().keys, vestibule_telemetry::clock::now_ms());
         keys.verify_ignoring_time(pass, queue, entry, clock_ms, self.0.cache_seconds)
     }
 
@@ -154,7 +154,7 @@ impl PassKeys {
 
     /// The public keys that verify passes now, as a JWK set (RFC 7517).
     pub fn jwks(&self) -> Jwks {
-        self.current().keys.jwks(vestibule_clock::now_ms())
+        self.current().keys.jwks(vestibule_telemetry::clock::now_ms())
     }
 
     /// Reads the ring if it is older than the cache time. If another request reads it, this one goes on
@@ -210,7 +210,7 @@ impl PassKeys {
             Ok(changed.transpose()?)
         });
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
-        current.tried_at_ms = vestibule_clock::now_ms();
+        current.tried_at_ms = vestibule_telemetry::clock::now_ms();
         match read {
             Ok(changed) => {
                 current.read_at_ms = current.tried_at_ms;
@@ -240,7 +240,7 @@ impl PassKeys {
 /// The time since a moment. A moment of the future is long ago: the clock was set back meanwhile, and the
 /// keys must not wait until it catches up.
 fn age_ms(moment_ms: u64) -> u64 {
-    vestibule_clock::now_ms()
+    vestibule_telemetry::clock::now_ms()
         .checked_sub(moment_ms)
         .unwrap_or(u64::MAX)
 }

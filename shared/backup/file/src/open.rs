@@ -26,7 +26,10 @@ pub(super) fn open_database(path: &Path) -> Result<Database, redb::Error> {
 fn open_and_sweep(path: &Path) -> Result<Database, redb::Error> {
     let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
     let transaction = database.begin_write()?;
-    sweep_all(&mut Tables::open(&transaction)?, vestibule_clock::now_ms())?;
+    sweep_all(
+        &mut Tables::open(&transaction)?,
+        vestibule_telemetry::clock::now_ms(),
+    )?;
     transaction.commit()?;
     Ok(database)
 }

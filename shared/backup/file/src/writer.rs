@@ -13,7 +13,7 @@ use redb::Database;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 use vestibule_backup::BackupError;
-use vestibule_clock::now_ms;
+use vestibule_telemetry::clock::now_ms;
 
 use super::{
     store::{Store, is_disk_error},

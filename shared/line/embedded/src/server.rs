@@ -10,7 +10,7 @@ use std::{
 };
 
 use redis::{Arg, Cmd, Pipeline, RedisFuture, Value, aio::ConnectionLike};
-use vestibule_clock::Clock;
+use vestibule_telemetry::clock::Clock;
 
 use super::{
     commands::{Command, Effect, is_known},

@@ -15,7 +15,9 @@ impl Line {
     /// Returns `false` and changes nothing if the line has the queue with the epoch of the tombstone or a later one, or
     /// a later tombstone: the queue was created again. The call is idempotent.
     pub async fn delete_queue(&self, queue: &QueueId, tombstone: &Tombstone) -> Result<bool, LineError> {
-        let kept_ms = tombstone.delete_at_ms().saturating_sub(vestibule_clock::now_ms());
+        let kept_ms = tombstone
+            .delete_at_ms()
+            .saturating_sub(vestibule_telemetry::clock::now_ms());
         let reply = DELETE_QUEUE
             .call_for_queue(&Keys::new(queue))
             .arg(tombstone.epoch)

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
+use vestibule_admin::SigningKeys;
 use vestibule_domain::key_ring::KeyRing;
 use vestibule_engine::key_store::{FixedKey, KeyStore, KeyStoreError};
-use vestibule_operate::admin::SigningKeys;
 
 use super::{
     ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_all, read_process_variable,

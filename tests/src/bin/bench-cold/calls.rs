@@ -6,11 +6,11 @@ use aws_sdk_secretsmanager::Client;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vestibule_admin::Admin;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::id::{IdKey, RootKey, Visitor};
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{Arrival, Line};
-use vestibule_operate::admin::Admin;
 use vestibule_tests::{
     functions::{DeploymentConfig, fresh_tables, function_variables, redis_url, root_key},
     in_process::{event, with_header},

@@ -21,7 +21,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{Arrival, Line, QueueView};
-use vestibule_operate::promoter::Promoter;
+use vestibule_promoter::Promoter;
 use vestibule_tests::{
     functions::root_key,
     in_process::{ApiRequest, build_router, local_config, send_to},

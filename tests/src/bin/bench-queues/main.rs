@@ -17,7 +17,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{Arrival, Line};
-use vestibule_operate::promoter::Promoter;
+use vestibule_promoter::Promoter;
 use vestibule_telemetry::emf::Metrics;
 use vestibule_tests::{functions::root_key, lines::configuration};
 

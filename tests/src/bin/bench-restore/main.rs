@@ -25,7 +25,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::{restore::read_restored_entries, sync::SettingsPolicy};
 use vestibule_line::{ConfigureOutcome, Line};
-use vestibule_operate::promoter::Promoter;
+use vestibule_promoter::Promoter;
 use vestibule_tests::processor_time::process_seconds;
 
 const ENTRIES: usize = 1_000_000;

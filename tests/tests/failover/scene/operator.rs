@@ -1,8 +1,8 @@
 //! The commands of an operator.
 
 use serde_json::{Value, json};
+use vestibule_admin::Admin;
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_operate::admin::Admin;
 use vestibule_tests::{functions::root_key, in_process::BOUND, waiting::wait_until};
 
 use super::Scene;

@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
+use vestibule_admin::Admin;
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_operate::admin::Admin;
 use vestibule_tests::{
     functions::{fixed_signing_keys, root_key},
     in_process::{ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, entry_path, with_header},

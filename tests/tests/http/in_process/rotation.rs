@@ -149,14 +149,14 @@ async fn no_pass_is_refused_while_the_keys_rotate() {
     };
     let new_key = new_key_pem(|| [6; 32]);
     let ring = ring
-        .rotate(new_key, vestibule_clock::now_ms(), times)
+        .rotate(new_key, vestibule_telemetry::clock::now_ms(), times)
         .expect("rotated");
     deployment.store.write(&ring).await.expect("written");
     let retires_at_ms = ring.keys()[0].retires_at_ms.expect("it retires");
 
     let mut key_ids = Vec::new();
     let mut nth = 0;
-    while vestibule_clock::now_ms() < retires_at_ms {
+    while vestibule_telemetry::clock::now_ms() < retires_at_ms {
         nth += 1;
         let (path, pass) = enter(&processes[nth % 3]).await;
         assert!(
@@ -201,7 +201,7 @@ async fn a_leaked_key_is_void_at_once_and_costs_no_visit() {
     assert!(verifier.accepts(&process, old_pass).await);
 
     let ring = deployment.store.read().await.expect("a ring");
-    let replaced = ring.replace_leaked(new_key_pem(|| [6; 32]), vestibule_clock::now_ms());
+    let replaced = ring.replace_leaked(new_key_pem(|| [6; 32]), vestibule_telemetry::clock::now_ms());
     deployment.store.write(&replaced).await.expect("written");
     verifier.void = poll_until(
         BOUND,
@@ -240,7 +240,7 @@ async fn a_retiring_key_verifies_no_pass_that_is_dated_later() {
     let process = deployment.start_process(CACHE_SECONDS).await;
     let (path, own_pass) = enter(&process).await;
     let claims = insecure_decode_claims::<PassClaims>(&own_pass).expect("claims");
-    let (now_ms, long_ms) = (vestibule_clock::now_ms(), 3_600_000);
+    let (now_ms, long_ms) = (vestibule_telemetry::clock::now_ms(), 3_600_000);
     // The old key stopped signing half an hour ago, and retires in half an hour.
     let old = KeyRing::single(new_key_pem(|| [5; 32]));
     let times = RotationTimes {

@@ -1,6 +1,7 @@
 //! What each refusal says, to visitors and services, and to operators.
 
 use serde_json::{Map, json};
+use vestibule_admin::Invocation;
 use vestibule_api::{
     config::{ApiConfig, ServiceRoutes, VisitorRequests, VisitorsBy},
     origin_key::OriginKey,
@@ -8,7 +9,6 @@ use vestibule_api::{
 use vestibule_backup::{Backup, StoredQueue};
 use vestibule_domain::right::Right;
 use vestibule_line::LeaveReason;
-use vestibule_operate::admin::Invocation;
 use vestibule_tests::{
     in_process::{
         ApiRequest, BOUND, InProcessApi, QUEUE, entry_path, event, local_config, queue_id, send_to,
