@@ -20,6 +20,7 @@ mod overtaken;
 mod pages;
 mod plan;
 mod queues;
+mod refusals;
 mod report;
 mod rights;
 mod root_key;
