@@ -6,6 +6,7 @@ use vestibule_aws::admin_client::AdminFunction;
 use vestibule_aws::stack::StackError;
 use vestibule_console::{AdminCaller, AdminUnreachable};
 use vestibule_domain::right::Right;
+use vestibule_wire::commands::Operation;
 
 /// The names of the admin function that the operator may invoke, with the operator's credentials.
 pub(crate) struct StackAdmin {
@@ -49,7 +50,7 @@ impl StackAdmin {
         let needed = if may_end {
             Right::End
         } else {
-            Right::needed_for(operation)
+            Operation::find(operation).map_or(Right::Operate, |operation| operation.right)
         };
         let sufficient = self.functions.iter().find(|(right, _)| *right >= needed);
         let (_, function) = sufficient.or(self.functions.last()).expect("there is one");

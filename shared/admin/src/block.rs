@@ -7,7 +7,7 @@ use vestibule_domain::{
     settings::{Block, BlockTarget, Blocks, Settings},
 };
 
-use super::{Admin, Problem, command::BlockSelector, entry::kind_needed};
+use super::{Admin, Problem, entry::kind_needed, selectors::BlockSelector};
 
 /// How long a source is blocked if the operator gives no time, in seconds. The address behind it may soon belong to
 /// other visitors.

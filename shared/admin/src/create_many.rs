@@ -14,8 +14,6 @@ use super::{
     settings::reject_blocked,
 };
 
-/// The most queues in one order.
-pub(super) const CREATE_QUEUES_MAX: usize = 1_000;
 /// How many queues are created at the same time.
 const CONCURRENT_CREATES_MAX: usize = 16;
 /// The command starts to create no further queue after this time, so that it answers before the function's

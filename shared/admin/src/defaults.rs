@@ -5,7 +5,41 @@ use tracing::warn;
 use vestibule_backup::{Backup, BackupError, StoredDefaults, StoredSettings};
 use vestibule_domain::{id::QueueId, queue_pattern::QueuePattern, settings::Settings};
 
-use super::{Admin, Problem, defaults_order::DefaultsOrder, settings::reject_blocked};
+use vestibule_wire::commands::DefaultsOrder;
+
+use super::{Admin, Problem, parse::in_ms, settings::reject_blocked};
+
+/// What the command `defaults` does.
+pub(super) enum DefaultsChange {
+    /// Shows the defaults of one pattern, or of all.
+    Show(Option<QueuePattern>),
+    /// Replaces the defaults of a pattern.
+    Replace(QueuePattern, Map<String, Value>),
+    /// Removes the defaults of a pattern.
+    Remove(QueuePattern),
+}
+
+impl DefaultsChange {
+    /// What an order wants.
+    ///
+    /// # Errors
+    /// The order changes the defaults of no pattern, or to something else than settings.
+    pub(super) fn of(order: &DefaultsOrder) -> Result<Self, Problem> {
+        let pattern = order.prefix.clone();
+        let Some(given) = &order.settings else {
+            return Ok(Self::Show(pattern));
+        };
+        let pattern = pattern.ok_or_else(|| Problem::invalid_field("prefix", "is missing"))?;
+        match given {
+            Value::Null => Ok(Self::Remove(pattern)),
+            Value::Object(map) if !map.is_empty() => Ok(Self::Replace(pattern, in_ms(map)?)),
+            _ => Err(Problem::invalid_field(
+                "settings",
+                "must be an object of settings, or null to remove the defaults",
+            )),
+        }
+    }
+}
 
 /// The defaults of one pattern, valid or not.
 #[derive(Debug)]
@@ -46,15 +80,15 @@ impl DefaultsTable {
 
 impl Admin {
     /// Shows, replaces or removes the defaults of a pattern. They act at `create` alone, so no queue changes.
-    pub(super) async fn defaults(&self, order: DefaultsOrder) -> Result<Value, Problem> {
-        match order {
-            DefaultsOrder::Show(pattern) => self.show_defaults(pattern).await,
-            DefaultsOrder::Replace(pattern, given) => {
+    pub(super) async fn defaults(&self, order: &DefaultsOrder) -> Result<Value, Problem> {
+        match DefaultsChange::of(order)? {
+            DefaultsChange::Show(pattern) => self.show_defaults(pattern).await,
+            DefaultsChange::Replace(pattern, given) => {
                 let settings = self.validate_defaults(&given)?;
                 let replaced = self.backup.replace_defaults(&pattern, Some(&settings)).await?;
                 Ok(json!({ "prefix": pattern.to_string(), "settings": settings, "replaced": replaced }))
             }
-            DefaultsOrder::Remove(pattern) => {
+            DefaultsChange::Remove(pattern) => {
                 let removed = self.backup.replace_defaults(&pattern, None).await?;
                 Ok(json!({ "prefix": pattern.to_string(), "settings": null, "removed": removed }))
             }

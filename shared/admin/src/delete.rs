@@ -5,7 +5,7 @@ use vestibule_backup::QueueLookup;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::deletion::{complete_deletion, delete_queue};
 
-use super::{Admin, Problem, command::Confirmation};
+use super::{Admin, Problem, parse::Confirmation};
 
 impl Admin {
     /// Deletes a queue. Repeated, the command completes a deletion that was cut off, which needs no confirmation, because
@@ -13,7 +13,7 @@ impl Admin {
     pub(super) async fn delete(
         &self,
         queue: &QueueId,
-        confirmation: &Confirmation,
+        confirmation: Confirmation<'_>,
     ) -> Result<Value, Problem> {
         let (line, backup) = (&self.line, &*self.backup);
         let found = backup.look_up_queue(queue).await?;

@@ -37,10 +37,20 @@ impl Admin {
         });
         if help {
             description["fields"] = FIELDS.iter().map(field_to_json).collect();
-            description["commands"] = OPERATIONS.iter().map(Operation::to_json).collect();
+            description["commands"] = OPERATIONS.iter().map(operation_to_json).collect();
         }
         Ok(description)
     }
+}
+
+fn operation_to_json(operation: &Operation) -> Value {
+    json!({
+        "op": operation.name,
+        "arguments": operation.arguments(),
+        "needs_confirmation": operation.needs_confirmation,
+        "right": operation.right.name(),
+        "meaning": operation.meaning(),
+    })
 }
 
 fn field_to_json(field: &Field) -> Value {

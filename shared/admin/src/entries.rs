@@ -8,20 +8,19 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use vestibule_backup::EntryPartition;
-use vestibule_domain::{
-    id::{EntryId, QueueId},
-    record::EntryRecord,
-    score::WaitScore,
-    state::EntryState,
-};
+use vestibule_domain::{id::EntryId, record::EntryRecord, score::WaitScore, state::EntryState};
 use vestibule_line::LineError;
+use vestibule_wire::commands::{EntriesOrder, Whole, Word};
 
 use super::{
     Admin, Problem,
-    entries_order::{EntriesCursor, EntriesOrder},
+    entries_cursor::{EntriesCursor, read_cursor},
     entry_partition,
     line_entries::{LiveEntry, Stage, find_live},
 };
+
+/// How many entries a page has if the command does not say.
+const PAGE_ENTRIES: u32 = 100;
 
 /// A page reads no further records after this many, so that its work is bounded however few of them match.
 const RECORDS_PER_PAGE_MAX: usize = 2_000;
@@ -30,19 +29,21 @@ const RECORDS_AT_ONCE: usize = 500;
 
 impl Admin {
     /// Shows one page. Live entries are as the line has them, ended ones as the backup has them.
-    pub(super) async fn entries(&self, queue: &QueueId, order: &EntriesOrder) -> Result<Value, Problem> {
+    pub(super) async fn entries(&self, order: &EntriesOrder) -> Result<Value, Problem> {
+        let queue = &order.queue;
+        let limit = order.limit.map_or(PAGE_ENTRIES, Whole::get) as usize;
         let stored = self.read_stored_queue(queue).await?;
         stored.require_own_layout()?;
         let partition = entry_partition(queue, &stored);
         let first = EntriesCursor::first(partition.generation);
-        let mut cursor = Some(order.cursor.unwrap_or(first));
+        let mut cursor = Some(read_cursor(order)?.unwrap_or(first));
         if cursor.is_some_and(|cursor| cursor.generation != partition.generation) {
             let reason = "is of an earlier generation, because the queue was reset; begin without a cursor";
             return Err(Problem::invalid_field("cursor", reason));
         }
         let (mut rows, mut records_read, mut is_degraded) = (Vec::new(), 0, false);
         while let Some(at) = cursor
-            && rows.len() < order.limit
+            && rows.len() < limit
             && records_read < RECORDS_PER_PAGE_MAX
         {
             let page = self
@@ -53,16 +54,16 @@ impl Admin {
             cursor = at.next(page.next_after);
             let live = self.find_live_records(&partition, &page.records).await?;
             is_degraded |= live.is_none();
-            for (record, row) in page
-                .records
-                .iter()
-                .zip(to_rows(&page.records, live.as_ref(), order.state))
-            {
-                if rows.len() == order.limit {
+            for (record, row) in page.records.iter().zip(to_rows(
+                &page.records,
+                live.as_ref(),
+                order.state.map(|Word(state)| state),
+            )) {
+                if rows.len() == limit {
                     break;
                 }
                 rows.extend(row);
-                if rows.len() == order.limit {
+                if rows.len() == limit {
                     cursor = at.next(Some(record.id));
                 }
             }

@@ -11,7 +11,7 @@ use vestibule_domain::{
 use vestibule_engine::write_through;
 use vestibule_line::{EntryLookup, LeaveOutcome, LeaveReason, LineError, NotFound};
 
-use super::{Admin, Problem, command::EntrySelector, entry_partition};
+use super::{Admin, Problem, entry_partition, selectors::EntrySelector};
 
 impl Admin {
     /// Removes an entry, whether it is waiting, ready or active.

@@ -15,10 +15,9 @@ use vestibule_engine::{
 use vestibule_line::{EVICT_CHUNK, EvictOrder, LeaveOutcome, LeaveReason, LineError};
 
 use super::{
-    Admin, CHECK_TIME_MAX, Problem,
-    command::EntryFilter,
-    entry_partition,
+    Admin, CHECK_TIME_MAX, Problem, entry_partition,
     line_entries::{LiveEntry, Stage, StageCounts, find_live},
+    selectors::EntryFilter,
 };
 
 /// How many shards are read at the same time.

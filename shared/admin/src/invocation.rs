@@ -4,11 +4,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 use vestibule_domain::right::Right;
+use vestibule_wire::commands::CALLER_FIELD;
 
 use super::Problem;
-
-/// The field of every command in which an operator may say who gives it.
-pub(super) const CALLER_FIELD: &str = "caller";
 
 /// The longest name of a caller, in characters.
 const CALLER_CHARS_MAX: usize = 200;

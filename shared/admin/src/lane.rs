@@ -10,7 +10,7 @@ use vestibule_domain::{
 use vestibule_engine::write_through::write_through;
 use vestibule_line::{EntryPromotionOutcome, LaneMoveOutcome, PromoteEntryOrder};
 
-use super::{Admin, Problem, command::EntrySelector, entry_partition};
+use super::{Admin, Problem, entry_partition, selectors::EntrySelector};
 
 impl Admin {
     /// Moves a waiting entry to a lane.

@@ -9,16 +9,13 @@ mod block;
 mod brake;
 mod change_words;
 mod check;
-mod command;
-mod command_fields;
 mod create;
 mod create_many;
 mod defaults;
-mod defaults_order;
 mod delete;
 mod describe;
 mod entries;
-mod entries_order;
+mod entries_cursor;
 mod entry;
 mod evict;
 mod invocation;
@@ -26,27 +23,22 @@ mod iso_times;
 mod lane;
 mod limit_advice;
 mod line_entries;
-mod operations;
 mod orders;
 mod overtaken;
-mod parsed_command;
+mod parse;
 mod pending_order;
 mod plan;
-mod plan_order;
 mod preflight;
 mod preflight_findings;
 mod problem;
 mod promote;
-mod queue_fields;
 mod recover;
 mod report;
 mod report_content;
 mod report_csv;
-mod report_fields;
-mod report_order;
 mod root_key;
 mod rotate;
-mod selector_fields;
+mod selectors;
 mod settings;
 mod signing_keys;
 mod sources;
@@ -59,25 +51,31 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tracing::{info, warn};
 use vestibule_backup::{Backup, EntryPartition, QueueLookup, StoredQueue};
-use vestibule_domain::{id::QueueId, right::Right, settings::Entrance};
+use vestibule_domain::{
+    id::QueueId,
+    right::Right,
+    settings::{Entrance, FinishReason},
+};
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
+use vestibule_wire::commands::{Command, CreateOrder, Whole, Word};
+pub use vestibule_wire::commands::{OPERATIONS, Operation};
 
 pub use self::{
-    check::CHECK_TIME_MAX,
-    invocation::Invocation,
-    operations::{OPERATIONS, Operation},
-    plan::plan_without_deployment,
-    problem::Problem,
-    root_key::OperatorRootKey,
-    signing_keys::SigningKeys,
+    check::CHECK_TIME_MAX, invocation::Invocation, plan::plan_without_deployment, problem::Problem,
+    root_key::OperatorRootKey, signing_keys::SigningKeys,
 };
 use self::{
-    command::{Command, Confirmation, EvictSelector, PromoteSelector},
     iso_times::add_iso_times,
-    parsed_command::ParsedCommand,
+    parse::{Confirmation, ParsedCommand, in_ms, read_queue_id},
     pending_order::PendingOrder,
+    selectors::{
+        EvictSelector, PromoteSelector, select_blocked, select_entry, select_evicted, select_promoted,
+    },
 };
+
+/// How many sources the command `sources` shows if it does not say.
+const SOURCES_SHOWN: u32 = 20;
 
 /// Carries out the commands of operators.
 #[derive(Clone)]
@@ -143,70 +141,126 @@ impl Admin {
     }
 
     async fn confirm_and_execute(&self, parsed: ParsedCommand, right: Right) -> Result<Value, Problem> {
-        if let Some(confirmation) = &parsed.confirmation {
+        if let Some(confirmation) = Confirmation::of(&parsed.command) {
             let confirmed = self.require_confirmation(parsed.operation, confirmation).await;
             if let Err(problem) = confirmed {
                 return Err(self.describe_effect(problem, &parsed.command).await?);
             }
         }
-        self.execute(parsed.command, right).await
+        // One command holds what it needs, and not what the largest needs.
+        Box::pin(self.execute(parsed.command, right)).await
     }
 
     async fn execute(&self, command: Command, right: Right) -> Result<Value, Problem> {
         match command {
-            Command::Create(queue, settings) => self.create(&queue, &settings).await,
+            Command::Create(order) => self.create_ordered(order).await,
             Command::Update(order) => self.update(&order, right).await,
-            Command::CreateMany(names, settings) => self.create_many(&names, &settings).await,
-            Command::Defaults(order) => self.defaults(order).await,
-            Command::Describe(queue, help) => self.describe(&queue, help).await,
+            Command::Defaults(order) => self.defaults(&order).await,
+            Command::Describe(order) => self.describe(&order.queue, order.help.unwrap_or_default()).await,
             Command::List(order) => self.list(&order).await,
-            Command::Open(queue) => self.open(&queue).await,
-            Command::Pause(queue) => self.switch(&queue, "paused", json!(true)).await,
-            Command::Resume(queue) => self.switch(&queue, "paused", json!(false)).await,
-            Command::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
-            Command::Close(queue) => self.switch(&queue, "entrance", json!(Entrance::Closed)).await,
-            Command::Delete(queue, confirmation) => self.delete(&queue, &confirmation).await,
-            Command::Finish(queue, reason, message) => self.finish(&queue, reason, message).await,
-            Command::Promote(queue, PromoteSelector::Count(count)) => self.promote(&queue, count).await,
-            Command::Promote(queue, PromoteSelector::One(whom, over_pace)) => {
-                self.promote_one(&queue, &whom, over_pace).await
+            Command::Open(order) => self.open(&order.queue).await,
+            Command::Pause(order) => self.switch(&order.queue, "paused", json!(true)).await,
+            Command::Resume(order) => self.switch(&order.queue, "paused", json!(false)).await,
+            Command::Drain(order) => {
+                self.switch(&order.queue, "entrance", json!(Entrance::Draining))
+                    .await
             }
-            Command::Lane(queue, whom, lane) => self.move_to_lane(&queue, &whom, lane).await,
-            Command::Evict(queue, EvictSelector::One(whom)) => self.evict_one(&queue, &whom).await,
-            Command::Evict(queue, EvictSelector::Many(filter)) => self.evict_matching(&queue, &filter).await,
-            Command::Sources(queue, limit) => self.sources(&queue, limit).await,
-            Command::Block(queue, whom, seconds) => self.block(&queue, &whom, seconds).await,
-            Command::Unblock(queue, whom) => self.unblock(&queue, &whom).await,
-            Command::Restore(queue) => self.restore(&queue).await,
-            Command::Reset(queue) => self.reset(&queue).await,
-            Command::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
-            Command::Stats(queue) => self.stats(&queue).await,
-            Command::Report(queue, order) => self.report(&queue, order).await,
-            Command::Entries(queue, order) => self.entries(&queue, &order).await,
-            Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
+            Command::Close(order) => {
+                self.switch(&order.queue, "entrance", json!(Entrance::Closed))
+                    .await
+            }
+            Command::Delete(order) => {
+                let confirmation = Confirmation::new(&order.queue, order.confirm.as_ref(), order.epoch);
+                self.delete(&order.queue, confirmation).await
+            }
+            Command::Finish(order) => {
+                let reason = order.reason.map_or(FinishReason::Over, |Word(reason)| reason);
+                self.finish(&order.queue, reason, order.message).await
+            }
+            Command::Promote(order) => match select_promoted(&order)? {
+                PromoteSelector::Count(count) => self.promote(&order.queue, count).await,
+                PromoteSelector::One(whom, over_pace) => {
+                    self.promote_one(&order.queue, &whom, over_pace).await
+                }
+            },
+            Command::Lane(order) => {
+                let whom = select_entry(order.token, order.visitor.as_deref(), order.kind)?;
+                self.move_to_lane(&order.queue, &whom, order.lane()).await
+            }
+            Command::Evict(order) => match select_evicted(&order)? {
+                EvictSelector::One(whom) => self.evict_one(&order.queue, &whom).await,
+                EvictSelector::Many(filter) => self.evict_matching(&order.queue, &filter).await,
+            },
+            Command::Inspect(order) => {
+                let whom = select_entry(order.token, order.visitor.as_deref(), order.kind)?;
+                self.inspect(&order.queue, &whom).await
+            }
+            Command::Sources(order) => {
+                let limit = order.limit.map_or(SOURCES_SHOWN, Whole::get);
+                self.sources(&order.queue, limit).await
+            }
+            Command::Block(order) => {
+                let whom = select_blocked(order.token, order.visitor.as_deref(), order.kind, order.source)?;
+                let for_seconds = order.for_seconds.map(Whole::get);
+                self.block(&order.queue, &whom, for_seconds).await
+            }
+            Command::Unblock(order) => {
+                let whom = select_blocked(order.token, order.visitor.as_deref(), order.kind, order.source)?;
+                self.unblock(&order.queue, &whom).await
+            }
+            Command::Restore(order) => self.restore(&order.queue).await,
+            Command::Reset(order) => self.reset(&order.queue).await,
+            Command::Stats(order) => self.stats(&order.queue).await,
+            Command::Report(order) => self.report(&order).await,
+            Command::Entries(order) => self.entries(&order).await,
+            Command::Check(order) => self.check(&order.queue, order.from_shard()).await,
             Command::Plan(order) => plan::plan(&order),
-            Command::Preflight => self.preflight().await,
-            Command::Rotate { leaked: false } => self.rotate().await,
-            Command::Rotate { leaked: true } => self.replace_leaked_keys().await,
+            Command::Preflight(_) => self.preflight().await,
+            Command::Rotate(order) if order.leaked.unwrap_or_default() => self.replace_leaked_keys().await,
+            Command::Rotate(_) => self.rotate().await,
+        }
+    }
+
+    /// Creates the queue of an order, or its queues.
+    async fn create_ordered(&self, order: CreateOrder) -> Result<Value, Problem> {
+        let settings = in_ms(&order.settings.0)?;
+        match order.queues {
+            None => {
+                self.create(&read_queue_id(order.queue.as_deref())?, &settings)
+                    .await
+            }
+            Some(names) => {
+                // A single queue beside the list is the first of the order.
+                let one = order.queue.map(Value::String);
+                let names: Vec<_> = one.into_iter().chain(names).collect();
+                self.create_many(&names, &settings).await
+            }
         }
     }
 
     /// Adds to the problem of a command without its confirmation what the command would do.
     async fn describe_effect(&self, problem: Problem, command: &Command) -> Result<Problem, Problem> {
         match command {
-            Command::Evict(queue, EvictSelector::Many(filter)) if problem.needs_confirmation() => {
-                Ok(problem.with_matching(self.preview_evict(queue, filter).await?))
-            }
+            Command::Evict(order) if problem.needs_confirmation() => match select_evicted(order)? {
+                EvictSelector::Many(filter) => {
+                    Ok(problem.with_matching(self.preview_evict(&order.queue, &filter).await?))
+                }
+                EvictSelector::One(_) => Ok(problem),
+            },
             _ => Ok(problem),
         }
     }
 
     /// Refuses a command that does not repeat the queue's id and its current epoch.
-    async fn require_confirmation(&self, operation: &Operation, given: &Confirmation) -> Result<(), Problem> {
-        let epoch = match self.read_stored_queue(&given.queue).await {
+    async fn require_confirmation(
+        &self,
+        operation: &Operation,
+        given: Confirmation<'_>,
+    ) -> Result<(), Problem> {
+        let epoch = match self.read_stored_queue(given.queue).await {
             // The brake works while the backup is away. The line's epoch is that of the backup, or an earlier one.
             Err(problem) if problem.is_of_absent_backup() => {
-                let view = self.line.queue_view(&given.queue).await;
+                let view = self.line.queue_view(given.queue).await;
                 view.map_err(|_| problem)?.configuration.epoch
             }
             stored => stored?.metadata.epoch,

@@ -2,11 +2,9 @@
 
 use serde_json::{Map, Value};
 use vestibule_domain::{id::QueueId, right::Right};
+use vestibule_wire::commands::CALLER_FIELD;
 
-use super::{
-    invocation::{CALLER_FIELD, Invocation},
-    operations::Operation,
-};
+use super::{Operation, invocation::Invocation};
 
 /// The operations that concern no single queue, and `check`, which changes no visit. They are not in the log, and neither are
 /// those that [look](Right::Look).
@@ -51,7 +49,7 @@ pub(super) struct PendingOrder {
 impl PendingOrder {
     /// Describes a command. `None` if it does not belong into a log.
     pub(super) fn new(operation: &Operation, event: &Value, invocation: &Invocation) -> Option<Self> {
-        let is_look = Right::needed_for(operation.name) == Right::Look;
+        let is_look = operation.right == Right::Look;
         if is_look || UNRECORDED.contains(&operation.name) {
             return None;
         }

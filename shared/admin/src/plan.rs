@@ -12,10 +12,9 @@ use vestibule_domain::{
     settings::Settings,
 };
 
-use super::{
-    Problem, command::Command, command_fields::CommandFields, parsed_command::ParsedCommand,
-    plan_order::PlanOrder,
-};
+use vestibule_wire::commands::{Command, PlanOrder, Whole, Word};
+
+use super::{Problem, parse::ParsedCommand};
 
 /// The default of `interval_seconds`: how often a batch of visitors is let in.
 const DEFAULT_INTERVAL_SECONDS: u32 = 10;
@@ -24,100 +23,113 @@ const DEFAULT_INTERVAL_SECONDS: u32 = 10;
 const ASSUMED_ARRIVAL_SECONDS: u32 = 1_800;
 const ASSUMED_WAIT_MINUTES: u32 = 30;
 const ASSUMED_SESSION_SECONDS: u32 = 300;
-/// The most calls that a visitor makes in one session.
-const CALLS_MAX: u32 = 100_000;
-
 /// The field with the time in which a crowd comes.
 const ARRIVAL: &str = "arrival_seconds";
 
-/// The fields of a protected service that a crowd lacks.
-const SERVICE_FIELDS: [&str; 6] = [
-    "tps",
-    "calls",
-    "failure_percent",
-    "margin_percent",
-    "interval_seconds",
-    "target_load",
-];
+/// What the settings of a queue are computed from.
+pub(super) enum Sizing {
+    /// What the protected service can do.
+    Service(Demand),
+    /// The crowd that is expected, and the fields that were not given, with the values that count instead.
+    Crowd(CrowdDemand, Map<String, Value>),
+}
 
-impl CommandFields {
-    /// Reads the fields of a crowd if there is one (`visitors`), and else those of a demand.
-    pub(super) fn plan_order(&mut self) -> Result<PlanOrder, Problem> {
-        match self.optional_integer_in_range("visitors", 1..=100_000_000)? {
-            Some(visitors) => self.crowd(visitors),
-            None => self.demand().map(PlanOrder::Service),
+impl Sizing {
+    /// The crowd of an order if it has one (`visitors`), and else the service.
+    ///
+    /// # Errors
+    /// A field is missing, or is of the other one.
+    pub(super) fn of(order: &PlanOrder) -> Result<Self, Problem> {
+        let of_service = [
+            ("tps", order.tps.is_some()),
+            ("calls", order.calls.is_some()),
+            ("failure_percent", order.failure_percent.is_some()),
+            ("margin_percent", order.margin_percent.is_some()),
+            ("interval_seconds", order.interval_seconds.is_some()),
+            ("target_load", order.target_load.is_some()),
+        ];
+        let of_crowd = [
+            (ARRIVAL, order.arrival_seconds.is_some()),
+            ("wait_minutes", order.wait_minutes.is_some()),
+            ("checks", order.checks.is_some()),
+            ("cache", order.cache.is_some()),
+            ("without_cdn", order.without_cdn.is_some()),
+        ];
+        let refuse = |fields: &[(&str, bool)], reason: &str| {
+            let given = fields.iter().find(|(_, is_given)| *is_given);
+            given.map_or(Ok(()), |(name, _)| Err(Problem::invalid_field(name, reason)))
+        };
+        if let Some(visitors) = order.visitors {
+            refuse(
+                &of_service,
+                "sizes a queue for a service, and visitors for a crowd, so give one of the two",
+            )?;
+            return Ok(Self::of_crowd(order, visitors.get()));
         }
+        refuse(&of_crowd, "is of a crowd; give visitors, too")?;
+        read_demand(order).map(Self::Service)
     }
 
-    fn crowd(&mut self, visitors: u32) -> Result<PlanOrder, Problem> {
+    fn of_crowd(order: &PlanOrder, visitors: u32) -> Self {
         let mut assumed = Map::new();
-        let mut assume = |fields: &mut Self, name: &str, value: u32, range| {
-            let given = fields.optional_integer_in_range(name, range)?;
+        let mut assume = |name: &str, given: Option<u32>, value: u32| {
             if given.is_none() {
                 assumed.insert(name.to_owned(), value.into());
             }
-            Ok::<_, Problem>(given.unwrap_or(value))
+            given.unwrap_or(value)
         };
-        let arrival_seconds = assume(self, ARRIVAL, ASSUMED_ARRIVAL_SECONDS, 1..=86_400)?;
-        let wait_minutes = assume(self, "wait_minutes", ASSUMED_WAIT_MINUTES, 0..=1_440)?;
-        let session_seconds = assume(self, "session_seconds", ASSUMED_SESSION_SECONDS, 1..=86_400)?;
-        let cache = match self.string("cache")?.as_deref() {
-            None | Some("serverless") => Cache::Serverless,
-            Some("node") => Cache::Node,
-            Some(_) => return Err(Problem::invalid_field("cache", "must be serverless or node")),
-        };
+        let given = |seconds: Option<Whole<1, 86_400>>| seconds.map(Whole::get);
+        let arrival_seconds = assume(ARRIVAL, given(order.arrival_seconds), ASSUMED_ARRIVAL_SECONDS);
+        let wait_minutes = assume(
+            "wait_minutes",
+            order.wait_minutes.map(Whole::get),
+            ASSUMED_WAIT_MINUTES,
+        );
+        let session_seconds = assume(
+            "session_seconds",
+            given(order.session_seconds),
+            ASSUMED_SESSION_SECONDS,
+        );
         let demand = CrowdDemand {
             visitors,
             arrival_seconds,
             wait_seconds: 60 * wait_minutes,
             session_seconds,
-            checks: self.integer_in_range("checks", Some(0), 0..=10_000)?,
-            cache,
-            has_cdn: !self.flag("without_cdn")?,
+            checks: order.checks.map_or(0, Whole::get),
+            cache: order.cache.map_or(Cache::Serverless, |Word(cache)| cache),
+            has_cdn: !order.without_cdn.unwrap_or_default(),
         };
-        self.refuse_service_fields()?;
-        Ok(PlanOrder::Crowd(demand, assumed))
+        Self::Crowd(demand, assumed)
     }
+}
 
-    /// Refuses the fields of a protected service beside those of a crowd.
-    fn refuse_service_fields(&mut self) -> Result<(), Problem> {
-        let mut first_given = None;
-        for name in SERVICE_FIELDS {
-            match self.take(name) {
-                None | Some(Value::Null) => {}
-                Some(Value::Number(_)) => first_given = first_given.or(Some(name)),
-                Some(_) => return Err(Problem::invalid_field(name, "must be a number")),
-            }
-        }
-        let reason = "sizes a queue for a service, and visitors for a crowd, so give one of the two";
-        first_given.map_or(Ok(()), |name| Err(Problem::invalid_field(name, reason)))
-    }
-
-    /// Reads the required fields `tps`, `calls` and `session_seconds`, and the optional fields
-    /// `failure_percent`, `margin_percent`, and `interval_seconds` or `target_load`.
-    pub(super) fn demand(&mut self) -> Result<Demand, Problem> {
-        Ok(Demand {
-            tps: self.integer_in_range("tps", None, 1..=10_000_000)?,
-            milli_calls: self.thousandths("calls", CALLS_MAX)?,
-            session_seconds: self.integer_in_range("session_seconds", None, 1..=86_400)?,
-            failure_percent: self.integer_in_range("failure_percent", Some(0), 0..=100)?,
-            margin_percent: self.integer_in_range("margin_percent", Some(0), 0..=99)?,
-            interval: self.interval()?,
-        })
-    }
-
-    fn interval(&mut self) -> Result<Interval, Problem> {
-        let seconds = self.optional_integer_in_range("interval_seconds", 1..=3_600)?;
-        let batches = self.optional_integer_in_range("target_load", 1..=86_400)?;
-        match (seconds, batches) {
-            (Some(_), Some(_)) => Err(Problem::invalid_field(
+/// Reads the fields of a service.
+fn read_demand(order: &PlanOrder) -> Result<Demand, Problem> {
+    let missing = |name: &str| {
+        let reason = "is missing; a service needs tps, calls and session_seconds, and a crowd visitors";
+        Problem::invalid_field(name, reason)
+    };
+    let interval = match (order.interval_seconds, order.target_load) {
+        (Some(_), Some(_)) => {
+            return Err(Problem::invalid_field(
                 "target_load",
                 "gives the interval, so leave out interval_seconds, or target_load",
-            )),
-            (seconds, None) => Ok(Interval::Seconds(seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
-            (None, Some(batches)) => Ok(Interval::TargetLoad(batches)),
+            ));
         }
-    }
+        (seconds, None) => Interval::Seconds(seconds.map_or(DEFAULT_INTERVAL_SECONDS, Whole::get)),
+        (None, Some(batches)) => Interval::TargetLoad(batches.get()),
+    };
+    Ok(Demand {
+        tps: order.tps.ok_or_else(|| missing("tps"))?.get(),
+        milli_calls: order.calls.ok_or_else(|| missing("calls"))?.in_thousandths(),
+        session_seconds: order
+            .session_seconds
+            .ok_or_else(|| missing("session_seconds"))?
+            .get(),
+        failure_percent: order.failure_percent.map_or(0, Whole::get),
+        margin_percent: order.margin_percent.map_or(0, Whole::get),
+        interval,
+    })
 }
 
 /// Carries out a command `plan` without a deployment: it needs none.
@@ -133,9 +145,9 @@ pub fn plan_without_deployment(command: Value) -> Result<Value, Problem> {
 
 /// Computes what an order asks for.
 pub(super) fn plan(order: &PlanOrder) -> Result<Value, Problem> {
-    match order {
-        PlanOrder::Service(demand) => plan_settings(demand),
-        PlanOrder::Crowd(crowd, assumed) => plan_crowd(*crowd, assumed.clone()),
+    match Sizing::of(order)? {
+        Sizing::Service(demand) => plan_settings(&demand),
+        Sizing::Crowd(crowd, assumed) => plan_crowd(crowd, assumed),
     }
 }
 

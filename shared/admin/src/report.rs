@@ -4,25 +4,21 @@ use serde_json::{Value, json};
 use vestibule_backup::{OperatorOrder, OrderLog};
 use vestibule_domain::{id::QueueId, tally::TallySnapshot};
 use vestibule_telemetry::clock::now_ms;
+use vestibule_wire::commands::{ReportFormat, ReportOrder, Whole, Word};
 
-use super::{
-    Admin, Problem,
-    report_content::Report,
-    report_csv::format_csv,
-    report_order::{ReportFormat, ReportOrder},
-};
+use super::{Admin, Problem, report_content::Report, report_csv::format_csv};
 
 impl Admin {
     /// Shows what happened in a queue since its generation began. The line has the latest numbers; those of the backup are
     /// a few seconds old, and stay when the queue is gone.
-    pub(super) async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Value, Problem> {
-        let stored = self.backup.read_tally(queue, order.generation).await?;
+    pub(super) async fn report(&self, order: &ReportOrder) -> Result<Value, Problem> {
+        let queue = &order.queue;
+        let asked_generation = order.generation.map(Whole::get);
+        let stored = self.backup.read_tally(queue, asked_generation).await?;
         let in_line = self.line.read_tally(queue).await;
         let log = self.backup.read_orders(queue).await?;
         let wanted = |snapshot: &TallySnapshot| {
-            order
-                .generation
-                .is_none_or(|generation| snapshot.generation == generation)
+            asked_generation.is_none_or(|generation| snapshot.generation == generation)
         };
         let in_line = in_line.ok().filter(wanted);
         let is_live = match (&in_line, &stored) {
@@ -31,7 +27,7 @@ impl Admin {
         };
         let newest = if is_live { in_line } else { stored };
         let Some(counted) = newest else {
-            return Err(self.explain_missing_report(queue, order).await);
+            return Err(self.explain_missing_report(queue, asked_generation).await);
         };
         let view = if is_live {
             self.line.queue_view(queue).await.ok()
@@ -57,13 +53,13 @@ impl Admin {
             log,
         };
         Ok(match order.format {
-            ReportFormat::Json => report.to_json(),
-            ReportFormat::Csv => json!({ "csv": format_csv(&report) }),
+            None | Some(Word(ReportFormat::Json)) => report.to_json(),
+            Some(Word(ReportFormat::Csv)) => json!({ "csv": format_csv(&report) }),
         })
     }
 
-    async fn explain_missing_report(&self, queue: &QueueId, order: ReportOrder) -> Problem {
-        match (self.read_stored_queue(queue).await, order.generation) {
+    async fn explain_missing_report(&self, queue: &QueueId, generation: Option<u32>) -> Problem {
+        match (self.read_stored_queue(queue).await, generation) {
             (Err(problem), None) => problem,
             (_, Some(generation)) => Problem::invalid_field(
                 "generation",

@@ -13,11 +13,12 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError, QueueView};
+use vestibule_wire::commands::UpdateOrder;
 
 use super::{
     Admin, Problem,
-    command::UpdateOrder,
     overtaken::{effective_settings, find_overtaken},
+    parse::{Confirmation, given_revision, given_settings},
     pending_order::SETTINGS_BEFORE,
 };
 
@@ -32,12 +33,9 @@ impl Admin {
     /// Changes the given settings and no others. A change that closes or finishes the queue, or lets a flood of visitors in,
     /// must be confirmed.
     pub(super) async fn update(&self, order: &UpdateOrder, right: Right) -> Result<Value, Problem> {
-        let UpdateOrder {
-            queue,
-            settings: given,
-            revision,
-            confirmation,
-        } = order;
+        let queue = &order.queue;
+        let (given, revision) = (&given_settings(order)?, given_revision(order)?);
+        let confirmation = Confirmation::new(queue, order.confirm.as_ref(), order.epoch);
         reject_blocked(given)?;
         let before = self.read_stored_queue(queue).await?;
         let epoch = before.metadata.epoch;
@@ -71,7 +69,7 @@ impl Admin {
                 confirmation.verify(&format!("an update that {what}"), epoch)?;
             }
             let new = allowed.to_map();
-            if let Some(revision) = revision {
+            if let Some(revision) = &revision {
                 let overtaken = find_overtaken(revision, given, &effective_settings(stored), &new);
                 if !overtaken.is_empty() {
                     return Err(Problem::overtaken(&overtaken));

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use vestibule_domain::{estimate::Estimate, id::QueueId, tally::Tally};
 use vestibule_line::{JournalLimits, QueueView};
 
-use super::{Admin, Problem, command::ListOrder};
+use vestibule_wire::commands::ListOrder;
+
+use super::{Admin, Problem};
 
 /// How many queues are read at the same time.
 pub(super) const CONCURRENT_READS_MAX: usize = 16;
@@ -16,10 +18,11 @@ const LISTED_MAX: usize = 10_000;
 impl Admin {
     /// Lists the queues with their counts, its pace in force and the wait of the last in line.
     pub(super) async fn list(&self, order: &ListOrder) -> Result<Value, Problem> {
+        let prefix = order.prefix.as_deref().unwrap_or_default().trim_end_matches('*');
         let mut queues = self.backup.list_queues().await?;
         queues.retain(|queue| {
             let is_beyond = order.after.as_ref().is_none_or(|after| queue > after);
-            queue.as_str().starts_with(&order.prefix) && is_beyond
+            queue.as_str().starts_with(prefix) && is_beyond
         });
         queues.sort();
         let has_more = queues.len() > LISTED_MAX;

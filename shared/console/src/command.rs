@@ -10,8 +10,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
-use vestibule_domain::right::LOOKING;
-use vestibule_wire::Code;
+use vestibule_domain::right::Right;
+use vestibule_wire::{Code, commands::Operation};
 
 use crate::{Console, answers::NoResult, problem::Problem};
 
@@ -28,7 +28,8 @@ pub(crate) async fn send_command(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     let mut command = read_command(&headers, body)?;
-    let changes_queues = command["op"].as_str().is_some_and(|op| !LOOKING.contains(&op));
+    let is_change = |op| Operation::find(op).is_none_or(|operation| operation.right > Right::Look);
+    let changes_queues = command["op"].as_str().is_some_and(is_change);
     if let Some(fields) = command.as_object_mut() {
         fields.insert("caller".to_owned(), json!(console.operator()));
     }

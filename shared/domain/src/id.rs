@@ -5,6 +5,7 @@
 //! the owner of a token is a comparison.
 
 mod error;
+mod json;
 mod root_key;
 mod secret;
 mod source;

@@ -12,22 +12,6 @@ pub enum Right {
     End,
 }
 
-/// The operations that change nothing.
-pub const LOOKING: [&str; 9] = [
-    "describe",
-    "entries",
-    "inspect",
-    "list",
-    "plan",
-    "preflight",
-    "report",
-    "sources",
-    "stats",
-];
-
-/// The operations that end visits, places or passes.
-pub const ENDING: [&str; 7] = ["close", "delete", "evict", "finish", "reset", "restore", "rotate"];
-
 impl Right {
     /// All rights, the least first.
     pub const ALL: [Self; 3] = [Self::Look, Self::Operate, Self::End];
@@ -38,17 +22,6 @@ impl Right {
             Self::Look => "look",
             Self::Operate => "operate",
             Self::End => "end",
-        }
-    }
-
-    /// The least right for an operation.
-    pub fn needed_for(operation: &str) -> Self {
-        if LOOKING.contains(&operation) {
-            Self::Look
-        } else if ENDING.contains(&operation) {
-            Self::End
-        } else {
-            Self::Operate
         }
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The state of an entry. It is written in lower case in JSON (`waiting`) and in upper case in the table
 /// (`WAITING`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum EntryState {
     /// The entry is in line.

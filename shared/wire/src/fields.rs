@@ -1,6 +1,10 @@
 //! Reads the fields of a request, so that a refusal names the invalid one and says what it must be.
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, Visitor, value},
+    forward_to_deserialize_any,
+};
 use serde_json::Value;
 use vestibule_domain::{
     consumption::{UseId, UseIdError},
@@ -41,16 +45,80 @@ pub fn parse_request<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, Inv
             )));
         }
     };
+    read_fields(value, "is not a field of this request")
+}
+
+/// Reads the fields of an object. `unknown` says what is wrong with one that it does not have.
+///
+/// # Errors
+/// The first part that is not valid.
+pub(super) fn read_fields<T: for<'de> Deserialize<'de>>(
+    value: Value,
+    unknown: &str,
+) -> Result<T, InvalidField> {
     serde_path_to_error::deserialize(value).map_err(|error| {
-        let field = error.path().to_string();
+        let path = error.path().to_string();
         let text = error.into_inner().to_string();
+        if let Some(name) = text.strip_prefix("missing field `") {
+            return InvalidField {
+                field: name.trim_end_matches('`').to_owned(),
+                detail: "is missing".to_owned(),
+            };
+        }
         let detail = if text.starts_with("unknown field") {
-            "is not a field of this request".to_owned()
+            unknown.to_owned()
         } else {
-            text
+            in_our_words(&text)
         };
-        InvalidField { field, detail }
+        InvalidField { field: path, detail }
     })
+}
+
+/// What serde says of a value, in the words of a refusal: what it must be.
+fn in_our_words(text: &str) -> String {
+    if text.starts_with("invalid type: null,") {
+        return "is missing".to_owned();
+    }
+    let (said, expected) = text.split_once(", expected ").unwrap_or((text, ""));
+    match expected {
+        "" => text.to_owned(),
+        "a boolean" => "must be true or false".to_owned(),
+        words if said.starts_with("unknown variant") => format!("must be {}", words.replace('`', "")),
+        kind => format!("must be {kind}"),
+    }
+}
+
+/// The names of the fields of a struct that serde reads.
+pub(super) fn field_names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
+    let mut names: &'static [&'static str] = &[];
+    // It ends with an error as soon as the names are known.
+    let _ = T::deserialize(FieldNames(&mut names));
+    names
+}
+
+struct FieldNames<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for FieldNames<'_> {
+    type Error = value::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        *self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(Error::custom("there is no value"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
 }
 
 /// A text.

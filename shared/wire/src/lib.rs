@@ -3,6 +3,7 @@
 //! Their doc comments are the descriptions in the API's document: `infra/openapi.sh render` makes its schemas from these
 //! types, and the types of the web's scripts from the schemas. Times are Unix milliseconds of line time.
 
+pub mod commands;
 mod entry;
 mod event;
 mod fields;

@@ -11,7 +11,7 @@ use vestibule_domain::{
 
 use super::{
     Closing, CompleteRequest, EmptyBody, EnterRequest, Entry, ExtendRequest, Jwks, LoadAnswer, LoadReport,
-    Problem, PublicDocument, ValidateRequest, ValidateResponse,
+    Problem, PublicDocument, ValidateRequest, ValidateResponse, commands::OPERATIONS,
 };
 
 /// The greatest whole number that every JSON parser reads exactly (RFC 8259, section 6).
@@ -56,6 +56,40 @@ pub fn for_clients() -> Map<String, Value> {
     let required = all["Problem"]["required"].as_array_mut();
     required.expect("a problem has fields").push(json!("request_id"));
     all
+}
+
+/// The document of the commands of operators: `commands` has each by its name, and `schemas` what they share.
+#[allow(clippy::missing_panics_doc)] // Arguments are declared as structs.
+pub fn of_commands() -> Value {
+    let mut generator = SchemaSettings::openapi3().into_generator();
+    let mut commands = Map::new();
+    for operation in OPERATIONS {
+        let reference = (operation.schema)(&mut generator);
+        commands.insert(
+            operation.name.to_owned(),
+            json!({
+                "meaning": operation.meaning(),
+                "right": operation.right.name(),
+                "needs_confirmation": operation.needs_confirmation,
+                "arguments": reference,
+            }),
+        );
+    }
+    let mut schemas = generator.take_definitions(true);
+    schemas.values_mut().for_each(tidy);
+    // The arguments of a command stand with it.
+    for command in commands.values_mut() {
+        let name = command["arguments"]["$ref"]
+            .as_str()
+            .and_then(|path| path.rsplit('/').next());
+        let arguments = schemas.get(name.expect("a struct")).cloned().expect("is there");
+        command["arguments"] = json!({
+            "properties": arguments.get("properties").cloned().unwrap_or_else(|| json!({})),
+            "required": arguments.get("required").cloned().unwrap_or_else(|| json!([])),
+        });
+    }
+    schemas.retain(|name, _| !name.ends_with("Order"));
+    json!({ "commands": commands, "schemas": schemas })
 }
 
 /// The models of the bodies that API Gateway checks.

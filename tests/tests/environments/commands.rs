@@ -188,7 +188,7 @@ async fn the_invoked_alias_decides_what_a_caller_may_order() {
             if code == Some("invalid-command") {
                 continue;
             }
-            let is_too_little = right < Right::needed_for(operation.name);
+            let is_too_little = right < operation.right;
             assert_eq!(
                 code == Some("right-needed"),
                 is_too_little,

@@ -153,38 +153,3 @@ async fn destructive_commands_need_confirmation() {
         desk.run(order(json!("q"), json!(now))).await;
     }
 }
-
-/// A command that declares an argument reads it: a value of the wrong type is refused by the
-/// argument's name.
-#[tokio::test]
-async fn every_declared_argument_is_read() {
-    let desk = AdminFixture::with_queue(json!({})).await;
-    for operation in OPERATIONS {
-        for argument in operation.arguments {
-            let mut order = json!({ "op": operation.name });
-            for other in operation.arguments {
-                order[other] = match *other {
-                    "queue" | "confirm" | "after" => json!("q"),
-                    "prefix" => json!("q*"),
-                    "queues" => json!(["p"]),
-                    "settings" => json!({ "batch": 1 }),
-                    "help" | "all" | "over_pace" | "without_cdn" => json!(true),
-                    "cache" => json!("node"),
-                    "from_shard" => json!(0),
-                    "token" | "source" | "tokens" | "cursor" => continue,
-                    "visitor" => json!("ada"),
-                    "kind" => json!("known"),
-                    "format" => json!("csv"),
-                    "state" => json!("waiting"),
-                    "reason" => json!("over"),
-                    "revision" => json!("abcd"),
-                    "message" => json!("Bye"),
-                    _ => json!(1),
-                };
-            }
-            order[argument] = json!([]);
-            let problem = desk.run_refused(order.clone()).await;
-            assert_eq!(problem["field"], *argument, "{order}: {problem}");
-        }
-    }
-}

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, env, fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::{OPERATIONS, Operation, parsed_command::ParsedCommand};
+use crate::{OPERATIONS, Operation, parse::ParsedCommand};
 
 const TOKEN: &str = "0f8fad5b-d9cb-869f-a165-70867728950e";
 const SOURCE: &str = "k3rT0pW9x_Q";
@@ -34,14 +34,13 @@ fn accepted(operation: &Operation) -> Vec<Value> {
         "update" => forms(&[json!({ "settings": { "batch": 1 } })]),
         "promote" => forms(&[json!({ "count": 1 }), json!({ "visitor": "ada" })]),
         "lane" => forms(&[json!({ "visitor": "ada", "lane": 1 })]),
-        "evict" => forms(&[json!({ "visitor": "ada" }), json!({ "source": SOURCE })]),
-        "block" | "unblock" => forms(&[json!({ "visitor": "ada" }), json!({ "source": SOURCE })]),
+        "evict" | "block" | "unblock" => forms(&[json!({ "visitor": "ada" }), json!({ "source": SOURCE })]),
         "inspect" => forms(&[json!({ "visitor": "ada" })]),
         "plan" => vec![
             json!({ "op": op, "tps": 1, "calls": 1, "session_seconds": 1 }),
             json!({ "op": op, "visitors": 1_000 }),
         ],
-        _ if operation.arguments.contains(&"queue") => vec![base],
+        _ if operation.field_names().contains(&"queue") => vec![base],
         _ => vec![json!({ "op": op })],
     }
 }
@@ -127,7 +126,7 @@ fn describe_all() -> String {
                     ops.push(operation.name);
                 }
             };
-            for field in operation.field_names().into_iter().chain(["caller", "unknown"]) {
+            for &field in operation.field_names().iter().chain(&["caller", "unknown"]) {
                 for value in values() {
                     let order = with_fields(base.clone(), &json!({ field: value }));
                     add(field, &value.to_string(), outcome(order));

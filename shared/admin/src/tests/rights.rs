@@ -1,10 +1,10 @@
 //! What each right lets a caller order, and what must be confirmed because it could flood the protected service.
 
 use serde_json::{Value, json};
-use vestibule_domain::right::{ENDING, LOOKING, Right};
+use vestibule_domain::right::Right;
 
 use super::AdminFixture;
-use crate::{Invocation, OPERATIONS, Operation};
+use crate::{Invocation, OPERATIONS};
 
 impl AdminFixture {
     async fn run_as(&self, right: Right, command: &Value) -> Value {
@@ -16,19 +16,12 @@ impl AdminFixture {
     }
 }
 
-#[test]
-fn every_operation_that_a_right_names_exists() {
-    for name in LOOKING.iter().chain(&ENDING) {
-        assert!(Operation::find(name).is_some(), "{name}");
-    }
-}
-
 /// A right that is too little is told first, so the command changes nothing, whatever else is wrong with it.
 #[tokio::test]
 async fn a_right_lets_its_operations_through_and_no_other() {
     let desk = AdminFixture::with_queue(json!({})).await;
     for operation in OPERATIONS {
-        let needed = Right::needed_for(operation.name);
+        let needed = operation.right;
         // Each operation answers to it, if only that a field is missing.
         let command = json!({ "op": operation.name, "queue": "none" });
         for right in Right::ALL {

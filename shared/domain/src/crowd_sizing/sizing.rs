@@ -15,7 +15,9 @@ use crate::settings::Settings;
 const INTERVAL_SECONDS: f64 = 10.0;
 
 /// The cache that holds the line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Cache {
     /// `ElastiCache` Serverless, the default of the template.
     Serverless,

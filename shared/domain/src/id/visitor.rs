@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use uuid::Uuid;
 
 use super::error::{IdError, VISITOR_ID_MAX};
 
 /// How a visitor is identified. The kind decides which credential an entry token is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum VisitorKind {
     /// Identified by an authorizer's verified claim, or by a caller that the queue trusts.
     Known,

@@ -1,24 +1,11 @@
-//! Which entries the command `entries` shows.
+//! Where a page of the command `entries` begins.
 
 use std::str::FromStr;
 
-use vestibule_domain::{
-    id::{EntryId, SHARD_COUNT},
-    state::EntryState,
-};
+use vestibule_domain::id::{EntryId, SHARD_COUNT};
+use vestibule_wire::commands::EntriesOrder;
 
-/// The longest page, in entries.
-pub(super) const PAGE_ENTRIES_MAX: u32 = 1_000;
-
-/// Which entries to show.
-#[derive(Debug)]
-pub(super) struct EntriesOrder {
-    /// `None` for entries of any state.
-    pub(super) state: Option<EntryState>,
-    pub(super) limit: usize,
-    /// `None` for the first page.
-    pub(super) cursor: Option<EntriesCursor>,
-}
+use super::Problem;
 
 /// Where a page begins: behind an entry, or at the beginning of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,4 +69,12 @@ impl FromStr for EntriesCursor {
             after,
         })
     }
+}
+
+/// The cursor of a command; `None` for the first page.
+pub(super) fn read_cursor(order: &EntriesOrder) -> Result<Option<EntriesCursor>, Problem> {
+    let cursor = order.cursor.as_deref().map(str::parse);
+    cursor
+        .transpose()
+        .map_err(|()| Problem::invalid_field("cursor", "must be the cursor of an answer of this command"))
 }
