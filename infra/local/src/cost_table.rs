@@ -2,13 +2,10 @@
 
 use std::fmt::Write;
 
-use vestibule_domain::{
-    crowd_sizing::{
-        aws_waiting_room::{AwsWaitingRoomCost, WaitingPage},
-        cost::{Clients, CostItem, CrowdCost, total_dollars},
-        cost_table::{CostRow, MILLION, cost_rows},
-    },
-    settings::Settings,
+use vestibule_domain::settings::Settings;
+use vestibule_sizing::{
+    cost::{CostItem, CrowdCost, total_dollars},
+    cost_table::{CostRow, MILLION, cost_rows},
 };
 
 /// The tables, in Markdown.
@@ -16,32 +13,28 @@ pub(crate) fn describe_costs() -> String {
     let settings = Settings::default();
     let rows = cost_rows(&MILLION, &settings);
     let pace = MILLION.load(&settings).pace_for_mean_wait(MILLION.wait_seconds);
-    let ours = CrowdCost::at_pace(&MILLION, pace, &settings, Clients::FollowDocument);
-    let spaced = AwsWaitingRoomCost::at_pace(&MILLION, pace, &settings, WaitingPage::Spaced);
+    let ours = CrowdCost::at_pace(&MILLION, pace, &settings);
     format!(
-        "{}\n{}\n{}",
+        "{}\n{}",
         describe_rows(&rows),
-        describe_items("Vestibule with CDN and node-based cache", &ours.items),
-        describe_items("Virtual Waiting Room on AWS, read as seldom", &spaced.items)
+        describe_items("Vestibule with CDN and node-based cache", &ours.items)
     )
 }
 
 fn describe_rows(rows: &[CostRow]) -> String {
-    let mut text = "| deployment | visitors learn of the turn by | to the API | to the CDN | of the API's quota | of one slot | \
-                    USD, no checks | USD, 6 checks |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+    let mut text = "| deployment | to the API | to the CDN | of the API's quota | of one slot | \
+                    USD, no checks | USD, 6 checks |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         .to_owned();
-    let percent = |share: Option<f64>| share.map_or(String::new(), |share| format!("{:.0} %", 100.0 * share));
     for row in rows {
         // Writing into a text cannot fail.
         let _ = writeln!(
             text,
-            "| {} | {} | {:.1} | {:.1} | {} | {} | {:.0} | {:.0} |",
+            "| {} | {:.1} | {:.1} | {:.0} % | {:.0} % | {:.0} | {:.0} |",
             row.deployment,
-            row.clients,
             row.api_requests_per_visitor,
             row.cdn_requests_per_visitor,
-            percent(row.gateway_share),
-            percent(row.slot_share),
+            100.0 * row.gateway_share,
+            100.0 * row.slot_share,
             row.dollars[0],
             row.dollars[1],
         );

@@ -4,10 +4,7 @@ use std::{fmt::Write, process::ExitCode};
 
 use serde_json::{Value, json};
 use vestibule_admin::{Problem, plan_without_deployment};
-use vestibule_domain::crowd_sizing::{
-    aws_waiting_room::AWS_WAITING_ROOM_FACTS,
-    facts::{FACTS, FACTS_OF, Fact},
-};
+use vestibule_sizing::facts::{FACTS, FACTS_OF};
 
 use crate::{cli::PlanRequest, cost_table::describe_costs};
 
@@ -117,14 +114,7 @@ fn describe_plan(plan: &Value) -> String {
 /// The facts as a table.
 fn describe_facts() -> String {
     let mut text = format!("limits, measurements and prices as known in {FACTS_OF}\n\n");
-    list_facts(&mut text, FACTS);
-    text.push_str("\nof Virtual Waiting Room on AWS\n\n");
-    list_facts(&mut text, AWS_WAITING_ROOM_FACTS);
-    text
-}
-
-fn list_facts(text: &mut String, facts: &[Fact]) {
-    for fact in facts {
+    for fact in FACTS {
         // Writing into a text cannot fail.
         let _ = writeln!(
             text,
@@ -132,6 +122,7 @@ fn list_facts(text: &mut String, facts: &[Fact]) {
             fact.what, fact.value, fact.unit, fact.source
         );
     }
+    text
 }
 
 #[cfg(test)]
@@ -196,7 +187,7 @@ mod tests {
     #[test]
     fn every_fact_has_a_source() {
         let text = describe_facts();
-        for fact in FACTS.iter().chain(AWS_WAITING_ROOM_FACTS) {
+        for fact in FACTS {
             assert!(!fact.source.is_empty() && fact.value > 0.0, "{fact:?}");
             assert!(text.contains(fact.what), "{text}");
         }

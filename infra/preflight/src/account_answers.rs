@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use vestibule_domain::crowd_sizing::sizes::{BY_SIZE, number_by_size};
+use vestibule_sizing::sizes::{BY_SIZE, number_by_size};
 
 /// An answer, or the reason why there is none.
 pub(crate) type Answer<T> = Result<T, String>;
@@ -13,7 +13,7 @@ pub(crate) type Answer<T> = Result<T, String>;
 pub(crate) struct AccountAnswers {
     pub stack: StackAnswer,
     pub executions: Answer<ExecutionQuota>,
-    /// The functions behind the API, in the order of [`vestibule_domain::crowd_sizing::ceilings::Function`].
+    /// The functions behind the API, in the order of [`vestibule_sizing::ceilings::Function`].
     pub functions: Vec<FunctionAnswer>,
     pub requests: Answer<RequestQuota>,
     pub routes: Answer<BTreeSet<ApiRoute>>,

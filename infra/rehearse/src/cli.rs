@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum, value_parser};
 use serde_json::{Map, Value, json};
-use vestibule_domain::{crowd_sizing::sizing::Cache, id::QueueId};
+use vestibule_domain::id::QueueId;
+use vestibule_sizing::crowd::Cache;
 
 use crate::{arrivals::Curve, conduct::CrowdPlan};
 

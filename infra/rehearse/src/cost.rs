@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use vestibule_domain::crowd_sizing::{
+use vestibule_sizing::{
     cost::{CostItem, Usage, total_dollars},
+    crowd::Cache,
     facts::FACTS_OF,
-    sizing::Cache,
 };
 
 use crate::{ledger::OperationFigures, operation::Operation};

@@ -1,7 +1,7 @@
 //! The figures of a crowd in a deployment with ceilings.
 
 use crate::{estimate_accuracy::AccuracySums, outcome::Outcome, run_figures::RunFigures, traffic::Traffic};
-use vestibule_domain::crowd_sizing::ceilings::POLL_COST;
+use vestibule_sizing::ceilings::POLL_COST;
 
 /// The figures of one run.
 #[derive(Debug, Clone)]

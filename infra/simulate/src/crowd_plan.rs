@@ -1,15 +1,13 @@
 //! The pace at which a deployment can serve a crowd whose clients follow the public document: the highest pace that the
 //! hash slot of the queue carries, or a lower one if visitors are to wait for longer.
 
-use vestibule_domain::{
-    crowd_sizing::{
-        ceilings::{Ceilings, Function},
-        facts::REQUESTS_PER_EXECUTION,
-        load::{CrowdLoad, entering_cost},
-        part_load::USED_SHARE,
-        sizing::highest,
-    },
-    settings::Settings,
+use vestibule_domain::settings::Settings;
+use vestibule_sizing::{
+    ceilings::{Ceilings, Function},
+    crowd::highest,
+    facts::REQUESTS_PER_EXECUTION,
+    load::{CrowdLoad, entering_cost},
+    part_load::USED_SHARE,
 };
 
 /// The share of the slot that entering uses while the crowd arrives.
@@ -74,7 +72,7 @@ impl CrowdPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vestibule_domain::crowd_sizing::facts::SERVERLESS_SLOT_POLLS;
+    use vestibule_sizing::facts::SERVERLESS_SLOT_POLLS;
 
     const WAIT_SECONDS: u32 = 1_800;
 

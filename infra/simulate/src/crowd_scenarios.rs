@@ -1,7 +1,7 @@
 //! The scenarios of a crowd in a deployment with ceilings.
 
-use vestibule_domain::crowd_sizing::{ceilings::Ceilings, facts::HELD_BUDGET};
 use vestibule_domain::settings::Settings;
+use vestibule_sizing::{ceilings::Ceilings, facts::HELD_BUDGET};
 
 use crate::{
     crowd_plan::CrowdPlan,

@@ -1,7 +1,7 @@
 //! The printed figures of a crowd in a deployment with ceilings, as `name=value` lines.
 
 use crate::{crowd_figures::CrowdFigures, scenario::Scenario};
-use vestibule_domain::crowd_sizing::ceilings::Function;
+use vestibule_sizing::ceilings::Function;
 
 /// Formats the figures of one run. `suffix` is added to each name.
 pub fn format_crowd(figures: &CrowdFigures, suffix: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use vestibule_domain::crowd_sizing::ceilings::Ceilings;
+use vestibule_sizing::ceilings::Ceilings;
 
 /// A deployment. The default one has no ceilings: every request is answered.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,6 @@
 //! Counts the requests that reach a deployment, and its busiest second.
 
-use vestibule_domain::crowd_sizing::ceilings::{FUNCTIONS, Function, POLL_COST, Route};
+use vestibule_sizing::ceilings::{FUNCTIONS, Function, POLL_COST, Route};
 
 /// The requests of a run.
 #[derive(Debug, Clone, Copy, Default)]

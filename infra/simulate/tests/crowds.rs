@@ -1,7 +1,5 @@
 //! Runs small crowds in a deployment with ceilings, and checks the promises to their visitors.
 
-use vestibule_domain::crowd_sizing::ceilings::{Ceilings, Function};
-use vestibule_domain::crowd_sizing::load::CrowdLoad;
 use vestibule_domain::settings::Settings;
 use vestibule_simulate::{
     crowd_figures::CrowdFigures,
@@ -10,6 +8,8 @@ use vestibule_simulate::{
     scenario::Scenario,
     simulation::{Clients, run_scenario},
 };
+use vestibule_sizing::ceilings::{Ceilings, Function};
+use vestibule_sizing::load::CrowdLoad;
 
 const VISITORS: u32 = 20_000;
 /// Entry polls per second that a slot answers which carries this crowd, if its clients follow the public document.

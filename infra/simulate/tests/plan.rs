@@ -1,16 +1,14 @@
 //! Compares the limit that a plan predicts with the limit of a simulated deployment, whose hash slot refuses what is beyond
 //! its ceiling.
 
-use vestibule_domain::{
-    crowd_sizing::{ceilings::Ceilings, load::CrowdLoad, sizing::highest},
-    settings::Settings,
-};
+use vestibule_domain::settings::Settings;
 use vestibule_simulate::{
     crowd_scenarios::{CrowdParameters, crowd_by_name},
     parallel::run_on_all_cores,
     scenario::{Arrivals, Scenario, with_pace},
     simulation::{Clients, run_scenario},
 };
+use vestibule_sizing::{ceilings::Ceilings, crowd::highest, load::CrowdLoad};
 
 const VISITORS: u32 = 20_000;
 const SLOT_POLLS_PER_SECOND: u32 = 300;

@@ -1,18 +1,16 @@
 //! The command `plan`: computes settings for a demand, or for a crowd. It reads and changes no queue.
 
 use serde_json::{Map, Value, json};
-use vestibule_domain::{
-    crowd_sizing::{
-        cost::{CostItem, CrowdCost},
-        facts::FACTS_OF,
-        part_load::PartLoad,
-        sizing::{Cache, CrowdDemand, CrowdSizing},
-    },
-    plan::{Demand, Interval, SizingPlan},
-    settings::Settings,
+use vestibule_domain::settings::Settings;
+use vestibule_sizing::{
+    cost::{CostItem, CrowdCost},
+    crowd::{Cache, CrowdDemand, CrowdSizing},
+    facts::FACTS_OF,
+    part_load::PartLoad,
+    service::{Demand, Interval, SizingPlan},
 };
 
-use vestibule_wire::commands::{Command, PlanOrder, Whole, Word};
+use vestibule_wire::commands::{CacheKind, Command, PlanOrder, Whole, Word};
 
 use super::{Problem, parse::ParsedCommand};
 
@@ -96,7 +94,10 @@ impl Sizing {
             wait_seconds: 60 * wait_minutes,
             session_seconds,
             checks: order.checks.map_or(0, Whole::get),
-            cache: order.cache.map_or(Cache::Serverless, |Word(cache)| cache),
+            cache: match order.cache {
+                None | Some(Word(CacheKind::Serverless)) => Cache::Serverless,
+                Some(Word(CacheKind::Node)) => Cache::Node,
+            },
             has_cdn: !order.without_cdn.unwrap_or_default(),
         };
         Self::Crowd(demand, assumed)

@@ -3,7 +3,7 @@
 use std::{fmt::Write, net::SocketAddr};
 
 use serde_json::Value;
-use vestibule_domain::crowd_sizing::sizes::number_by_size;
+use vestibule_sizing::sizes::number_by_size;
 
 use crate::{
     nginx::Nginx,

@@ -31,7 +31,12 @@ const WALLS: [(&str, &[&str]); 7] = [
 ];
 
 /// The only crates of the project that the simulation may name: the rules and the line.
-const SIMULATE_MAY_USE: [&str; 3] = ["vestibule-domain", "vestibule-engine", "vestibule-line"];
+const SIMULATE_MAY_USE: [&str; 4] = [
+    "vestibule-domain",
+    "vestibule-engine",
+    "vestibule-line",
+    "vestibule-sizing",
+];
 
 /// The crates of the project by name, each with those that it depends on. Dependencies of tests do not count.
 fn read_dependencies() -> BTreeMap<String, BTreeSet<String>> {

@@ -2,7 +2,7 @@
 //! plan computes with.
 
 use regex_lite::Regex;
-use vestibule_domain::crowd_sizing::facts::{API_REQUEST, TABLE_WRITE};
+use vestibule_sizing::facts::{API_REQUEST, TABLE_WRITE};
 use vestibule_tests::template::{read_template, read_text};
 
 const HOUR_SECONDS: f64 = 3_600.0;

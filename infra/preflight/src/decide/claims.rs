@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use vestibule_domain::{crowd_sizing::ceilings::Function, preflight::Finding};
+use vestibule_domain::preflight::Finding;
+use vestibule_sizing::ceilings::Function;
 
 use super::unanswered::unanswered;
 use crate::account_answers::{ClaimsAnswer, FunctionAnswer, StackAnswer};

@@ -1,9 +1,7 @@
 //! How many functions may run at once: in the account, for each function, and for held polls.
 
-use vestibule_domain::{
-    crowd_sizing::{ceilings::FUNCTION_NAMES, facts::UNRESERVED_EXECUTIONS},
-    preflight::Finding,
-};
+use vestibule_domain::preflight::Finding;
+use vestibule_sizing::{ceilings::FUNCTION_NAMES, facts::UNRESERVED_EXECUTIONS};
 
 use super::unanswered::unanswered;
 use crate::account_answers::{Answer, ExecutionQuota, FunctionAnswer, StackAnswer};

@@ -1,14 +1,11 @@
 //! What the expected crowd asks of each part, against what this account and this stack give.
 
-use vestibule_domain::{
-    crowd_sizing::{
-        ceilings::FUNCTION_NAMES,
-        facts::REQUESTS_PER_EXECUTION,
-        part_load::PartLoad,
-        sizing::{CrowdDemand, CrowdSizing},
-    },
-    preflight::Finding,
-    settings::Settings,
+use vestibule_domain::{preflight::Finding, settings::Settings};
+use vestibule_sizing::{
+    ceilings::FUNCTION_NAMES,
+    crowd::{CrowdDemand, CrowdSizing},
+    facts::REQUESTS_PER_EXECUTION,
+    part_load::PartLoad,
 };
 
 use super::concurrency::concurrency_parameter;

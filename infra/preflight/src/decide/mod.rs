@@ -13,10 +13,8 @@ mod tests;
 mod unanswered;
 mod zones;
 
-use vestibule_domain::{
-    crowd_sizing::sizing::{Cache, CrowdDemand},
-    preflight::Finding,
-};
+use vestibule_domain::preflight::Finding;
+use vestibule_sizing::crowd::{Cache, CrowdDemand};
 
 use crate::account_answers::{AccountAnswers, StackAnswer};
 

@@ -1,9 +1,7 @@
 //! The tables: whether they are protected, and how long a restore of the line from them takes.
 
-use vestibule_domain::{
-    crowd_sizing::facts::{NEW_TABLE_READS, RESTORE_ENTRIES_PER_READ, RESTORE_SECONDS_PER_ENTRY},
-    preflight::Finding,
-};
+use vestibule_domain::preflight::Finding;
+use vestibule_sizing::facts::{NEW_TABLE_READS, RESTORE_ENTRIES_PER_READ, RESTORE_SECONDS_PER_ENTRY};
 
 use super::unanswered::unanswered;
 use crate::account_answers::{Answer, StackAnswer, TableAnswer};

@@ -13,7 +13,7 @@ mod zones;
 
 use aws_config::SdkConfig;
 use vestibule_aws::stack::DeployedStack;
-use vestibule_domain::crowd_sizing::ceilings::FUNCTION_NAMES;
+use vestibule_sizing::ceilings::FUNCTION_NAMES;
 
 use crate::account_answers::{AccountAnswers, StackAnswer};
 

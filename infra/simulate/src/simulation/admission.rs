@@ -1,7 +1,7 @@
 //! Passes the requests of a run through the front door of its deployment, if it has one.
 
 use super::{front_door::Refusal, state::Simulation};
-use vestibule_domain::crowd_sizing::ceilings::Route;
+use vestibule_sizing::ceilings::Route;
 
 impl Simulation {
     /// Lets a request through, or says why not.

@@ -10,7 +10,7 @@ use super::{
     state::Simulation,
     visitor_state::Step,
 };
-use vestibule_domain::crowd_sizing::ceilings::Route;
+use vestibule_sizing::ceilings::Route;
 
 impl Simulation {
     /// Reads the document for a client, and schedules its next request.

@@ -4,7 +4,7 @@
 //! The bursts are what each part takes at once: the gateway as AWS says, a function one second of requests, and the slot
 //! half a second of commands, after which the connection of a process gives up.
 
-use vestibule_domain::crowd_sizing::ceilings::{Ceilings, FUNCTIONS, Function, POLL_COST, Route};
+use vestibule_sizing::ceilings::{Ceilings, FUNCTIONS, Function, POLL_COST, Route};
 
 use super::token_bucket::TokenBucket;
 use crate::traffic::Traffic;
@@ -87,7 +87,7 @@ impl FrontDoor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vestibule_domain::crowd_sizing::facts::SERVERLESS_SLOT_POLLS;
+    use vestibule_sizing::facts::SERVERLESS_SLOT_POLLS;
 
     /// Sends this many requests per second for ten seconds and returns how many were served in a second.
     fn served_per_second(ceilings: &Ceilings, route: Route, per_second: u64) -> u64 {

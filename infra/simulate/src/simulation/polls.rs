@@ -1,7 +1,6 @@
 //! The polls of waiting visitors and their answers.
 
 use rand::RngExt;
-use vestibule_domain::crowd_sizing::ceilings::LANE_COST;
 use vestibule_domain::{
     entry_status::EntryStatus,
     lane::LaneProgress,
@@ -10,6 +9,7 @@ use vestibule_domain::{
     },
 };
 use vestibule_line::{CheckIn, ClaimOutcome, EntryLookup};
+use vestibule_sizing::ceilings::LANE_COST;
 
 use super::{
     clients::{Clients, FIXED_POLL_MS},

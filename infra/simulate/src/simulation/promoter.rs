@@ -1,12 +1,12 @@
 //! The promoter, and what each tick does: it promotes entries and flushes the journal.
 
 use rand::RngExt;
-use vestibule_domain::crowd_sizing::ceilings::{HELD_COST, PROMOTION_COST, TICK_COST};
 use vestibule_domain::{
     change::{Change, EndReason, Event},
     id::EntryId,
 };
 use vestibule_line::{LineHistory, PROMOTE_CHUNK, PromoteOrder};
+use vestibule_sizing::ceilings::{HELD_COST, PROMOTION_COST, TICK_COST};
 
 use super::state::{Simulation, resolve};
 use crate::{outcome::Sample, scenario::Promoter};

@@ -1,7 +1,7 @@
 //! The next step of one visitor, and the delays of a network.
 
 use rand::RngExt;
-use vestibule_domain::crowd_sizing::ceilings::Route;
+use vestibule_sizing::ceilings::Route;
 
 use super::{
     state::Simulation,

@@ -5,7 +5,6 @@
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
 use vestibule_domain::{
-    crowd_sizing::sizing::Cache,
     id::{EntryId, QueueId, SHARD_COUNT, Source, VisitorKind},
     lane::{LANES, Lane},
     queue_pattern::QueuePattern,
@@ -339,9 +338,20 @@ pub struct PlanOrder {
     /// How often the protected service asks `validate` about each visitor; 0 by default.
     pub checks: Option<Whole<0, 10_000>>,
     /// The cache that holds the line; `serverless` by default.
-    pub cache: Option<Word<Cache>>,
+    pub cache: Option<Word<CacheKind>>,
     /// Whether the API answers the reads of the public document, because no CDN stands before it.
     pub without_cdn: Option<bool>,
+}
+
+/// The cache that holds the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum CacheKind {
+    /// `ElastiCache` Serverless, the default of the template.
+    Serverless,
+    /// Nodes (`CacheNodeType`), or a Redis of the owner.
+    Node,
 }
 
 /// No arguments.

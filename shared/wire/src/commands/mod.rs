@@ -11,9 +11,9 @@ use vestibule_domain::right::Right;
 
 pub use self::{
     arguments::{
-        BlockOrder, CREATE_QUEUES_MAX, CheckOrder, ConfirmedOrder, CreateOrder, DefaultsOrder, DescribeOrder,
-        EVICT_TOKENS_MAX, EntriesOrder, EvictOrder, FinishOrder, GivenSettings, InspectOrder, LaneOrder,
-        ListOrder, PlanOrder, PreflightOrder, PromoteOrder, QueueOrder, ReportFormat, ReportOrder,
+        BlockOrder, CREATE_QUEUES_MAX, CacheKind, CheckOrder, ConfirmedOrder, CreateOrder, DefaultsOrder,
+        DescribeOrder, EVICT_TOKENS_MAX, EntriesOrder, EvictOrder, FinishOrder, GivenSettings, InspectOrder,
+        LaneOrder, ListOrder, PlanOrder, PreflightOrder, PromoteOrder, QueueOrder, ReportFormat, ReportOrder,
         RotateOrder, SourcesOrder, UnblockOrder, UpdateOrder,
     },
     fields::{Thousandths, UnixMs, Whole, Word},

@@ -10,7 +10,7 @@ use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
-use vestibule_domain::crowd_sizing::ceilings::{LANE_COST, POLL_COST, PROMOTION_COST, Route};
+use vestibule_sizing::ceilings::{LANE_COST, POLL_COST, PROMOTION_COST, Route};
 use vestibule_tests::{
     processor_time::redis_seconds,
     runner::Runner,

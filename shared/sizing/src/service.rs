@@ -6,7 +6,7 @@
 //! answers `tps` calls per second, and every visitor makes `calls` calls and repeats the failed
 //! ones, it serves `tps / (calls * (1 + failure rate))` visitors per second. A safety margin takes a share off that.
 
-use super::settings::{Field, FieldType};
+use vestibule_domain::settings::{Field, FieldType};
 
 /// The capacity of the protected service, and the behavior of its visitors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

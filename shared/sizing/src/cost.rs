@@ -1,6 +1,7 @@
 //! What a crowd costs, at list prices.
 
 use super::{
+    crowd::{Cache, CrowdDemand, CrowdSizing},
     facts::{
         API_GB, API_REQUEST, CACHE_ECPU, CACHE_GB_HOUR, CACHE_GB_MIN, CACHE_NODE_HOUR, CDN_FUNCTION, CDN_GB,
         CDN_REQUEST, DOCUMENT_GB, ECPU_PER_POLL, FUNCTION_GB, FUNCTION_GB_SECOND, FUNCTION_REQUEST, Fact,
@@ -8,23 +9,13 @@ use super::{
         TABLE_WRITE, WRITES_PER_VISITOR,
     },
     load::held_polls,
-    sizing::{Cache, CrowdDemand, CrowdSizing},
 };
-use crate::settings::Settings;
+use vestibule_domain::settings::Settings;
 
 /// Nodes of a cache that is not serverless: a primary and a replica.
-pub(super) const NODES: f64 = 2.0;
+const NODES: f64 = 2.0;
 /// Hours that the deployment runs beside the sale, for warming up and for what comes after.
 const HOURS_BESIDE: f64 = 2.0;
-
-/// How visitors learn that their turn comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clients {
-    /// By the public document, until they are called.
-    FollowDocument,
-    /// By their own entries alone, as all clients did before there was a public document.
-    PollEntry,
-}
 
 /// One line of a bill.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,20 +114,15 @@ pub struct CrowdCost {
 impl CrowdCost {
     /// Computes the cost of a crowd.
     pub fn of_crowd(demand: &CrowdDemand, sizing: &CrowdSizing, settings: &Settings) -> Self {
-        Self::at_pace(demand, sizing.pace, settings, Clients::FollowDocument)
+        Self::at_pace(demand, sizing.pace, settings)
     }
 
     /// Computes the cost of a crowd that is let in at this pace per second, whether or not a part is too small for it.
-    pub fn at_pace(demand: &CrowdDemand, pace: f64, settings: &Settings, clients: Clients) -> Self {
+    pub fn at_pace(demand: &CrowdDemand, pace: f64, settings: &Settings) -> Self {
         let load = demand.load(settings);
         let visitors = load.visitors;
-        let (status_requests, document_reads_per_visitor) = match clients {
-            Clients::FollowDocument => (
-                load.status_requests_per_visitor(pace),
-                load.document_reads_per_visitor(pace),
-            ),
-            Clients::PollEntry => (load.earlier_polls_per_visitor(pace), 0.0),
-        };
+        let status_requests = load.status_requests_per_visitor(pace);
+        let document_reads_per_visitor = load.document_reads_per_visitor(pace);
         // Entering and claiming; the checks and the end.
         let own = 2.0 + status_requests;
         let of_service = f64::from(demand.checks) + 1.0;
@@ -171,12 +157,12 @@ impl CrowdCost {
 }
 
 /// How long the deployment runs for a crowd, in hours.
-pub(super) fn hours_of_crowd(demand: &CrowdDemand, pace: f64, settings: &Settings) -> f64 {
+fn hours_of_crowd(demand: &CrowdDemand, pace: f64, settings: &Settings) -> f64 {
     let load = demand.load(settings);
     (load.arrives_in_seconds() + load.longest_wait_seconds(pace)) / 3_600.0 + HOURS_BESIDE
 }
 
-pub(super) fn sort_by_dollars(items: &mut [CostItem]) {
+fn sort_by_dollars(items: &mut [CostItem]) {
     items.sort_by(|a, b| b.dollars().total_cmp(&a.dollars()));
 }
 
@@ -185,6 +171,6 @@ pub fn total_dollars(items: &[CostItem]) -> f64 {
     items.iter().map(CostItem::dollars).sum()
 }
 
-pub(super) fn item(what: &'static str, units: f64, price: Fact) -> CostItem {
+fn item(what: &'static str, units: f64, price: Fact) -> CostItem {
     CostItem { what, units, price }
 }

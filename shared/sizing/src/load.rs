@@ -4,7 +4,7 @@ use super::{
     ceilings::{HELD_COST, LANE_COST, POLL_COST, PROMOTION_COST, Route, TICK_COST},
     facts::HELD_BUDGET,
 };
-use crate::{
+use vestibule_domain::{
     lane::{LaneSpeed, window_entries},
     poll_pacing::{
         DOCUMENT_REFRESH_FAR_MS, DOCUMENT_REFRESH_NEAR_MS, HOLD_HORIZON_MS, look_after_ms, retry_after_ms,
@@ -106,7 +106,7 @@ impl CrowdLoad<'_> {
 
     /// A mean over all visitors of what depends on the wait in seconds. The waits are spread evenly from none to the longest
     /// one.
-    pub(super) fn mean_over_waits(&self, pace: f64, of_wait: impl Fn(f64) -> f64) -> f64 {
+    fn mean_over_waits(&self, pace: f64, of_wait: impl Fn(f64) -> f64) -> f64 {
         let longest = self.longest_wait_seconds(pace);
         let waits = (1..=WAITS_COUNTED).map(|n| longest * (f64::from(n) - 0.5) / f64::from(WAITS_COUNTED));
         waits.map(of_wait).sum::<f64>() / f64::from(WAITS_COUNTED)
@@ -126,12 +126,6 @@ impl CrowdLoad<'_> {
     /// The time in which all visitors enter, in seconds.
     pub fn arrives_in_seconds(&self) -> f64 {
         self.visitors / self.entering_per_second
-    }
-
-    /// What entering, turns, checks and ends cost the slot per second while the crowd arrives, in entry polls: all but status
-    /// requests.
-    pub(super) fn entering_and_turns_cost(&self, pace: f64) -> f64 {
-        self.entering_per_second * entering_cost() + pace * self.claim_to_end_cost() + in_polls(TICK_COST)
     }
 
     /// What a visitor costs the slot from the promotion until the end, in entry polls.
@@ -165,7 +159,7 @@ fn document_reads_until_called(wait_seconds: f64, called_seconds: f64) -> f64 {
 
 /// How often a client reads the document in a wait of this length, if it reads to the end.
 #[allow(clippy::cast_precision_loss)]
-pub(super) fn document_reads(wait_seconds: f64) -> f64 {
+fn document_reads(wait_seconds: f64) -> f64 {
     let (near, far) = (
         DOCUMENT_REFRESH_NEAR_MS as f64 / 1_000.0,
         DOCUMENT_REFRESH_FAR_MS as f64 / 1_000.0,
@@ -184,7 +178,7 @@ pub(super) fn held_polls(pace: f64) -> f64 {
 }
 
 /// What the polls that are held cost the slot per second, in entry polls.
-pub(super) fn held_cost(pace: f64) -> f64 {
+fn held_cost(pace: f64) -> f64 {
     held_polls(pace) * in_polls(HELD_COST)
 }
 

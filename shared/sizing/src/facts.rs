@@ -24,7 +24,7 @@ impl Fact {
         self.value as u32
     }
 
-    pub(super) const fn new(
+    pub(crate) const fn new(
         what: &'static str,
         value: f64,
         unit: &'static str,
@@ -39,19 +39,19 @@ impl Fact {
     }
 
     /// A price that the page tells for a million.
-    pub(super) const fn per_million(what: &'static str, dollars: f64, source: &'static str) -> Self {
+    pub(crate) const fn per_million(what: &'static str, dollars: f64, source: &'static str) -> Self {
         Self::new(what, dollars / 1_000_000.0, "USD", source)
     }
 
-    pub(super) const fn price(what: &'static str, dollars: f64, source: &'static str) -> Self {
+    pub(crate) const fn price(what: &'static str, dollars: f64, source: &'static str) -> Self {
         Self::new(what, dollars, "USD", source)
     }
 }
 
 const API_PRICES: &str = "https://aws.amazon.com/api-gateway/pricing";
-pub(super) const FUNCTION_PRICES: &str = "https://aws.amazon.com/lambda/pricing";
+pub(crate) const FUNCTION_PRICES: &str = "https://aws.amazon.com/lambda/pricing";
 const TABLE_PRICES: &str = "https://aws.amazon.com/dynamodb/pricing/on-demand";
-pub(super) const CACHE_PRICES: &str = "https://aws.amazon.com/elasticache/pricing";
+pub(crate) const CACHE_PRICES: &str = "https://aws.amazon.com/elasticache/pricing";
 const CDN_PRICES: &str = "https://aws.amazon.com/cloudfront/pricing";
 const LOG_PRICES: &str = "https://aws.amazon.com/cloudwatch/pricing";
 const ESTIMATE: &str = "an estimate; docs/deploying.md says how to measure yours";

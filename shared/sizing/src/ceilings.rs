@@ -152,7 +152,7 @@ pub fn executions(per_second: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crowd_sizing::{
+    use crate::{
         facts::{HELD_BUDGET, SERVERLESS_SLOT_POLLS},
         sizes::number_by_size,
     };

@@ -9,15 +9,13 @@ use super::{
     load::{CrowdLoad, held_polls},
     part_load::{PartLoad, USED_SHARE},
 };
-use crate::settings::Settings;
+use vestibule_domain::settings::Settings;
 
 /// The length of a promotion interval, in seconds.
 const INTERVAL_SECONDS: f64 = 10.0;
 
 /// The cache that holds the line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
     /// `ElastiCache` Serverless, the default of the template.
     Serverless,

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_template() {
-        let template = include_str!("../../../../template.yaml");
+        let template = include_str!("../../../template.yaml");
         let (_, sizes) = template.split_once("\n  Sizes:\n").expect("the mapping");
         let (trial, sale) = sizes.split_once("\n    sale:\n").expect("two sizes");
         for (parameter, of_trial, of_sale) in NUMBERS {

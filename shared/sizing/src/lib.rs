@@ -3,19 +3,18 @@
 //! - [`ceilings`]: how much each part serves, and what a request costs the hash slot of the queue
 //! - [`load`]: what a crowd asks of the parts
 //! - [`part_load`]: what a crowd asks of one part, and what to do if that is too much
-//! - [`sizing`]: how fast a queue can let a crowd in, and which part is full first
-//! - [`facts`]: the limits, measurements and prices that all of this goes by, with their sources
+//! - [`crowd`]: how fast a queue can let a crowd in, and which part is full first
+//! - [`service`]: how many visitors a protected service can handle
+//! - [`facts`]: the limits, measurements and prices that all of this uses, with their sources
 //! - [`cost`]: what that costs, by the prices of [`facts`]
-//! - [`cost_table`]: the same crowd in several deployments: before the public document ([`earlier_polls`]), and in the
-//!   waiting room of AWS ([`aws_waiting_room`])
+//! - [`cost_table`]: the same crowd in several deployments
 
-pub mod aws_waiting_room;
 pub mod ceilings;
 pub mod cost;
 pub mod cost_table;
-pub mod earlier_polls;
+pub mod crowd;
 pub mod facts;
 pub mod load;
 pub mod part_load;
+pub mod service;
 pub mod sizes;
-pub mod sizing;
