@@ -21,6 +21,7 @@ mod pages;
 mod plan;
 mod queues;
 mod refusals;
+mod recorded_results;
 mod report;
 mod rights;
 mod root_key;
