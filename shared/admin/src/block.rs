@@ -6,6 +6,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Source},
     settings::{Block, BlockTarget, Blocks, Settings},
 };
+use vestibule_wire::results::{BlockChange, BlockInForce, to_value};
 
 use super::{Admin, Problem, entry::kind_needed, selectors::BlockSelector};
 
@@ -63,24 +64,23 @@ impl Admin {
             BlockTarget::Entry(id) => Some(id.to_string()),
             BlockTarget::Source(_) => None,
         };
-        Ok(json!({
-            "queue": queue.as_str(),
-            "token": token,
-            "changed": applied["changed"],
-            "superseded": applied["superseded"],
-            "blocked": applied["settings"][BLOCKED],
+        Ok(to_value(BlockChange {
+            queue: applied.queue,
+            token,
+            changed: applied.changed,
+            superseded: applied.superseded,
+            blocked: applied.settings.blocked,
         }))
     }
 
-    /// The block of an entry, or of the source from which its visitor came, that is in force; `null` if there is none. The log
-    /// says who gave it.
+    /// The block of an entry, or of the source from which its visitor came, that is in force. The log says who gave it.
     pub(super) async fn describe_block(
         &self,
         queue: &QueueId,
         stored: &StoredQueue,
         id: EntryId,
         source: Option<Source>,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Option<BlockInForce>, Problem> {
         let (blocks, now_ms) = if let Ok(view) = self.line.queue_view(queue).await {
             (view.configuration.settings.blocked, view.now_ms)
         } else {
@@ -92,7 +92,7 @@ impl Admin {
         let mut targets = targets.into_iter().flatten();
         let found = targets.find_map(|target| blocks.find(target, now_ms));
         let Some(block) = found else {
-            return Ok(Value::Null);
+            return Ok(None);
         };
         let log = self.backup.read_orders(queue).await?;
         let name = match block.target {
@@ -102,14 +102,14 @@ impl Admin {
         let order = log.orders.iter().rfind(|order| {
             order.op == "block" && (order.tokens.contains(&name) || order.arguments.contains(&name))
         });
-        Ok(json!({
-            "source": match block.target {
+        Ok(Some(BlockInForce {
+            source: match block.target {
                 BlockTarget::Source(source) => Some(source.to_string()),
                 BlockTarget::Entry(_) => None,
             },
-            "until_ms": block.until_ms,
-            "by": order.and_then(|order| order.caller.as_deref()),
-            "at_ms": order.map(|order| order.at_ms),
+            until_ms: block.until_ms,
+            by: order.and_then(|order| order.caller.clone()),
+            at_ms: order.map(|order| order.at_ms),
         }))
     }
 

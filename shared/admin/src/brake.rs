@@ -1,6 +1,6 @@
 //! The switches while the backup is away: they act on the line at once, and the backup follows.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tracing::warn;
 use vestibule_domain::{
     id::QueueId,
@@ -10,6 +10,7 @@ use vestibule_engine::{
     switches::{save_switches, switch_line},
     sync::SyncError,
 };
+use vestibule_wire::results::SettingsChange;
 
 use super::{Admin, Problem};
 
@@ -22,7 +23,7 @@ impl Admin {
         name: &str,
         beside: &Map<String, Value>,
         change: impl Fn(&Map<String, Value>) -> Result<Value, Problem> + Send + Sync,
-    ) -> Result<Value, Problem> {
+    ) -> Result<SettingsChange, Problem> {
         match self.change_stored_switch(queue, name, beside, &change).await {
             Err(problem) if problem.is_of_absent_backup() => {
                 // If the line does not answer either, the first problem is the one to look at.
@@ -39,7 +40,7 @@ impl Admin {
         queue: &QueueId,
         name: &str,
         change: impl Fn(&Map<String, Value>) -> Result<Value, Problem>,
-    ) -> Result<Option<Value>, Problem> {
+    ) -> Result<Option<SettingsChange>, Problem> {
         let Some(name) = SWITCHES.into_iter().find(|switch| *switch == name) else {
             return Ok(None);
         };
@@ -57,14 +58,17 @@ impl Admin {
             event = "queue.switched_without_backup", %queue, switch = name,
             "a switch is in force in the line alone, because the backup is away; the promoter stores it when it can"
         );
-        Ok(Some(json!({
-            "queue": queue.as_str(),
-            "changed": changed,
-            "superseded": false,
-            "stored": false,
-            "settings": configuration.settings,
-            "revision": configuration.revision,
-        })))
+        Ok(Some(SettingsChange {
+            queue: queue.to_string(),
+            changed,
+            superseded: false,
+            stored: false,
+            settings: configuration.settings.into(),
+            settings_before: None,
+            revision: configuration.revision,
+            stored_settings_problem: None,
+            left_out: None,
+        }))
     }
 
     /// Saves in the backup what the line took while the backup was away, so that the command that follows changes the

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::{
     check::{CheckConfig, CheckError, CheckSummary, check_queue},
     dead_letter,
 };
-
 use vestibule_line::EvictionPolicy;
+use vestibule_wire::results::{CheckResult, to_value};
 
 use super::{Admin, Problem, entry_partition};
 
@@ -40,13 +40,23 @@ impl Admin {
             .await?;
             next = checked.next_shard;
         }
-        let mut result = json!(checked);
-        result["queue"] = json!(queue.as_str());
-        result["dead_lettered"] = json!(set_aside);
         // The check has succeeded by now, so a line that stops answering does not fail the command.
         let policy = self.line.eviction_policy().await;
-        result["eviction_policy"] = json!(policy.unwrap_or(EvictionPolicy::Unknown));
-        result["complete"] = json!(next.is_none());
-        Ok(result)
+        Ok(to_value(CheckResult {
+            queue: queue.to_string(),
+            checked_line: checked.checked_line,
+            checked_table: checked.checked_table,
+            written: checked.written,
+            rewritten: checked.rewritten,
+            adopted: checked.adopted,
+            restored: checked.restored,
+            ended: checked.ended,
+            removed: checked.removed,
+            skipped: checked.skipped,
+            dead_lettered: set_aside,
+            eviction_policy: policy.unwrap_or(EvictionPolicy::Unknown).name().to_owned(),
+            complete: next.is_none(),
+            next_shard: checked.next_shard,
+        }))
     }
 }

@@ -1,6 +1,6 @@
 //! The command `create`: adds queues.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tracing::warn;
 use uuid::Uuid;
 use vestibule_backup::{Lease, QueueMetadata, StoredQueue};
@@ -11,6 +11,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::{deletion::complete_deletion, sync::apply_configuration};
+use vestibule_wire::results::{self, to_value};
 
 use super::{Admin, Problem, defaults::DefaultsTable, settings::reject_blocked};
 
@@ -40,14 +41,14 @@ impl Admin {
             created,
             configuration,
         } = self.create_with_settings(queue, &new.settings).await?;
-        Ok(json!({
-            "queue": queue.as_str(),
-            "created": created,
-            "defaults": new.pattern.map(|pattern| pattern.to_string()),
-            "settings": configuration.settings,
-            "revision": configuration.revision,
-            "epoch": configuration.epoch,
-            "generation": configuration.generation,
+        Ok(to_value(results::CreatedQueue {
+            queue: queue.to_string(),
+            created,
+            defaults: new.pattern.map(|pattern| pattern.to_string()),
+            settings: configuration.settings,
+            revision: configuration.revision,
+            epoch: configuration.epoch,
+            generation: configuration.generation,
         }))
     }
 

@@ -3,9 +3,10 @@
 use std::{collections::HashSet, time::Duration};
 
 use futures_util::{StreamExt, stream};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
+use vestibule_wire::results::{CreatedQueues, CreationRow, NewQueue, to_value};
 
 use super::{
     Admin, Problem,
@@ -47,10 +48,17 @@ impl Admin {
             .buffered(CONCURRENT_CREATES_MAX)
             .collect()
             .await;
-        let count = |created: bool| rows.iter().filter(|row| row["created"] == created).count();
-        let failed = rows.iter().filter(|row| row.get("problem").is_some()).count();
+        let count = |created: bool| {
+            let new = rows.iter().filter_map(|row| row.new.as_ref());
+            new.filter(|new| new.created == created).count()
+        };
         let (created, existing) = (count(true), count(false));
-        Ok(json!({ "queues": rows, "created": created, "existing": existing, "failed": failed }))
+        Ok(to_value(CreatedQueues {
+            failed: rows.len() - created - existing,
+            queues: rows,
+            created,
+            existing,
+        }))
     }
 
     /// The settings of each queue that the order names. A name that is given twice counts once.
@@ -75,7 +83,7 @@ impl Admin {
     }
 
     /// Adds one queue. Returns its row of the answer.
-    async fn create_row(&self, ordered: OrderedQueue, until: Instant) -> Value {
+    async fn create_row(&self, ordered: OrderedQueue, until: Instant) -> CreationRow {
         let creation = async {
             let (queue, new) = ordered.settings?;
             if Instant::now() >= until {
@@ -84,21 +92,25 @@ impl Admin {
             let created = self.create_with_settings(&queue, &new.settings).await?;
             Ok((created, new.pattern))
         };
-        match creation.await {
+        let (new, problem) = match creation.await {
             Ok((
                 CreatedQueue {
                     created,
                     configuration,
                 },
                 pattern,
-            )) => json!({
-                "queue": ordered.name,
-                "created": created,
-                "defaults": pattern.map(|pattern| pattern.to_string()),
-                "revision": configuration.revision,
-            }),
-            Err(problem) => json!({ "queue": ordered.name, "problem": problem.to_value() }),
-        }
+            )) => {
+                let new = NewQueue {
+                    created,
+                    defaults: pattern.map(|pattern| pattern.to_string()),
+                    revision: configuration.revision,
+                };
+                (Some(new), None)
+            }
+            Err(problem) => (None, Some(problem.to_value())),
+        };
+        let queue = ordered.name;
+        CreationRow { queue, new, problem }
     }
 }
 

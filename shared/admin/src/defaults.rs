@@ -1,9 +1,10 @@
 //! The command `defaults`: the settings that a new queue gets by the beginning of its id.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, StoredDefaults, StoredSettings};
 use vestibule_domain::{id::QueueId, queue_pattern::QueuePattern, settings::Settings};
+use vestibule_wire::results::{AllDefaults, PrefixDefaults, to_value};
 
 use vestibule_wire::commands::DefaultsOrder;
 
@@ -86,11 +87,20 @@ impl Admin {
             DefaultsChange::Replace(pattern, given) => {
                 let settings = self.validate_defaults(&given)?;
                 let replaced = self.backup.replace_defaults(&pattern, Some(&settings)).await?;
-                Ok(json!({ "prefix": pattern.to_string(), "settings": settings, "replaced": replaced }))
+                Ok(to_value(PrefixDefaults {
+                    prefix: pattern.to_string(),
+                    settings: Some(settings.into()),
+                    replaced: Some(replaced),
+                    ..PrefixDefaults::default()
+                }))
             }
             DefaultsChange::Remove(pattern) => {
                 let removed = self.backup.replace_defaults(&pattern, None).await?;
-                Ok(json!({ "prefix": pattern.to_string(), "settings": null, "removed": removed }))
+                Ok(to_value(PrefixDefaults {
+                    prefix: pattern.to_string(),
+                    removed: Some(removed),
+                    ..PrefixDefaults::default()
+                }))
             }
         }
     }
@@ -104,15 +114,15 @@ impl Admin {
             .filter(|defaults| only.as_ref().is_none_or(|only| *only == defaults.pattern));
         let mut rows: Vec<_> = shown.map(|defaults| self.to_row(&defaults)).collect();
         Ok(match only {
-            Some(pattern) => rows
-                .pop()
-                .unwrap_or_else(|| json!({ "prefix": pattern, "settings": null })),
-            None => json!({ "defaults": rows }),
+            Some(prefix) => to_value(rows.pop().unwrap_or_else(|| PrefixDefaults {
+                prefix,
+                ..PrefixDefaults::default()
+            })),
+            None => to_value(AllDefaults { defaults: rows }),
         })
     }
 
-    fn to_row(&self, stored: &StoredDefaults) -> Value {
-        let mut row = json!({ "prefix": stored.pattern, "settings": stored.settings.to_value() });
+    fn to_row(&self, stored: &StoredDefaults) -> PrefixDefaults {
         let validated = stored
             .settings
             .parse()
@@ -122,10 +132,12 @@ impl Admin {
             (Ok(_), Err(error)) => Some(error.to_string()),
             (Ok(_), Ok(_)) => None,
         };
-        if let Some(problem) = problem {
-            row["problem"] = problem.into();
+        PrefixDefaults {
+            prefix: stored.pattern.clone(),
+            settings: Some(stored.settings.to_value()),
+            problem,
+            ..PrefixDefaults::default()
         }
-        row
     }
 
     /// The given settings in the form in which they are stored, and no others.

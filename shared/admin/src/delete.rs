@@ -1,9 +1,10 @@
 //! The command `delete`: removes a queue for good.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use vestibule_backup::QueueLookup;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::deletion::{complete_deletion, delete_queue};
+use vestibule_wire::results::{DeletedQueue, to_value};
 
 use super::{Admin, Problem, parse::Confirmation};
 
@@ -30,13 +31,13 @@ impl Admin {
                 .await?
                 .ok_or_else(Problem::unknown_queue)?,
         };
-        Ok(json!({
-            "queue": queue.as_str(),
-            "deleted": is_stored,
-            "generation": tombstone.generation,
-            "min_epoch": tombstone.epoch,
-            "deleted_at_ms": tombstone.deleted_at_ms,
-            "tombstone_until_ms": tombstone.delete_at_ms(),
+        Ok(to_value(DeletedQueue {
+            queue: queue.to_string(),
+            deleted: is_stored,
+            generation: tombstone.generation,
+            min_epoch: tombstone.epoch,
+            deleted_at_ms: tombstone.deleted_at_ms,
+            tombstone_until_ms: tombstone.delete_at_ms(),
         }))
     }
 }

@@ -5,8 +5,9 @@ use vestibule_domain::{
     id::QueueId,
     settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_BYTES_MAX, TICKET_KEYS_MAX},
 };
-use vestibule_line::{LineError, QueueView};
-use vestibule_telemetry::version::describe_build;
+use vestibule_line::LineError;
+use vestibule_telemetry::version::{VERSION, commit};
+use vestibule_wire::results::{Build, CommandHelp, QueueDescription, SettingHelp, to_value};
 
 use super::{Admin, OPERATIONS, Operation, Problem};
 
@@ -21,39 +22,50 @@ impl Admin {
             Err(error) => return Err(error.into()),
         };
         let wrong = vestibule_engine::sync::build_configuration(&stored, self.policy).err();
-        let mut description = json!({
-            "queue": queue.as_str(),
-            "settings": in_force.as_ref().map(|view| &view.configuration.settings),
-            "revision": in_force.as_ref().map(|view| &view.configuration.revision),
-            "state": in_force.as_ref().map(QueueView::state),
-            "opened_at_ms": in_force.as_ref().and_then(|view| view.configuration.opened_at_ms),
-            "clock": in_force.as_ref().map(|view| view.clocks),
-            "stored_settings": stored.settings.to_value(),
-            "stored_settings_problem": wrong.map(|error| error.to_string()),
-            "epoch": stored.metadata.epoch,
-            "generation": stored.metadata.generation,
-            "min_epoch": stored.metadata.min_epoch,
-            "build": describe_build(),
-        });
-        if help {
-            description["fields"] = FIELDS.iter().map(field_to_json).collect();
-            description["commands"] = OPERATIONS.iter().map(operation_to_json).collect();
-        }
-        Ok(description)
+        let (state, clock) = in_force.as_ref().map(|view| (view.state(), view.clocks)).unzip();
+        let configuration = in_force.map(|view| view.configuration);
+        let opened_at_ms = configuration.as_ref().and_then(|found| found.opened_at_ms);
+        let (settings, revision) = configuration
+            .map(|found| (found.settings, found.revision))
+            .unzip();
+        Ok(to_value(QueueDescription {
+            queue: queue.to_string(),
+            settings,
+            revision,
+            state,
+            opened_at_ms,
+            clock,
+            stored_settings: stored.settings.to_value(),
+            stored_settings_problem: wrong.map(|error| error.to_string()),
+            epoch: stored.metadata.epoch,
+            generation: stored.metadata.generation,
+            min_epoch: stored.metadata.min_epoch,
+            build: describe_build(),
+            fields: help.then(|| FIELDS.iter().map(describe_setting).collect()),
+            commands: help.then(|| OPERATIONS.iter().map(describe_command).collect()),
+        }))
     }
 }
 
-fn operation_to_json(operation: &Operation) -> Value {
-    json!({
-        "op": operation.name,
-        "arguments": operation.arguments(),
-        "needs_confirmation": operation.needs_confirmation,
-        "right": operation.right.name(),
-        "meaning": operation.meaning(),
-    })
+/// Which build answers.
+pub(super) fn describe_build() -> Build {
+    Build {
+        version: VERSION,
+        commit: commit(),
+    }
 }
 
-fn field_to_json(field: &Field) -> Value {
+fn describe_command(operation: &Operation) -> CommandHelp {
+    CommandHelp {
+        op: operation.name,
+        arguments: operation.arguments(),
+        needs_confirmation: operation.needs_confirmation,
+        right: operation.right.name(),
+        meaning: operation.meaning(),
+    }
+}
+
+fn describe_setting(field: &Field) -> SettingHelp {
     let takes = match field.field_type {
         FieldType::Number { min, max } => json!({ "min": min, "max": max }),
         FieldType::Word(words) => json!({ "words": words }),
@@ -68,11 +80,11 @@ fn field_to_json(field: &Field) -> Value {
         FieldType::Blocks { max } => json!({ "max_blocks": max }),
         FieldType::Url => json!({ "address": "https, or http of the loopback host" }),
     };
-    json!({
-        "name": field.name,
-        "unit": field.unit,
-        "takes": takes,
-        "default": field.default_text(),
-        "meaning": field.meaning,
-    })
+    SettingHelp {
+        name: field.name,
+        unit: field.unit,
+        takes,
+        default: field.default_text(),
+        meaning: field.meaning,
+    }
 }

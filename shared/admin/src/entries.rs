@@ -6,11 +6,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use vestibule_backup::EntryPartition;
 use vestibule_domain::{id::EntryId, record::EntryRecord, score::WaitScore, state::EntryState};
 use vestibule_line::LineError;
 use vestibule_wire::commands::{EntriesOrder, Whole, Word};
+use vestibule_wire::results::{EntryList, EntryRow, to_value};
 
 use super::{
     Admin, Problem,
@@ -68,12 +69,12 @@ impl Admin {
                 }
             }
         }
-        Ok(json!({
-            "queue": queue.as_str(),
-            "generation": partition.generation,
-            "entries": rows,
-            "cursor": cursor.map(EntriesCursor::to_text),
-            "degraded": is_degraded,
+        Ok(to_value(EntryList {
+            queue: queue.to_string(),
+            generation: partition.generation,
+            entries: rows,
+            cursor: cursor.map(EntriesCursor::to_text),
+            degraded: is_degraded,
         }))
     }
 
@@ -104,7 +105,7 @@ fn to_rows(
     records: &[EntryRecord],
     live: Option<&HashMap<EntryId, LiveEntry>>,
     wanted: Option<EntryState>,
-) -> impl Iterator<Item = Option<Value>> {
+) -> impl Iterator<Item = Option<EntryRow>> {
     records.iter().map(move |record| {
         let in_line = live.and_then(|live| live.get(&record.id));
         let state = match (in_line, live) {
@@ -119,22 +120,22 @@ fn to_rows(
     })
 }
 
-fn to_row(record: &EntryRecord, state: EntryState, in_line: Option<&LiveEntry>) -> Value {
+fn to_row(record: &EntryRecord, state: EntryState, in_line: Option<&LiveEntry>) -> EntryRow {
     let presence = in_line.and_then(|entry| match entry.stage {
         Stage::Waiting(presence) => Some(presence.state),
         Stage::Ready | Stage::Active => None,
     });
-    json!({
-        "token": record.id.to_string(),
-        "state": state,
-        "presence": presence,
-        "visit": in_line.map_or(record.visit(), |entry| entry.visit).number(),
-        "lane": record.score.map(WaitScore::lane),
-        "joined_at_ms": record.joined_at_ms(),
-        "promoted_at_ms": record.promoted_at_ms,
-        "claimed_at_ms": record.claimed_at_ms,
-        "expires_at_ms": record.expires_at_ms,
-        "ended_at_ms": record.ended_at_ms,
-        "ended_by": record.end_reason().map(|reason| reason.name().to_string()),
-    })
+    EntryRow {
+        token: record.id.to_string(),
+        state,
+        presence,
+        visit: in_line.map_or(record.visit(), |entry| entry.visit).number(),
+        lane: record.score.map(WaitScore::lane),
+        joined_at_ms: record.joined_at_ms(),
+        promoted_at_ms: record.promoted_at_ms,
+        claimed_at_ms: record.claimed_at_ms,
+        expires_at_ms: record.expires_at_ms,
+        ended_at_ms: record.ended_at_ms,
+        ended_by: record.end_reason().map(|reason| reason.name().to_string()),
+    }
 }

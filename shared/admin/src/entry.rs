@@ -1,15 +1,19 @@
 //! The commands `inspect` and `evict` for one entry: show or remove one entry. They accept a visitor id but never
 //! return one.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use vestibule_backup::StoredQueue;
 use vestibule_domain::{
     entry_status::EntryStatus,
     id::{EntryId, IdKey, QueueId, Visitor, VisitorKind},
     record::EntryRecord,
+    score::WaitScore,
 };
 use vestibule_engine::write_through;
 use vestibule_line::{EntryLookup, LeaveOutcome, LeaveReason, LineError, NotFound};
+use vestibule_wire::results::{
+    Eviction, InspectedEntry, Place, RecordKeys, RecordVersion, RecordedVisit, to_value,
+};
 
 use super::{Admin, Problem, entry_partition, selectors::EntrySelector};
 
@@ -23,12 +27,12 @@ impl Admin {
                 let partition = entry_partition(queue, &stored);
                 let write =
                     write_through::write_through(&self.line, &*self.backup, &partition, &change).await?;
-                Ok(json!({
-                    "queue": queue.as_str(),
-                    "token": id.to_string(),
-                    "state": change.event.state(),
-                    "visit": change.event.visit().number(),
-                    "durable": write.durable,
+                Ok(to_value(Eviction {
+                    queue: queue.to_string(),
+                    token: id.to_string(),
+                    state: change.event.state(),
+                    visit: change.event.visit().number(),
+                    durable: write.durable,
                 }))
             }
             LeaveOutcome::OtherVisit | LeaveOutcome::NotActive(_) | LeaveOutcome::NotFound(_) => {
@@ -44,17 +48,20 @@ impl Admin {
         let partition = entry_partition(queue, &stored);
         let id = self.known_before_anonymous(queue, &stored, whom).await?;
         let record = self.backup.read_entry(&partition, id).await?;
-        let item = || json!({ "shard": partition.shard_key(id.shard()), "entry": id.to_string() });
         let place = match self.line.status(queue, id).await {
-            Ok(EntryLookup::Found(status)) => self.describe_place(queue, &status).await?,
-            Ok(EntryLookup::NotFound(NotFound::Ended(end))) => json!({
-                "state": end.event.state(),
-                "visit": end.event.visit().number(),
-                "ended_at_ms": end.at_ms,
-                "in_backup": record.as_ref().is_some_and(|record| record.fact >= end.fact()),
+            Ok(EntryLookup::Found(status)) => Some(self.describe_place(queue, &status).await?),
+            Ok(EntryLookup::NotFound(NotFound::Ended(end))) => Some(Place {
+                state: Some(end.event.state()),
+                visit: Some(end.event.visit().number()),
+                ended_at_ms: Some(end.at_ms),
+                in_backup: Some(record.as_ref().is_some_and(|record| record.fact >= end.fact())),
+                ..Place::default()
             }),
-            Ok(EntryLookup::NotFound(NotFound::Unknown { .. })) => Value::Null,
-            Err(LineError::QueueNotFound) => json!({ "problem": LineError::QueueNotFound.to_string() }),
+            Ok(EntryLookup::NotFound(NotFound::Unknown { .. })) => None,
+            Err(LineError::QueueNotFound) => Some(Place {
+                problem: Some(LineError::QueueNotFound.to_string()),
+                ..Place::default()
+            }),
             Err(error) => return Err(error.into()),
         };
         let source = record.as_ref().and_then(|record| record.source);
@@ -63,25 +70,48 @@ impl Admin {
             VisitorKind::Known => "known",
             VisitorKind::Anon => "anon",
         };
-        Ok(json!({
-            "queue": queue.as_str(),
-            "token": id.to_string(),
-            "kind": kind,
-            "place": place,
-            "blocked": blocked,
-            "item": record.as_ref().map(|_| item()),
-            "record": record.as_ref().map(record_to_json),
+        Ok(to_value(InspectedEntry {
+            queue: queue.to_string(),
+            token: id.to_string(),
+            kind,
+            place,
+            blocked,
+            item: record.is_some().then(|| RecordKeys {
+                shard: partition.shard_key(id.shard()),
+                entry: id.to_string(),
+            }),
+            record: record.as_ref().map(describe_record),
         }))
     }
 
     /// Shows where an entry is, with the position that its visitor is told if it waits.
-    async fn describe_place(&self, queue: &QueueId, status: &EntryStatus) -> Result<Value, Problem> {
-        let EntryStatus::Waiting { score, position } = status else {
-            return Ok(place_to_json(status, None));
+    async fn describe_place(&self, queue: &QueueId, status: &EntryStatus) -> Result<Place, Problem> {
+        let place = Place {
+            state: Some(status.state()),
+            visit: Some(status.visit().number()),
+            ..Place::default()
         };
-        let view = self.line.queue_view(queue).await?;
-        let position = view.position_in_lane(*score, *position);
-        Ok(place_to_json(status, Some(position)))
+        Ok(match status {
+            EntryStatus::Waiting { score, position } => {
+                let view = self.line.queue_view(queue).await?;
+                Place {
+                    position: Some(view.position_in_lane(*score, *position)),
+                    rank_in_line: Some(*position),
+                    score: Some(score.raw()),
+                    lane: Some(score.lane()),
+                    joined_at_ms: Some(score.joined_at_ms()),
+                    ..place
+                }
+            }
+            EntryStatus::Ready { claim_by_ms, .. } => Place {
+                claim_by_ms: Some(*claim_by_ms),
+                ..place
+            },
+            EntryStatus::Active { session_end_ms, .. } => Place {
+                expires_at_ms: Some(*session_end_ms),
+                ..place
+            },
+        })
     }
 
     /// The entry of a token or of a visitor. Only a visitor needs the root key. A complaint has an id and may not say of which
@@ -198,42 +228,26 @@ pub(super) fn kind_needed(why: &str) -> Problem {
     Problem::invalid_field("kind", format!("must be given: {why}"))
 }
 
-fn place_to_json(status: &EntryStatus, position: Option<u64>) -> Value {
-    let (state, visit) = (status.state(), status.visit().number());
-    match status {
-        EntryStatus::Waiting {
-            score,
-            position: rank_in_line,
-        } => json!({
-            "state": state, "visit": visit, "position": position, "rank_in_line": rank_in_line,
-            "score": score.raw(), "lane": score.lane(), "joined_at_ms": score.joined_at_ms(),
-        }),
-        EntryStatus::Ready { claim_by_ms, .. } => {
-            json!({ "state": state, "visit": visit, "claim_by_ms": claim_by_ms })
-        }
-        EntryStatus::Active { session_end_ms, .. } => {
-            json!({ "state": state, "visit": visit, "expires_at_ms": session_end_ms })
-        }
+fn describe_record(record: &EntryRecord) -> RecordedVisit {
+    RecordedVisit {
+        state: record.state,
+        step: record.fact.step.number(),
+        step_ms: record.fact.step_ms,
+        is_over: record.fact.is_over,
+        visit: record.visit().number(),
+        score: record.score.map(WaitScore::raw),
+        version: RecordVersion {
+            epoch: record.version.epoch,
+            v: record.version.v,
+        },
+        joined_at_ms: record.joined_at_ms(),
+        promoted_at_ms: record.promoted_at_ms,
+        claimed_at_ms: record.claimed_at_ms,
+        expires_at_ms: record.expires_at_ms,
+        ended_at_ms: record.ended_at_ms,
+        source: record.source.map(|source| source.to_string()),
+        use_id: record.use_id.map(|use_id| use_id.to_string()),
+        is_overlong_wait: record.is_overlong_wait,
+        delete_at_ms: record.delete_at_ms,
     }
-}
-
-fn record_to_json(record: &EntryRecord) -> Value {
-    json!({
-        "state": record.state,
-        "step": record.fact.step.number(),
-        "step_ms": record.fact.step_ms,
-        "is_over": record.fact.is_over,
-        "visit": record.visit().number(),
-        "score": record.score.map(vestibule_domain::score::WaitScore::raw),
-        "version": { "epoch": record.version.epoch, "v": record.version.v },
-        "joined_at_ms": record.joined_at_ms(),
-        "promoted_at_ms": record.promoted_at_ms,
-        "claimed_at_ms": record.claimed_at_ms,
-        "expires_at_ms": record.expires_at_ms,
-        "ended_at_ms": record.ended_at_ms,
-        "source": record.source.map(|source| source.to_string()),
-        "use_id": record.use_id.map(|use_id| use_id.to_string()),
-        "is_overlong_wait": record.is_overlong_wait,
-        "delete_at_ms": record.delete_at_ms,
-    })
 }

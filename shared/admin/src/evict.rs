@@ -1,7 +1,7 @@
 //! The command `evict` for many entries. Without its confirmation it says how many entries match.
 
 use futures_util::{StreamExt, future::join_all, stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use vestibule_backup::{EntryPartition, StoredQueue};
 use vestibule_domain::{
@@ -13,10 +13,11 @@ use vestibule_engine::{
     write_through::{WriteOutcome, write_through},
 };
 use vestibule_line::{EVICT_CHUNK, EvictOrder, LeaveOutcome, LeaveReason, LineError};
+use vestibule_wire::results::{self, Evictions, StageCounts, to_value};
 
 use super::{
     Admin, CHECK_TIME_MAX, Problem, entry_partition,
-    line_entries::{LiveEntry, Stage, StageCounts, find_live},
+    line_entries::{LiveEntry, Stage, find_live},
     selectors::EntryFilter,
 };
 
@@ -54,7 +55,7 @@ impl MatchingEntries {
             Stage::Waiting(_) => self.waiting.push(key),
             Stage::Ready | Stage::Active => self.admitted.push(key),
         }
-        self.counts.add(entry.stage);
+        entry.stage.count_in(&mut self.counts);
     }
 }
 
@@ -75,10 +76,11 @@ impl Admin {
         let stored = self.read_stored_queue(queue).await?;
         let until = Instant::now() + CHECK_TIME_MAX;
         let matching = self.find_matching(queue, &stored, filter, until).await?;
-        let mut preview = json!(matching.counts);
-        preview["spared"] = json!(matching.spared);
-        preview["complete"] = json!(matching.is_complete);
-        Ok(preview)
+        Ok(to_value(results::MatchingEntries {
+            counts: matching.counts,
+            spared: matching.spared,
+            complete: matching.is_complete,
+        }))
     }
 
     /// Evicts as many of the matching entries as fit into the time of a command. The operator repeats the command for
@@ -122,13 +124,13 @@ impl Admin {
             tried += chunk.len();
         }
         let remaining = matching.waiting.len() + matching.admitted.len() - tried;
-        Ok(json!({
-            "queue": queue.as_str(),
-            "evicted": evicted,
-            "remaining": remaining,
-            "spared": matching.spared,
-            "complete": matching.is_complete && remaining == 0,
-            "durable": durable,
+        Ok(to_value(Evictions {
+            queue: queue.to_string(),
+            evicted,
+            remaining,
+            spared: matching.spared,
+            complete: matching.is_complete && remaining == 0,
+            durable,
         }))
     }
 

@@ -1,14 +1,10 @@
 //! The commands `lane` and `promote` for one entry: change where a waiting entry stands.
 
-use serde_json::{Value, json};
-use vestibule_domain::{
-    change::Change,
-    entry_status::EntryStatus,
-    id::{EntryId, QueueId},
-    lane::Lane,
-};
+use serde_json::Value;
+use vestibule_domain::{change::Change, entry_status::EntryStatus, id::QueueId, lane::Lane};
 use vestibule_engine::write_through::write_through;
 use vestibule_line::{EntryPromotionOutcome, LaneMoveOutcome, PromoteEntryOrder};
+use vestibule_wire::results::{EntryPromotion, LaneMove, to_value};
 
 use super::{Admin, Problem, entry_partition, selectors::EntrySelector};
 
@@ -36,14 +32,14 @@ impl Admin {
             EntryStatus::Waiting { position, .. } => Some(position),
             EntryStatus::Ready { .. } | EntryStatus::Active { .. } => None,
         };
-        Ok(json!({
-            "queue": queue.as_str(),
-            "token": id.to_string(),
-            "lane": lane.number(),
-            "from_lane": from.number(),
-            "position": position,
-            "visit": status.visit().number(),
-            "durable": durable,
+        Ok(to_value(LaneMove {
+            queue: queue.to_string(),
+            token: id.to_string(),
+            lane: lane.number(),
+            from_lane: from.number(),
+            position,
+            visit: status.visit().number(),
+            durable,
         }))
     }
 
@@ -69,19 +65,15 @@ impl Admin {
         };
         let partition = entry_partition(queue, &stored);
         let write = write_through(&self.line, &*self.backup, &partition, &change).await?;
-        Ok(promotion_to_json(queue, id, &change, over_pace, write.durable))
+        let fact = change.fact();
+        Ok(to_value(EntryPromotion {
+            queue: queue.to_string(),
+            token: id.to_string(),
+            promoted: 1,
+            over_pace,
+            visit: fact.visit.number(),
+            claim_by_ms: fact.deadline_ms(),
+            durable: write.durable,
+        }))
     }
-}
-
-fn promotion_to_json(queue: &QueueId, id: EntryId, change: &Change, over_pace: bool, durable: bool) -> Value {
-    let fact = change.fact();
-    json!({
-        "queue": queue.as_str(),
-        "token": id.to_string(),
-        "promoted": 1,
-        "over_pace": over_pace,
-        "visit": fact.visit.number(),
-        "claim_by_ms": fact.deadline_ms(),
-        "durable": durable,
-    })
 }

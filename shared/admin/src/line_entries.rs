@@ -1,6 +1,5 @@
 //! What the line has of many entries.
 
-use serde::Serialize;
 use vestibule_domain::{
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
@@ -8,6 +7,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_line::{EntryLookup, Line, LineError, PresenceState, WaitingPresence};
+use vestibule_wire::results::StageCounts;
 
 /// An entry that is live in the line.
 #[derive(Debug, Clone, Copy)]
@@ -34,47 +34,21 @@ impl Stage {
             Self::Active => EntryState::Active,
         }
     }
-}
 
-/// How many entries are at each stage. Those that wait are `present`, `absent`, `called` or `not_called`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(super) struct StageCounts {
-    pub(super) entries: u64,
-    present: u64,
-    absent: u64,
-    called: u64,
-    not_called: u64,
-    ready: u64,
-    active: u64,
-}
-
-impl StageCounts {
-    pub(super) fn add(&mut self, stage: Stage) {
-        self.entries += 1;
-        let count = match stage {
-            Stage::Waiting(WaitingPresence { state, .. }) => match state {
-                PresenceState::Present => &mut self.present,
-                PresenceState::Absent => &mut self.absent,
-                PresenceState::Called => &mut self.called,
-                PresenceState::NotCalled => &mut self.not_called,
+    /// Counts an entry at this stage.
+    pub(super) fn count_in(self, counts: &mut StageCounts) {
+        counts.entries += 1;
+        let count = match self {
+            Self::Waiting(WaitingPresence { state, .. }) => match state {
+                PresenceState::Present => &mut counts.present,
+                PresenceState::Absent => &mut counts.absent,
+                PresenceState::Called => &mut counts.called,
+                PresenceState::NotCalled => &mut counts.not_called,
             },
-            Stage::Ready => &mut self.ready,
-            Stage::Active => &mut self.active,
+            Self::Ready => &mut counts.ready,
+            Self::Active => &mut counts.active,
         };
         *count += 1;
-    }
-
-    /// All counts, multiplied.
-    pub(super) fn scale(self, factor: impl Fn(u64) -> u64) -> Self {
-        Self {
-            entries: factor(self.entries),
-            present: factor(self.present),
-            absent: factor(self.absent),
-            called: factor(self.called),
-            not_called: factor(self.not_called),
-            ready: factor(self.ready),
-            active: factor(self.active),
-        }
     }
 }
 

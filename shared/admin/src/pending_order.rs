@@ -27,7 +27,7 @@ const OMITTED_FIELDS: [&str; 11] = [
 ];
 
 /// The member of a result with the settings that the command changed, as they were before.
-pub(super) const SETTINGS_BEFORE: &str = "settings_before";
+const SETTINGS_BEFORE: &str = "settings_before";
 
 /// The longest text of the fields of a command, in characters. Settings such as `ticket_keys` may be longer.
 const ARGUMENTS_CHARS_MAX: usize = 1_000;

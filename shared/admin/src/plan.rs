@@ -1,6 +1,6 @@
 //! The command `plan`: computes settings for a demand, or for a crowd. It reads and changes no queue.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use vestibule_domain::settings::Settings;
 use vestibule_sizing::{
     cost::{CostItem, CrowdCost},
@@ -8,6 +8,9 @@ use vestibule_sizing::{
     facts::FACTS_OF,
     part_load::PartLoad,
     service::{Demand, Interval, SizingPlan},
+};
+use vestibule_wire::results::{
+    BillItem, CrowdBill, CrowdPlan, PartPlan, PlannedSettings, ServicePlan, to_value,
 };
 
 use vestibule_wire::commands::{CacheKind, Command, PlanOrder, Whole, Word};
@@ -166,53 +169,50 @@ fn plan_crowd(mut demand: CrowdDemand, mut assumed: Map<String, Value>) -> Resul
     }
     let sizing = sizing.map_err(|error| Problem::invalid_field(ARRIVAL, error.to_string()))?;
     let cost = CrowdCost::of_crowd(&demand, &sizing, &settings);
-    Ok(json!({
-        "assumed": assumed,
-        "settings": {
-            "capacity": sizing.capacity,
-            "batch": sizing.batch,
-            "interval_seconds": sizing.interval_seconds,
-            "session_seconds": demand.session_seconds,
+    Ok(to_value(CrowdPlan {
+        assumed,
+        settings: PlannedSettings {
+            capacity: sizing.capacity,
+            batch: sizing.batch,
+            interval_seconds: sizing.interval_seconds,
+            session_seconds: demand.session_seconds,
         },
-        "visitors_per_hour": (sizing.pace * 3_600.0).floor(),
-        "visitors_per_hour_max": (sizing.pace_max * 3_600.0).floor(),
-        "wait_minutes_mean": rounded(sizing.wait_mean_seconds / 60.0),
-        "wait_minutes_longest": rounded(sizing.wait_longest_seconds / 60.0),
-        "parts": sizing.parts.iter().map(describe_part).collect::<Vec<_>>(),
-        "requests_per_visitor": rounded(cost.requests_per_visitor),
-        "document_reads_per_visitor": rounded(cost.document_reads_per_visitor),
-        "cost": {
-            "currency": "USD",
-            "prices_of": FACTS_OF,
-            "total": rounded(cost.dollars()),
-            "items": cost.items.iter().map(describe_item).collect::<Vec<_>>(),
+        visitors_per_hour: (sizing.pace * 3_600.0).floor(),
+        visitors_per_hour_max: (sizing.pace_max * 3_600.0).floor(),
+        wait_minutes_mean: rounded(sizing.wait_mean_seconds / 60.0),
+        wait_minutes_longest: rounded(sizing.wait_longest_seconds / 60.0),
+        parts: sizing.parts.iter().map(describe_part).collect(),
+        requests_per_visitor: rounded(cost.requests_per_visitor),
+        document_reads_per_visitor: rounded(cost.document_reads_per_visitor),
+        cost: CrowdBill {
+            currency: "USD",
+            prices_of: FACTS_OF,
+            total: rounded(cost.dollars()),
+            items: cost.items.iter().map(describe_item).collect(),
         },
     }))
 }
 
-fn describe_part(part: &PartLoad) -> Value {
-    let mut described = json!({
-        "part": part.part,
-        "unit": part.unit,
-        "needed": rounded(part.used),
-        "given": part.ceiling,
-        "source": part.source,
-        "share": rounded(part.share()),
-    });
-    // A part that is nearly full has nothing left for what comes unevenly.
-    if part.is_too_small() {
-        described["remedy"] = json!(part.remedy);
+fn describe_part(part: &PartLoad) -> PartPlan {
+    PartPlan {
+        part: part.part,
+        unit: part.unit,
+        needed: rounded(part.used),
+        given: part.ceiling,
+        source: part.source,
+        share: rounded(part.share()),
+        // A part that is nearly full has nothing left for what comes unevenly.
+        remedy: part.is_too_small().then(|| part.remedy.clone()),
     }
-    described
 }
 
-fn describe_item(item: &CostItem) -> Value {
-    json!({
-        "what": item.what,
-        "units": item.units.round(),
-        "dollars": rounded(item.dollars()),
-        "page": item.price.source,
-    })
+fn describe_item(item: &CostItem) -> BillItem {
+    BillItem {
+        what: item.what,
+        units: item.units.round(),
+        dollars: rounded(item.dollars()),
+        page: item.price.source,
+    }
 }
 
 /// A number with two decimals.
@@ -224,10 +224,12 @@ fn rounded(number: f64) -> f64 {
 fn plan_settings(demand: &Demand) -> Result<Value, Problem> {
     let plan =
         SizingPlan::for_demand(demand).map_err(|error| Problem::invalid_field(error.field, error.reason))?;
-    Ok(json!({ "settings": {
-        "capacity": plan.capacity,
-        "batch": plan.batch,
-        "interval_seconds": plan.interval_seconds,
-        "session_seconds": demand.session_seconds,
-    } }))
+    Ok(to_value(ServicePlan {
+        settings: PlannedSettings {
+            capacity: plan.capacity,
+            batch: plan.batch,
+            interval_seconds: plan.interval_seconds,
+            session_seconds: demand.session_seconds,
+        },
+    }))
 }

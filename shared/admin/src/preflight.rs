@@ -2,14 +2,15 @@
 //! `preflight_findings.rs` decides what the answers mean.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::id::QueueId;
-use vestibule_telemetry::version::describe_build;
+use vestibule_wire::results::{PreflightResult, to_value};
 
 use super::{
     Admin, Problem,
+    describe::describe_build,
     preflight_findings::{KeyAnswer, RootKeyAnswer, ServersAnswers, decide_findings},
     stats::CONCURRENT_READS_MAX,
 };
@@ -34,7 +35,10 @@ impl Admin {
             signing_key,
             root_key,
         };
-        Ok(json!({ "build": describe_build(), "findings": decide_findings(&answers) }))
+        Ok(to_value(PreflightResult {
+            build: describe_build(),
+            findings: decide_findings(&answers),
+        }))
     }
 
     /// Sends a conditional write of an entry, which the backup must refuse.

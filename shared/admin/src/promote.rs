@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::flush::{RECORDS_MAX, flush_journal};
 use vestibule_line::{LineHistory, MinWatermark, PROMOTE_CHUNK, PromoteOrder};
+use vestibule_wire::results::{Promotion, to_value};
 
 use super::{Admin, Problem, entry_partition};
 
@@ -39,15 +40,15 @@ impl Admin {
         let partition = entry_partition(queue, &stored);
         let until = Instant::now() + FLUSH_TIME;
         let flushed = flush_journal(&self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
-        Ok(json!({
-            "queue": queue.as_str(),
-            "requested": count,
-            "promoted": promoted,
-            "limited_by": last.limited_by,
-            "waiting": last.waiting,
-            "ready": last.ready,
-            "active": last.active,
-            "durable": flushed.is_ok_and(|flushed| flushed.refused + flushed.dead_lettered == 0),
+        Ok(to_value(Promotion {
+            queue: queue.to_string(),
+            requested: count,
+            promoted,
+            limited_by: last.limited_by,
+            waiting: last.waiting,
+            ready: last.ready,
+            active: last.active,
+            durable: flushed.is_ok_and(|flushed| flushed.refused + flushed.dead_lettered == 0),
         }))
     }
 }

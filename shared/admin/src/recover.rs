@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use vestibule_backup::StoredQueue;
 use vestibule_domain::{
     id::{QueueId, Salt},
@@ -13,6 +13,7 @@ use vestibule_engine::{
     sync::{build_configuration, keep_settings_with_stored_switches},
     tally::try_store_tally,
 };
+use vestibule_wire::results::{RestoredQueue, to_value};
 
 use super::{Admin, Problem};
 
@@ -25,7 +26,7 @@ impl Admin {
         let settings = self.settings_for_restore(queue, &stored).await?;
         try_store_tally(&self.line, &*self.backup, queue, Duration::ZERO).await;
         let restored = restore_queue(&self.line, &*self.backup, queue, &stored, &settings).await?;
-        Ok(restore_to_json(queue, &restored))
+        Ok(describe_restore(queue, &restored))
     }
 
     /// Starts a new generation, which is empty and in which all earlier tokens and passes are void. It belongs to the present
@@ -50,7 +51,7 @@ impl Admin {
         let restored = restore_queue(&self.line, &*self.backup, queue, &reset_queue, &settings)
             .await
             .map_err(|error| Problem::from(error).after_stored_reset())?;
-        Ok(restore_to_json(queue, &restored))
+        Ok(describe_restore(queue, &restored))
     }
 
     /// Returns the settings to restore a queue with. If the stored settings are invalid, these are
@@ -67,16 +68,16 @@ impl Admin {
     }
 }
 
-fn restore_to_json(queue: &QueueId, restored: &RestoreSummary) -> Value {
+fn describe_restore(queue: &QueueId, restored: &RestoreSummary) -> Value {
     let configuration = &restored.configuration;
-    json!({
-        "queue": queue.as_str(),
-        "epoch": configuration.epoch,
-        "min_epoch": configuration.min_epoch,
-        "generation": configuration.generation,
-        "waiting": restored.waiting,
-        "ready": restored.ready,
-        "active": restored.active,
-        "flushed_changes": restored.flushed_changes,
+    to_value(RestoredQueue {
+        queue: queue.to_string(),
+        epoch: configuration.epoch,
+        min_epoch: configuration.min_epoch,
+        generation: configuration.generation,
+        waiting: restored.waiting,
+        ready: restored.ready,
+        active: restored.active,
+        flushed_changes: restored.flushed_changes,
     })
 }

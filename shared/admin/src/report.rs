@@ -1,10 +1,11 @@
 //! The command `report`: what happened in a queue, also after a restore and after its end.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use vestibule_backup::{OperatorOrder, OrderLog};
 use vestibule_domain::{id::QueueId, tally::TallySnapshot};
 use vestibule_telemetry::clock::now_ms;
 use vestibule_wire::commands::{ReportFormat, ReportOrder, Whole, Word};
+use vestibule_wire::results::{CsvReport, to_value};
 
 use super::{Admin, Problem, report_content::Report, report_csv::format_csv};
 
@@ -53,8 +54,10 @@ impl Admin {
             log,
         };
         Ok(match order.format {
-            None | Some(Word(ReportFormat::Json)) => report.to_json(),
-            Some(Word(ReportFormat::Csv)) => json!({ "csv": format_csv(&report) }),
+            None | Some(Word(ReportFormat::Json)) => to_value(report.into_result()),
+            Some(Word(ReportFormat::Csv)) => to_value(CsvReport {
+                csv: format_csv(&report),
+            }),
         })
     }
 

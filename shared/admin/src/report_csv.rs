@@ -5,10 +5,12 @@ use std::fmt::Write;
 use vestibule_domain::iso_time::to_iso;
 use vestibule_domain::tally::Histogram;
 
-use super::report_content::{PERCENTILES, Report};
+use super::report_content::Report;
 
 /// Without a byte order mark, Excel reads the file in the legacy encoding of the machine, so Korean texts become garbage.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
+/// The percentiles that it shows.
+const PERCENTILES: [(&str, u64); 3] = [("p50_ms", 50), ("p90_ms", 90), ("p99_ms", 99)];
 const HEADER: &str = "section,name,value,at_ms,at,caller,request_id,details\r\n";
 
 /// One row. An empty text is an empty cell. The column `at` is `at_ms` as an ISO time.

@@ -1,12 +1,13 @@
 //! The command `rotate`: replaces the key that signs passes, without refusing a pass, or at once if it has leaked.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tracing::{info, warn};
 use vestibule_domain::{
     id::QueueId,
     key_ring::{KeyRing, RingKey, RotationTimes},
 };
+use vestibule_wire::results::{KeyRotation, to_value};
 
 use super::{Admin, Problem, signing_keys::SigningKeys, stats::CONCURRENT_READS_MAX};
 
@@ -31,7 +32,7 @@ impl Admin {
             event = "keys.rotated",
             "added a signing key, which signs when every cache has it"
         );
-        Ok(ring_to_json(&rotated, now_ms, *cache_seconds))
+        Ok(describe_ring(&rotated, now_ms, *cache_seconds))
     }
 
     /// Replaces every key of the ring, because one has leaked, and with it perhaps the whole ring. The new key signs at once,
@@ -47,7 +48,7 @@ impl Admin {
             keys = before.keys().len(),
             "replaced the signing keys because one leaked; their passes are void"
         );
-        Ok(ring_to_json(&replaced, now_ms, *cache_seconds))
+        Ok(describe_ring(&replaced, now_ms, *cache_seconds))
     }
 
     /// Stores a ring in place of another one. Of two commands at the same time, the later one wins. A store may still show
@@ -91,19 +92,19 @@ fn new_key_text() -> String {
     format!("{first:032x}{second:032x}")
 }
 
-fn ring_to_json(ring: &KeyRing, published_at_ms: u64, cache_seconds: u32) -> Value {
+fn describe_ring(ring: &KeyRing, published_at_ms: u64, cache_seconds: u32) -> Value {
     let signs_from_ms = ring.keys().last().map(|key| key.signs_from_ms);
     let retires_at_ms = ring
         .keys()
         .iter()
         .filter_map(|key: &RingKey| key.retires_at_ms)
         .max();
-    json!({
-        "published_at_ms": published_at_ms,
-        "signs_from_ms": signs_from_ms,
-        "old_key_retires_at_ms": retires_at_ms,
-        "key_cache_seconds": cache_seconds,
-        "keys": ring.keys().len(),
-        "void_keys": ring.void_keys().len(),
+    to_value(KeyRotation {
+        published_at_ms,
+        signs_from_ms,
+        old_key_retires_at_ms: retires_at_ms,
+        key_cache_seconds: cache_seconds,
+        keys: ring.keys().len(),
+        void_keys: ring.void_keys().len(),
     })
 }

@@ -14,12 +14,12 @@ use vestibule_domain::{
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError, QueueView};
 use vestibule_wire::commands::UpdateOrder;
+use vestibule_wire::results::{SettingsChange, to_value};
 
 use super::{
     Admin, Problem,
     overtaken::{effective_settings, find_overtaken},
     parse::{Confirmation, given_revision, given_settings},
-    pending_order::SETTINGS_BEFORE,
 };
 
 /// The most attempts at a change while concurrent changes of the stored settings interfere (optimistic
@@ -83,7 +83,8 @@ impl Admin {
         };
         let configuration = build_configuration(&replaced.queue, self.policy)
             .map_err(|error| Problem::invalid_stored_setting(&error))?;
-        self.apply_and_describe(queue, &replaced, configuration).await
+        let result = self.apply_and_describe(queue, &replaced, configuration).await?;
+        Ok(to_value(result))
     }
 
     /// Lets new visitors enter. Refused if a stored time would keep them out all the same.
@@ -109,7 +110,8 @@ impl Admin {
                 None => Ok(json!(Entrance::Open)),
             }
         };
-        self.change_switch(queue, "entrance", &Map::new(), open).await
+        let result = self.change_switch(queue, "entrance", &Map::new(), open).await?;
+        Ok(to_value(result))
     }
 
     /// Ends the queue for this reason, with a last message. Without the backup, the message stays as it is, and the answer says
@@ -129,17 +131,19 @@ impl Admin {
         let mut result = self
             .change_switch(queue, "entrance", &beside, |_| Ok(json!(entrance)))
             .await?;
-        if result["stored"] == false && !beside.is_empty() {
-            result["left_out"] = json!(["message"]);
+        if !result.stored && !beside.is_empty() {
+            result.left_out = Some(beside.keys().cloned().collect());
         }
-        Ok(result)
+        Ok(to_value(result))
     }
 
     /// Changes the one setting of a switch, such as `paused` for `pause`. It also works while
     /// another stored setting is invalid, and leaves that one for its author to correct.
     pub(super) async fn switch(&self, queue: &QueueId, name: &str, value: Value) -> Result<Value, Problem> {
-        self.change_switch(queue, name, &Map::new(), |_| Ok(value.clone()))
-            .await
+        let result = self
+            .change_switch(queue, name, &Map::new(), |_| Ok(value.clone()))
+            .await?;
+        Ok(to_value(result))
     }
 
     /// Changes the one setting of a switch to what `change` returns, which gets all stored settings, and others `beside` it.
@@ -149,7 +153,7 @@ impl Admin {
         name: &str,
         beside: &Map<String, Value>,
         change: &(impl Fn(&Map<String, Value>) -> Result<Value, Problem> + Send + Sync),
-    ) -> Result<Value, Problem> {
+    ) -> Result<SettingsChange, Problem> {
         let change = |stored: &Map<String, Value>| {
             let mut changed = stored.clone();
             changed.insert(name.to_owned(), change(stored)?);
@@ -164,9 +168,11 @@ impl Admin {
         let configuration = keep_settings_with_stored_switches(&self.line, queue, &replaced.queue, &wrong)
             .await
             .map_err(|error| Problem::from(error).after_stored_settings())?;
-        let mut result = self.apply_and_describe(queue, &replaced, configuration).await?;
-        result["stored_settings_problem"] = wrong.to_string().into();
-        Ok(result)
+        let result = self.apply_and_describe(queue, &replaced, configuration).await?;
+        Ok(SettingsChange {
+            stored_settings_problem: Some(wrong.to_string()),
+            ..result
+        })
     }
 
     /// What is known of the opening of the queue, as far as line and backup tell.
@@ -267,21 +273,26 @@ impl Admin {
         queue: &QueueId,
         replaced: &ReplacedSettings,
         configuration: Configuration,
-    ) -> Result<Value, Problem> {
+    ) -> Result<SettingsChange, Problem> {
         let how = apply_configuration(&self.line, &*self.backup, queue, &replaced.queue, &configuration)
             .await
             .map_err(|error| Problem::from(error).after_stored_settings())?
             .outcome;
-        Ok(json!({
-            "queue": queue.as_str(),
-            "changed": matches!(how, ConfigureOutcome::Created | ConfigureOutcome::Changed),
+        Ok(SettingsChange {
+            queue: queue.to_string(),
+            changed: matches!(how, ConfigureOutcome::Created | ConfigureOutcome::Changed),
             // The settings were stored, but a later change replaced them before they came into force.
-            "superseded": matches!(how, ConfigureOutcome::Superseded | ConfigureOutcome::SwitchesUnsaved),
-            "stored": true,
-            "settings": configuration.settings,
-            SETTINGS_BEFORE: replaced.settings_before,
-            "revision": configuration.revision,
-        }))
+            superseded: matches!(
+                how,
+                ConfigureOutcome::Superseded | ConfigureOutcome::SwitchesUnsaved
+            ),
+            stored: true,
+            settings: configuration.settings.into(),
+            settings_before: Some(replaced.settings_before.clone()),
+            revision: configuration.revision,
+            stored_settings_problem: None,
+            left_out: None,
+        })
     }
 }
 

@@ -7,7 +7,7 @@
 use std::{cmp::Reverse, collections::HashMap};
 
 use futures_util::{StreamExt, stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use vestibule_domain::{
     id::{EntryId, QueueId, SHARD_COUNT, Source},
@@ -15,10 +15,11 @@ use vestibule_domain::{
     settings::{BlockTarget, Settings},
 };
 use vestibule_line::EVICT_CHUNK;
+use vestibule_wire::results::{SourceCounts, SourceList, SourceRow, StageCounts, to_value};
 
 use super::{
     Admin, CHECK_TIME_MAX, Problem, entry_partition,
-    line_entries::{Stage, StageCounts, find_live},
+    line_entries::{Stage, find_live},
 };
 
 /// The command reads no further shard after this many records.
@@ -28,46 +29,42 @@ const SHARDS_AT_ONCE: usize = 2;
 /// The most sources that are counted one by one. The entries of further ones are counted together.
 const SOURCES_MAX: usize = 100_000;
 
-/// What is known of the entries of one source.
-#[derive(Debug, Clone, Copy, Default)]
-struct SourceCounts {
-    live: StageCounts,
-    /// Live entries that wait and whose visitors have not checked in by a poll.
-    never_present: u64,
-    /// Entries that were let in, whether they have ended or not.
-    claimed: u64,
-    ended: u64,
-    first_joined_at_ms: Option<u64>,
-    last_joined_at_ms: Option<u64>,
+/// Counts an entry of a source.
+fn count_entry(counts: &mut SourceCounts, record: &EntryRecord, stage: Option<Stage>) {
+    match stage {
+        Some(stage) => stage.count_in(&mut counts.live),
+        None => counts.ended += 1,
+    }
+    if let Some(Stage::Waiting(presence)) = stage
+        && !presence.has_checked_in
+    {
+        counts.never_present += 1;
+    }
+    counts.claimed += u64::from(record.claimed_at_ms.is_some());
+    if let Some(joined_at_ms) = record.joined_at_ms() {
+        let first = counts.first_joined_at_ms.unwrap_or(joined_at_ms);
+        counts.first_joined_at_ms = Some(first.min(joined_at_ms));
+        counts.last_joined_at_ms = counts.last_joined_at_ms.max(Some(joined_at_ms));
+    }
 }
 
-impl SourceCounts {
-    fn add(&mut self, record: &EntryRecord, stage: Option<Stage>) {
-        match stage {
-            Some(stage) => self.live.add(stage),
-            None => self.ended += 1,
-        }
-        if let Some(Stage::Waiting(presence)) = stage
-            && !presence.has_checked_in
-        {
-            self.never_present += 1;
-        }
-        self.claimed += u64::from(record.claimed_at_ms.is_some());
-        if let Some(joined_at_ms) = record.joined_at_ms() {
-            let first = self.first_joined_at_ms.unwrap_or(joined_at_ms);
-            self.first_joined_at_ms = Some(first.min(joined_at_ms));
-            self.last_joined_at_ms = self.last_joined_at_ms.max(Some(joined_at_ms));
-        }
-    }
-
-    fn to_json(self, factor: impl Fn(u64) -> u64) -> Value {
-        let mut counts = json!(self.live.scale(&factor));
-        counts["never_present"] = json!(factor(self.never_present));
-        counts["claimed"] = json!(factor(self.claimed));
-        counts["ended"] = json!(factor(self.ended));
-        counts["first_joined_at_ms"] = json!(self.first_joined_at_ms);
-        counts["last_joined_at_ms"] = json!(self.last_joined_at_ms);
-        counts
+/// All counts, multiplied.
+fn scale(counts: SourceCounts, factor: impl Fn(u64) -> u64) -> SourceCounts {
+    let live = counts.live;
+    SourceCounts {
+        live: StageCounts {
+            entries: factor(live.entries),
+            present: factor(live.present),
+            absent: factor(live.absent),
+            called: factor(live.called),
+            not_called: factor(live.not_called),
+            ready: factor(live.ready),
+            active: factor(live.active),
+        },
+        never_present: factor(counts.never_present),
+        claimed: factor(counts.claimed),
+        ended: factor(counts.ended),
+        ..counts
     }
 }
 
@@ -125,20 +122,21 @@ impl Admin {
         }
         let factor = |count: u64| count * u64::from(SHARD_COUNT) / shards_read.max(1);
         let settings = &view.configuration.settings;
-        let sources = table.largest(limit as usize).into_iter().map(|(source, counts)| {
-            let mut shown = counts.to_json(factor);
-            shown["source"] = json!(source.map(|source| source.to_string()));
-            shown["blocked"] = json!(is_blocked(settings, source, view.now_ms));
-            shown
+        let rows = table.largest(limit as usize).into_iter();
+        let rows = rows.map(|(source, counts)| SourceRow {
+            source: source.map(|source| source.to_string()),
+            blocked: is_blocked(settings, source, view.now_ms),
+            counts: scale(counts, factor),
         });
-        Ok(json!({
-            "queue": queue.as_str(),
-            "sources": sources.collect::<Vec<_>>(),
-            "sources_found": table.sources.len(),
-            "entries_read": entries_read,
-            "sampled_shards": shards_read,
-            "shards": SHARD_COUNT,
-            "others": (table.others.live.entries + table.others.ended > 0).then(|| table.others.to_json(factor)),
+        let others = table.others;
+        Ok(to_value(SourceList {
+            queue: queue.to_string(),
+            sources: rows.collect(),
+            sources_found: table.sources.len(),
+            entries_read,
+            sampled_shards: shards_read,
+            shards: SHARD_COUNT,
+            others: (others.live.entries + others.ended > 0).then(|| scale(others, factor)),
         }))
     }
 
@@ -154,9 +152,8 @@ impl Admin {
             let found = find_live(&self.line, queue, &ids).await?;
             let stages: HashMap<EntryId, Stage> = found.iter().map(|entry| (entry.id, entry.stage)).collect();
             for record in chunk {
-                table
-                    .counts_of(record.source)
-                    .add(record, stages.get(&record.id).copied());
+                let counts = table.counts_of(record.source);
+                count_entry(counts, record, stages.get(&record.id).copied());
             }
         }
         Ok(())

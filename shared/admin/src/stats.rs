@@ -1,9 +1,13 @@
 //! The commands `list` and `stats`: show the numbers of queues.
 
 use futures_util::{StreamExt, stream};
-use serde_json::{Value, json};
-use vestibule_domain::{estimate::Estimate, id::QueueId, tally::Tally};
+use serde_json::Value;
+use vestibule_domain::{id::QueueId, tally::Tally};
 use vestibule_line::{JournalLimits, QueueView};
+use vestibule_wire::results::{
+    DurationTotals, Imbalance, JournalCapacity, LastLoad, ListedNumbers, QueueList, QueueNumbers, QueueRow,
+    QueueStats, StayTotals, to_value,
+};
 
 use vestibule_wire::commands::ListOrder;
 
@@ -33,15 +37,21 @@ impl Admin {
             .buffered(CONCURRENT_READS_MAX)
             .collect()
             .await;
-        Ok(json!({ "queues": queues, "after": last.filter(|_| has_more) }))
+        let after = last.filter(|_| has_more);
+        Ok(to_value(QueueList { queues, after }))
     }
 
     /// Returns the row of one queue. A queue that does not answer gets a row with its problem and
     /// does not hide the others.
-    async fn list_row(&self, queue: &QueueId) -> Value {
-        match self.line.queue_view(queue).await {
-            Ok(view) => list_row_to_json(queue, &view),
-            Err(error) => json!({ "queue": queue.as_str(), "problem": error.to_string() }),
+    async fn list_row(&self, queue: &QueueId) -> QueueRow {
+        let (numbers, problem) = match self.line.queue_view(queue).await {
+            Ok(view) => (Some(list_numbers(&view)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        QueueRow {
+            queue: queue.to_string(),
+            numbers,
+            problem,
         }
     }
 
@@ -53,95 +63,94 @@ impl Admin {
             stored => drop(stored?),
         }
         let (view, counted) = tokio::try_join!(self.line.queue_view(queue), self.line.read_tally(queue))?;
-        let mut stats = stats_to_json(queue, &view, &counted.tally);
         let unsaved = self.line.unsaved_switches(queue).await?;
-        stats["unsaved_switches"] = json!(unsaved.map(|switches| switches.names).unwrap_or_default());
-        Ok(stats)
+        let unsaved = unsaved.map(|switches| switches.names).unwrap_or_default();
+        Ok(to_value(describe_queue(queue, &view, &counted.tally, unsaved)))
     }
 }
 
-fn list_row_to_json(queue: &QueueId, view: &QueueView) -> Value {
-    let settings = &view.configuration.settings;
-    json!({
-        "queue": queue.as_str(),
-        "now_ms": view.now_ms,
-        "waiting": view.in_line(),
-        "called": view.called,
-        "present": view.present,
-        "absent": view.absent,
-        "ready": view.ready,
-        "active": view.active,
-        "held": view.held,
-        "capacity": settings.capacity,
-        "batch": view.pace_in_force().pace.batch,
-        "interval_seconds": settings.interval_seconds,
-        "estimated_wait_seconds": estimated_wait_of_last(view),
-        "completed": view.totals.completed,
-        "state": view.state(),
-        "entrance": settings.entrance_at(view.now_ms),
-        "paused": settings.paused,
-        "mode": settings.mode,
-        "clocks_apart": view.clocks.apart,
-    })
+fn list_numbers(view: &QueueView) -> ListedNumbers {
+    ListedNumbers {
+        numbers: count_queue(view),
+        completed: view.totals.completed,
+        entrance: view.configuration.settings.entrance_at(view.now_ms),
+        clocks_apart: view.clocks.apart,
+    }
 }
 
-/// The expected wait of the last visitor in line. `None` if none waits, or if there is no estimate.
-fn estimated_wait_of_last(view: &QueueView) -> Option<Estimate> {
-    view.estimate(&view.forecast(), view.in_line())
-        .filter(|_| view.in_line() > 0)
+fn count_queue(view: &QueueView) -> QueueNumbers {
+    let settings = &view.configuration.settings;
+    let pace = view.pace_in_force().pace;
+    let waiting = view.in_line();
+    QueueNumbers {
+        now_ms: view.now_ms,
+        state: view.state(),
+        mode: settings.mode,
+        paused: settings.paused,
+        waiting,
+        called: view.called,
+        present: view.present,
+        absent: view.absent,
+        ready: view.ready,
+        active: view.active,
+        held: view.held,
+        capacity: settings.capacity,
+        batch: pace.batch,
+        interval_seconds: pace.interval_ms / 1_000,
+        estimated_wait_seconds: view.estimate(&view.forecast(), waiting).filter(|_| waiting > 0),
+    }
 }
 
-fn stats_to_json(queue: &QueueId, view: &QueueView, tally: &Tally) -> Value {
-    let settings = &view.configuration.settings;
-    let (in_force, forecast) = (view.pace_in_force(), view.forecast());
+fn describe_queue(
+    queue: &QueueId,
+    view: &QueueView,
+    tally: &Tally,
+    unsaved_switches: Vec<String>,
+) -> QueueStats {
     let limits = JournalLimits::default();
     let age_ms = |at_ms: u64| (at_ms > 0).then(|| view.now_ms.saturating_sub(at_ms));
-    json!({
-        "queue": queue.as_str(),
-        "now_ms": view.now_ms,
-        "state": view.state(),
-        "mode": settings.mode,
-        "paused": settings.paused,
-        "waiting": view.in_line(),
-        "called": view.called,
-        "present": view.present,
-        "absent": view.absent,
-        "full": view.is_full(),
-        "ready": view.ready,
-        "active": view.active,
-        "held": view.held,
-        "capacity": settings.capacity,
-        "batch": in_force.pace.batch,
-        "interval_seconds": in_force.pace.interval_ms / 1_000,
-        "service_down": in_force.is_service_down,
-        "limited_by": view.limited_by(),
-        "unsettled_ends": view.unsettled_ends,
-        "journal": view.journal_len,
-        "journal_limits": { "newcomers": limits.new_entries, "promotions": limits.all_changes },
-        "dead_lettered": view.dead_letters,
-        "heartbeat_age_ms": age_ms(view.heartbeat_ms),
-        "fallback_tick_age_ms": age_ms(view.fallback_ticked_at_ms),
-        "bucket_tokens": view.bucket_tokens(),
-        "served_per_second": forecast.observed_per_second(),
-        "estimated_wait_seconds": estimated_wait_of_last(view),
-        "clock": view.clocks,
-        "totals": tally.totals,
-        "waits": { "count": tally.waits.count(), "sum_ms": tally.waits.sum_ms() },
-        "stays": {
-            "count": tally.stays.count(),
-            "sum_ms": tally.stays.sum_ms(),
-            "p50_ms": tally.stays.percentile_ms(50),
-            "p90_ms": tally.stays.percentile_ms(90),
+    QueueStats {
+        queue: queue.to_string(),
+        numbers: count_queue(view),
+        full: view.is_full(),
+        service_down: view.pace_in_force().is_service_down,
+        limited_by: view.limited_by(),
+        unsettled_ends: view.unsettled_ends,
+        journal: view.journal_len,
+        journal_limits: JournalCapacity {
+            newcomers: limits.new_entries,
+            promotions: limits.all_changes,
         },
-        "imbalance": view.imbalance,
-        "check_due_age_ms": age_ms(view.check_due_ms),
-        "load": view.valid_load().map(|load| json!({
-            "tps": load.report.tps,
-            "latency_ms": load.report.latency_ms,
-            "healthy": load.report.healthy,
-            "age_ms": load.age_ms(view.now_ms),
-        })),
-        "epoch": view.configuration.epoch,
-        "generation": view.configuration.generation,
-    })
+        dead_lettered: view.dead_letters,
+        heartbeat_age_ms: age_ms(view.heartbeat_ms),
+        fallback_tick_age_ms: age_ms(view.fallback_ticked_at_ms),
+        bucket_tokens: view.bucket_tokens(),
+        served_per_second: view.forecast().observed_per_second(),
+        clock: view.clocks,
+        totals: tally.totals,
+        waits: DurationTotals {
+            count: tally.waits.count(),
+            sum_ms: tally.waits.sum_ms(),
+        },
+        stays: StayTotals {
+            count: tally.stays.count(),
+            sum_ms: tally.stays.sum_ms(),
+            p50_ms: tally.stays.percentile_ms(50),
+            p90_ms: tally.stays.percentile_ms(90),
+        },
+        imbalance: Imbalance {
+            visits: view.imbalance.visits,
+            at_check: view.imbalance.at_check,
+        },
+        check_due_age_ms: age_ms(view.check_due_ms),
+        load: view.valid_load().map(|load| LastLoad {
+            tps: load.report.tps,
+            latency_ms: load.report.latency_ms,
+            healthy: load.report.healthy,
+            age_ms: load.age_ms(view.now_ms),
+        }),
+        epoch: view.configuration.epoch,
+        generation: view.configuration.generation,
+        unsaved_switches,
+    }
 }

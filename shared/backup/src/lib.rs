@@ -37,13 +37,15 @@ use vestibule_domain::{
     tombstone::Tombstone,
 };
 
+pub use vestibule_domain::operator_order::OperatorOrder;
+
 pub use self::{
     backup_error::BackupError,
     entry_page::EntryPage,
     entry_partition::EntryPartition,
     lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease},
     lease_outcome::LeaseOutcome,
-    operator_order::{ORDERS_KEPT, OperatorOrder, OrderLog, REPORT_RETAIN_MS},
+    operator_order::{ORDERS_KEPT, OrderLog, REPORT_RETAIN_MS},
     put_outcome::PutOutcome,
     queue_fingerprint::QueueFingerprint,
     queue_listing::QueueListing,

@@ -33,9 +33,10 @@ pub struct LineTime {
 
 /// The difference between the server's clock and the clock of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ClockDifference {
-    /// Whether the two clocks, or the last line time and both of them, differ by more than
-    /// [`CLOCK_DIFFERENCE_MAX_MS`]. The line then promotes and drops no entry.
+    /// Whether the two clocks, or the last line time and both of them, differ by more than 5 s. The line then promotes and
+    /// drops no entry.
     pub apart: bool,
     /// How far the server's clock with its offset is ahead of the caller's, in milliseconds;
     /// negative if it is behind.

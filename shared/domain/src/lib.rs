@@ -24,6 +24,7 @@ pub mod lane_rank;
 pub mod load;
 pub mod number;
 pub mod opening;
+pub mod operator_order;
 pub mod pace;
 pub mod poll_pacing;
 pub mod preflight;

@@ -73,6 +73,7 @@ impl PaceBucket {
 
 /// What limited the number of entries that a promotion moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LimitedBy {
     /// No more entries are waiting.
@@ -87,7 +88,7 @@ pub enum LimitedBy {
     Requested,
     /// The protected service is not healthy, or has not reported its load for too long.
     Service,
-    /// The queue is paused or closed.
+    /// The queue is paused, closed or finished, or has not opened yet.
     Switch,
     /// The journal is full because the backup is far behind.
     Journal,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Whether a thing is as a sale needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// It is.
@@ -27,6 +28,7 @@ impl Outcome {
 
 /// What a preflight found of one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The stable name of the check, such as `line-time`.
     pub check: String,
@@ -34,7 +36,7 @@ pub struct Finding {
     pub outcome: Outcome,
     /// What the preflight saw.
     pub found: String,
-    /// What to do, in one sentence. `None` if the outcome is [`Outcome::Ok`].
+    /// What to do, in one sentence. Absent if the outcome is `ok`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }

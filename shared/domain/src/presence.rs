@@ -15,6 +15,21 @@ use crate::settings::Settings;
 /// The most by which the window of a lane grows.
 pub const GROWTH_MAX: u64 = 64;
 
+/// Where the visitor of a waiting entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "snake_case")]
+pub enum PresenceState {
+    /// The visitor checked in lately, or presence is off.
+    Present,
+    /// The head of the lane has gone past the visitor, who is not present.
+    Absent,
+    /// The visitor is called, and is not present.
+    Called,
+    /// The visitor is not called yet.
+    NotCalled,
+}
+
 impl Settings {
     /// Whether visitors have to check in.
     pub fn has_presence(&self) -> bool {

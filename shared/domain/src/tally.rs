@@ -31,6 +31,7 @@ pub struct Tally {
 
 /// The most entries that were in line at one tick, absent ones not counted, and when that was first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PeakWaiting {
     /// The number of entries.
     pub waiting: u64,

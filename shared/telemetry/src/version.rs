@@ -9,8 +9,12 @@ const COMMIT: &str = "VESTIBULE_COMMIT";
 /// The version of Vestibule.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The commit of the build, if the release said it.
+pub fn commit() -> Option<String> {
+    std::env::var(COMMIT).ok().filter(|commit| !commit.is_empty())
+}
+
 /// The version, and the commit if the release said it.
 pub fn describe_build() -> Value {
-    let commit = std::env::var(COMMIT).ok().filter(|commit| !commit.is_empty());
-    json!({ "version": VERSION, "commit": commit })
+    json!({ "version": VERSION, "commit": commit() })
 }

@@ -12,6 +12,7 @@ mod message;
 pub mod problem;
 mod public_document;
 mod requests;
+pub mod results;
 #[cfg(feature = "schemas")]
 pub mod schemas;
 mod service;

@@ -250,6 +250,25 @@ fn words(words: &[&str]) -> Schema {
     json_schema!({ "type": "string", "enum": words })
 }
 
+/// The blocks of a queue.
+pub(super) fn blocks(_: &mut SchemaGenerator) -> Schema {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "token": text("The entry token of a visitor. Absent in the block of a source."),
+                "source": text("The source. Absent in the block of a visitor."),
+                "until_ms": {
+                    "type": "integer",
+                    "description": "When the block ends, in Unix milliseconds. Absent if only `unblock` ends it.",
+                },
+            },
+        },
+    })
+}
+
 /// The states of an entry that has a place.
 pub(super) fn live_state(_: &mut SchemaGenerator) -> Schema {
     let live = EntryState::ALL.into_iter().filter(|state| state.is_live());

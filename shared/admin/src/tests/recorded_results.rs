@@ -16,6 +16,7 @@ use vestibule_domain::load::LoadReport;
 use vestibule_faults::{Fault, Faults, FaultyBackup};
 use vestibule_line::{LeaveReason, Line, LineHistory, PROMOTE_CHUNK, PromoteOrder};
 use vestibule_telemetry::clock::now_ms;
+use vestibule_wire::results::RESULTS_OF;
 
 use super::{AdminFixture, queue};
 use crate::OPERATIONS;
@@ -171,6 +172,8 @@ async fn the_results_are_as_they_were() {
             operation.name
         );
     }
+    let names = OPERATIONS.iter().map(|operation| operation.name);
+    assert!(names.eq(RESULTS_OF.iter().map(|(name, _)| *name)));
 }
 
 /// Queues, their defaults and their switches.

@@ -28,6 +28,7 @@ pub struct Histogram {
 
 /// One bucket with its bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HistogramBucket {
     /// The shortest duration that belongs to the bucket, in milliseconds.
     pub from_ms: u64,

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Totals of a queue. Those of a line count since it created or restored the queue, those of a
-/// [`Tally`](super::Tally) since the generation began.
+/// Totals of a queue. Those of a line count since it created or restored the queue, those of a tally since the generation
+/// began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct QueueTotals {
     /// New visits.

@@ -1,7 +1,8 @@
 //! Whether waiting visitors are present, and which of them an operator evicts.
 
-use serde::Serialize;
 use vestibule_domain::{id::EntryId, score::Visit};
+
+pub use vestibule_domain::presence::PresenceState;
 
 /// What the line knows of the visitor of a waiting entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,20 +13,6 @@ pub struct WaitingPresence {
     /// called yet had no reason to. While presence is off, the line does not know, and this is `true`; and so it is of an
     /// entry that the line lost and has again.
     pub has_checked_in: bool,
-}
-
-/// Where the visitor of a waiting entry is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PresenceState {
-    /// The visitor checked in lately, or presence is off.
-    Present,
-    /// The head of the lane has gone past the visitor, who is not present.
-    Absent,
-    /// The visitor is called, and is not present.
-    Called,
-    /// The visitor is not called yet.
-    NotCalled,
 }
 
 /// Which waiting entries to evict.
