@@ -12,6 +12,7 @@ use vestibule_domain::{
 use super::{
     Closing, CompleteRequest, EmptyBody, EnterRequest, Entry, ExtendRequest, Jwks, LoadAnswer, LoadReport,
     Problem, PublicDocument, ValidateRequest, ValidateResponse, commands::OPERATIONS,
+    results::MatchingEntries,
 };
 
 /// The greatest whole number that every JSON parser reads exactly (RFC 8259, section 6).
@@ -51,45 +52,55 @@ pub fn for_clients() -> Map<String, Value> {
     answers.subschema_for::<Problem>();
     let mut all = requests.take_definitions(true);
     all.append(&mut answers.take_definitions(true));
-    all.values_mut().for_each(tidy);
+    all.values_mut()
+        .for_each(|schema| tidy(schema, References::Alone));
     // A command has no id, and every answer of the API has one.
     let required = all["Problem"]["required"].as_array_mut();
     required.expect("a problem has fields").push(json!("request_id"));
     all
 }
 
-/// The document of the commands of operators: `commands` has each by its name, and `schemas` what they share.
+/// The document of the commands of operators: `commands` has each by its name, and `schemas` what they answer. There, a reference to
+/// another schema has its own description.
 #[allow(clippy::missing_panics_doc)] // Arguments are declared as structs.
 pub fn of_commands() -> Value {
-    let mut generator = SchemaSettings::openapi3().into_generator();
+    let mut arguments = SchemaSettings::openapi3().into_generator();
+    let mut results = SchemaSettings::openapi3().for_serialize().into_generator();
     let mut commands = Map::new();
     for operation in OPERATIONS {
-        let reference = (operation.schema)(&mut generator);
-        commands.insert(
-            operation.name.to_owned(),
-            json!({
-                "meaning": operation.meaning(),
-                "right": operation.right.name(),
-                "needs_confirmation": operation.needs_confirmation,
-                "arguments": reference,
-            }),
-        );
+        let answers = operation.results.iter().map(|schema| schema(&mut results));
+        let described = json!({
+            "meaning": operation.meaning(),
+            "right": operation.right.name(),
+            "needs_confirmation": operation.needs_confirmation,
+            "arguments": (operation.schema)(&mut arguments),
+            "results": answers.map(|reference| name_of(reference.as_value())).collect::<Vec<_>>(),
+        });
+        commands.insert(operation.name.to_owned(), described);
     }
-    let mut schemas = generator.take_definitions(true);
-    schemas.values_mut().for_each(tidy);
+    // A problem is no result, and has this member.
+    results.subschema_for::<MatchingEntries>();
+    let mut structs = arguments.take_definitions(true);
     // The arguments of a command stand with it.
     for command in commands.values_mut() {
-        let name = command["arguments"]["$ref"]
-            .as_str()
-            .and_then(|path| path.rsplit('/').next());
-        let arguments = schemas.get(name.expect("a struct")).cloned().expect("is there");
+        let fields = &mut structs[&name_of(&command["arguments"])];
+        tidy(fields, References::Described);
         command["arguments"] = json!({
-            "properties": arguments.get("properties").cloned().unwrap_or_else(|| json!({})),
-            "required": arguments.get("required").cloned().unwrap_or_else(|| json!([])),
+            "properties": fields.get("properties").cloned().unwrap_or_else(|| json!({})),
+            "required": fields.get("required").cloned().unwrap_or_else(|| json!([])),
         });
     }
-    schemas.retain(|name, _| !name.ends_with("Order"));
+    let mut schemas = results.take_definitions(true);
+    for schema in schemas.values_mut() {
+        tidy(schema, References::Described);
+    }
     json!({ "commands": commands, "schemas": schemas })
+}
+
+/// The name of the type that a schema refers to.
+fn name_of(reference: &Value) -> String {
+    let path = reference["$ref"].as_str().expect("a struct is a reference");
+    path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 /// The models of the bodies that API Gateway checks.
@@ -101,21 +112,39 @@ pub fn for_gateway() -> Map<String, Value> {
     all
 }
 
+/// What a reference to another schema says.
+#[derive(Clone, Copy)]
+enum References {
+    /// Nothing else: the type that it names has its own description.
+    Alone,
+    /// What the member is, and whether it may be null.
+    Described,
+}
+
+/// The mark of a member that may be absent, or null.
+const NULL_TOO: &str = "x-null";
+
 /// Makes a schema as short and as exact as the document wants it.
-fn tidy(schema: &mut Value) {
+fn tidy(schema: &mut Value, references: References) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
     unwrap_only_choice(object);
     join_words(object);
-    // A reference stands alone: the type that it names has its own description.
-    if let Some(target) = object.get("$ref").cloned() {
-        *schema = json!({ "$ref": target });
-        return;
-    }
     object.shift_remove("title");
     if let Some(Value::String(text)) = object.get_mut("description") {
         *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    if let Some(target) = object.shift_remove("$ref") {
+        let reference = json!({ "$ref": target });
+        match references {
+            // OpenAPI 3.0 ignores what stands beside a reference.
+            References::Described if !object.is_empty() => {
+                object.insert("allOf".to_owned(), json!([reference]));
+            }
+            References::Described | References::Alone => *schema = reference,
+        }
+        return;
     }
     if object.get("type") == Some(&json!("integer")) {
         bound_integer(object);
@@ -132,24 +161,33 @@ fn tidy(schema: &mut Value) {
         .into_iter()
         .flatten()
     {
-        tidy(property);
-        if let Some(property) = property.as_object_mut().filter(|_| !is_required(name)) {
+        tidy(property, references);
+        let Some(property) = property.as_object_mut() else {
+            continue;
+        };
+        property.shift_remove("default");
+        let may_be_null = property.shift_remove(NULL_TOO).is_some();
+        if !is_required(name) && !may_be_null {
             // It is absent instead.
             property.shift_remove("nullable");
-            property.shift_remove("default");
         }
     }
     for name in ["items", "additionalProperties"] {
-        object.get_mut(name).into_iter().for_each(tidy);
+        let schemas = object.get_mut(name).into_iter();
+        schemas.for_each(|schema| tidy(schema, references));
     }
 }
 
 /// Puts in place of a choice its first member: the other one is null.
 fn unwrap_only_choice(object: &mut Map<String, Value>) {
     for name in ["allOf", "anyOf"] {
-        if let Some(Value::Array(members)) = object.shift_remove(name)
-            && let Some(Value::Object(member)) = members.into_iter().next()
-        {
+        let Some(Value::Array(members)) = object.shift_remove(name) else {
+            continue;
+        };
+        if members.iter().any(|member| member["nullable"] == true) {
+            object.insert("nullable".to_owned(), json!(true));
+        }
+        if let Some(Value::Object(member)) = members.into_iter().next() {
             for (name, value) in member {
                 object.entry(name).or_insert(value);
             }

@@ -1,4 +1,4 @@
-//! The commands of operators: the name, the right and the meaning of each, and its arguments.
+//! The commands of operators: the name, the right and the meaning of each, its arguments and its results.
 //!
 //! To add a command, add it here, to `Admin::execute`, and as an event to `infra/events`. `infra/openapi.sh render` makes
 //! `docs/commands.json` of this table, and of that the reference in `docs/commands.md` and the types of the console.
@@ -43,12 +43,15 @@ pub struct Operation {
     /// The schema of the arguments.
     #[cfg(feature = "schemas")]
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
+    /// The schemas of what it may answer.
+    #[cfg(feature = "schemas")]
+    pub(crate) results: &'static [fn(&mut schemars::SchemaGenerator) -> schemars::Schema],
 }
 
 macro_rules! declare_commands {
     ($(
         $(#[doc = $meaning:literal])+
-        $name:literal => $variant:ident($arguments:ty), $right:ident, confirmed: $confirmed:literal;
+        $name:literal => $variant:ident($arguments:ty) -> $($result:ident)|+, $right:ident, confirmed: $confirmed:literal;
     )+) => {
         /// A command with its arguments.
         #[allow(missing_docs)] // Each is an operation of this name.
@@ -66,73 +69,75 @@ macro_rules! declare_commands {
             read: |fields| read_fields(fields, &unknown_field($name)).map(Command::$variant),
             #[cfg(feature = "schemas")]
             schema: schemars::SchemaGenerator::subschema_for::<$arguments>,
+            #[cfg(feature = "schemas")]
+            results: &[$(schemars::SchemaGenerator::subschema_for::<super::results::$result>),+],
         },)+];
     };
 }
 
 declare_commands! {
     /// Creates a queue, or each of up to 1,000, with these settings and the defaults of its prefix.
-    "create" => Create(CreateOrder), Operate, confirmed: false;
+    "create" => Create(CreateOrder) -> CreatedQueue | CreatedQueues, Operate, confirmed: false;
     /// Shows, or with settings replaces, what new queues get by the prefix of their ids, such as TICKET:*.
-    "defaults" => Defaults(DefaultsOrder), Operate, confirmed: false;
+    "defaults" => Defaults(DefaultsOrder) -> PrefixDefaults | AllDefaults, Operate, confirmed: false;
     /// Changes the given settings and no others. With revision, as describe shows it, the command is refused if one of them
     /// has changed since. A change that closes or finishes the queue, lets all visitors pass or makes the capacity ten times
     /// as large needs confirm and epoch, as close and finish do.
-    "update" => Update(UpdateOrder), Operate, confirmed: false;
+    "update" => Update(UpdateOrder) -> SettingsChange, Operate, confirmed: false;
     /// Shows a queue's settings; with help, also describes every setting and every command.
-    "describe" => Describe(DescribeOrder), Look, confirmed: false;
+    "describe" => Describe(DescribeOrder) -> QueueDescription, Look, confirmed: false;
     /// Lists the queues, or those whose ids begin with a prefix, up to 10,000 at once; the next ones come with after.
-    "list" => List(ListOrder), Look, confirmed: false;
+    "list" => List(ListOrder) -> QueueList, Look, confirmed: false;
     /// Lets new visitors enter, also after finish; entries that finish has ended stay ended.
-    "open" => Open(QueueOrder), Operate, confirmed: false;
+    "open" => Open(QueueOrder) -> SettingsChange, Operate, confirmed: false;
     /// Stops promotion; visitors may still enter.
-    "pause" => Pause(QueueOrder), Operate, confirmed: false;
+    "pause" => Pause(QueueOrder) -> SettingsChange, Operate, confirmed: false;
     /// Resumes promotion.
-    "resume" => Resume(QueueOrder), Operate, confirmed: false;
+    "resume" => Resume(QueueOrder) -> SettingsChange, Operate, confirmed: false;
     /// Drains the queue: refuses new visitors and promotes those who wait.
-    "drain" => Drain(ConfirmedOrder), Operate, confirmed: true;
+    "drain" => Drain(ConfirmedOrder) -> SettingsChange, Operate, confirmed: true;
     /// Closes the queue: refuses new visitors and stops promotion.
-    "close" => Close(ConfirmedOrder), End, confirmed: true;
+    "close" => Close(ConfirmedOrder) -> SettingsChange, End, confirmed: true;
     /// Ends the queue: refuses new visitors and tells every waiting visitor that it is over, sold_out or cancelled, with a last
     /// message. Ready visitors may still claim, and sessions go on.
-    "finish" => Finish(FinishOrder), End, confirmed: true;
+    "finish" => Finish(FinishOrder) -> SettingsChange, End, confirmed: true;
     /// Deletes the queue for good: its entries, tokens and passes are void, also in a queue of the same id that is created
     /// later.
-    "delete" => Delete(ConfirmedOrder), End, confirmed: true;
+    "delete" => Delete(ConfirmedOrder) -> DeletedQueue, End, confirmed: true;
     /// Promotes at most this many entries now, or one entry wherever in line it is; with over_pace, that one beyond the pace,
     /// but never beyond the capacity.
-    "promote" => Promote(PromoteOrder), Operate, confirmed: false;
+    "promote" => Promote(PromoteOrder) -> Promotion | EntryPromotion, Operate, confirmed: false;
     /// Moves a waiting entry to a lane, from 0 (served first) to 7. The order of joining stays within the lane.
-    "lane" => Lane(LaneOrder), Operate, confirmed: false;
+    "lane" => Lane(LaneOrder) -> LaneMove, Operate, confirmed: false;
     /// Removes an entry, or all that match; without the confirmation, says how many match.
-    "evict" => Evict(EvictOrder), End, confirmed: true;
+    "evict" => Evict(EvictOrder) -> Eviction | Evictions, End, confirmed: true;
     /// Shows an entry.
-    "inspect" => Inspect(InspectOrder), Look, confirmed: false;
+    "inspect" => Inspect(InspectOrder) -> InspectedEntry, Look, confirmed: false;
     /// Shows from which sources the entries come, those with the most entries first.
-    "sources" => Sources(SourcesOrder), Look, confirmed: false;
+    "sources" => Sources(SourcesOrder) -> SourceList, Look, confirmed: false;
     /// Lets a visitor, or all visitors of a source, no longer enter.
-    "block" => Block(BlockOrder), Operate, confirmed: false;
+    "block" => Block(BlockOrder) -> BlockChange, Operate, confirmed: false;
     /// Ends a block.
-    "unblock" => Unblock(UnblockOrder), Operate, confirmed: false;
+    "unblock" => Unblock(UnblockOrder) -> BlockChange, Operate, confirmed: false;
     /// Shows the statistics of a queue.
-    "stats" => Stats(QueueOrder), Look, confirmed: false;
+    "stats" => Stats(QueueOrder) -> QueueStats, Look, confirmed: false;
     /// Shows what happened in a queue: totals, waits, the peak and the orders, as json or csv.
-    "report" => Report(ReportOrder), Look, confirmed: false;
+    "report" => Report(ReportOrder) -> QueueReport | CsvReport, Look, confirmed: false;
     /// Shows the entries of a state, or all, page by page.
-    "entries" => Entries(EntriesOrder), Look, confirmed: false;
+    "entries" => Entries(EntriesOrder) -> EntryList, Look, confirmed: false;
     /// Compares the line with the backup and repairs differences.
-    "check" => Check(CheckOrder), Operate, confirmed: false;
+    "check" => Check(CheckOrder) -> CheckResult, Operate, confirmed: false;
     /// Computes settings for a protected service with this demand, or the load and the cost of a crowd.
-    "plan" => Plan(PlanOrder), Look, confirmed: false;
+    "plan" => Plan(PlanOrder) -> ServicePlan | CrowdPlan, Look, confirmed: false;
     /// Asks Redis, the tables and the store of the signing keys whether they give what a sale needs.
-    "preflight" => Preflight(PreflightOrder), Look, confirmed: false;
+    "preflight" => Preflight(PreflightOrder) -> PreflightResult, Look, confirmed: false;
     /// Restores the line from the backup.
-    "restore" => Restore(ConfirmedOrder), End, confirmed: true;
+    "restore" => Restore(ConfirmedOrder) -> RestoredQueue, End, confirmed: true;
     /// Empties the queue by starting a new generation; all earlier tokens and passes become void.
-    "reset" => Reset(ConfirmedOrder), End, confirmed: true;
+    "reset" => Reset(ConfirmedOrder) -> RestoredQueue, End, confirmed: true;
     /// Replaces the key that signs passes; no pass is refused. With leaked, the new key signs at once, and every earlier pass is
     /// void.
-    "rotate" => Rotate(RotateOrder), End, confirmed: false;
+    "rotate" => Rotate(RotateOrder) -> KeyRotation, End, confirmed: false;
 }
 
 fn unknown_field(operation: &str) -> String {

@@ -36,45 +36,6 @@ pub use self::{
     },
 };
 
-/// Declares which types the result of a command may have.
-macro_rules! declare_results {
-    ($($operation:literal => $($result:ident)|+,)+) => {
-        /// The names of the types that the result of each command may have.
-        pub const RESULTS_OF: &[(&str, &[&str])] = &[$(($operation, &[$(stringify!($result)),+])),+];
-    };
-}
-
-declare_results! {
-    "create" => CreatedQueue | CreatedQueues,
-    "defaults" => PrefixDefaults | AllDefaults,
-    "update" => SettingsChange,
-    "describe" => QueueDescription,
-    "list" => QueueList,
-    "open" => SettingsChange,
-    "pause" => SettingsChange,
-    "resume" => SettingsChange,
-    "drain" => SettingsChange,
-    "close" => SettingsChange,
-    "finish" => SettingsChange,
-    "delete" => DeletedQueue,
-    "promote" => Promotion | EntryPromotion,
-    "lane" => LaneMove,
-    "evict" => Eviction | Evictions,
-    "inspect" => InspectedEntry,
-    "sources" => SourceList,
-    "block" => BlockChange,
-    "unblock" => BlockChange,
-    "stats" => QueueStats,
-    "report" => QueueReport | CsvReport,
-    "entries" => EntryList,
-    "check" => CheckResult,
-    "plan" => ServicePlan | CrowdPlan,
-    "preflight" => PreflightResult,
-    "restore" => RestoredQueue,
-    "reset" => RestoredQueue,
-    "rotate" => KeyRotation,
-}
-
 /// The result as JSON.
 #[allow(clippy::missing_panics_doc)] // A struct of plain fields always serializes.
 pub fn to_value(result: impl Serialize) -> Value {

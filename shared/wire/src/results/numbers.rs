@@ -82,6 +82,7 @@ pub struct QueueNumbers {
     /// The length of an interval, in seconds.
     pub interval_seconds: u64,
     /// The expected wait of the last in line. Null if none waits, or if no estimate is possible.
+    #[cfg_attr(feature = "schemas", schemars(extend("x-null" = true)))]
     pub estimated_wait_seconds: Option<Estimate>,
 }
 

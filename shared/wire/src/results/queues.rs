@@ -67,6 +67,7 @@ pub struct NewQueue {
     /// True if the command made the queue, false if it existed with the same settings.
     pub created: bool,
     /// The prefix whose defaults are among the settings. Null if no prefix has defaults for the queue.
+    #[cfg_attr(feature = "schemas", schemars(extend("x-null" = true)))]
     pub defaults: Option<String>,
     /// Identifies the settings: an `update` with it is refused if one of them has changed since.
     pub revision: String,
