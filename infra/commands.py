@@ -1,26 +1,34 @@
-"""Renders the document of operators' commands, and from it the reference at the end of the guide.
+"""Renders the document of operators' commands, and from it the reference.
 
-    commands.py render SCHEMAS docs/commands.json docs/commands.md     writes both
-    commands.py check SCHEMAS docs/commands.json docs/commands.md
+    commands.py render SCHEMAS docs/commands.json docs/commands-reference.md     writes both
+    commands.py check SCHEMAS docs/commands.json docs/commands-reference.md
 
-SCHEMAS is what `shared/wire` prints. The guide has the reference between two marks. `check` compares the committed files with
-what `render` would write.
+SCHEMAS is what `shared/wire` prints. `check` compares the committed files with what `render` would write.
 """
 
 import json
 import pathlib
-import re
 import sys
 
-# The part of the guide that is written.
-REFERENCE = re.compile(r"(?<=<!-- reference begins -->\n).*?(?=<!-- reference ends -->\n)", re.DOTALL)
+HEAD = """# Reference of the commands
 
-# Fields that mean the same in each command that has them. The guide explains them once.
-SHARED_FIELDS = ("queue", "token", "visitor", "kind", "confirm", "epoch")
+What each [command](commands.md) takes, and the `result` that it answers. [`commands.json`](commands.json) has the same with JSON
+schemas, and `infra/openapi.sh render` makes both of `shared/wire`.
+
+Every command takes `caller`, too. A field that is `null` counts as absent, except the `settings` of `defaults`. Beside each moment
+of a result, such as `joined_at_ms`, the same stands as a text in UTC, `joined_at`. These fields mean the same in each command:
+"""
+
+# Fields that mean the same in each command that has them, with the command whose description stands for all.
+SHARED_FIELDS = {"queue": "stats", "token": "lane", "visitor": "lane", "kind": "lane", "confirm": "close", "epoch": "close"}
 
 
 def name_values(schema, schemas):
     """Returns what values a field takes, in words."""
+    if "allOf" in schema:
+        schema = {**schema, **schema["allOf"][0]}
+    if schema.get("nullable"):
+        return f"{name_values({**schema, 'nullable': False}, schemas)}, or `null`"
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         target = schemas[name]
@@ -30,23 +38,23 @@ def name_values(schema, schemas):
     kind = schema.get("type")
     if kind in ("integer", "number"):
         bounds = (schema.get("minimum"), schema.get("maximum"))
-        if None in bounds or bounds[1] >= 2**32 - 1:
+        if None in bounds or bounds[1] >= 2**31:
             return "a whole number" if kind == "integer" else "a number"
         return f"{bounds[0]:,} to {bounds[1]:,}"
     if kind == "array":
-        return f"a list: {name_values(schema['items'], schemas)}"
+        items = name_values(schema["items"], schemas)
+        return "a list of texts" if items == "a text" else f"a list of {items}"
     return {"string": "a text", "boolean": "`true` or `false`", "object": "an object"}.get(kind, "any value")
 
 
 def describe(schema, schemas):
     """Returns the description of a field: its own, or that of its type."""
-    target = schemas[schema["$ref"].rsplit("/", 1)[-1]] if "$ref" in schema else {}
-    text = schema.get("description") or target.get("description") or ""
+    text = schema.get("description") or ""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
 def write_table(head, properties, schemas):
-    yield f"| {head} | takes | meaning |" if head == "field" else f"| {head} | is | meaning |"
+    yield f"| {head} | values | meaning |"
     yield "| --- | --- | --- |"
     for name, schema in properties.items():
         yield f"| `{name}` | {name_values(schema, schemas)} | {describe(schema, schemas)} |"
@@ -56,15 +64,11 @@ def write_table(head, properties, schemas):
 def write_reference(document):
     """Returns the reference in Markdown."""
     commands, schemas = document["commands"], document["schemas"]
-    lines = []
-    shared = {}
-    for command in commands.values():
-        for name, schema in command["arguments"]["properties"].items():
-            if name in SHARED_FIELDS:
-                shared.setdefault(name, schema)
-    lines += write_table("field", {name: shared[name] for name in SHARED_FIELDS}, schemas)
+    lines = [HEAD]
+    shared = {name: commands[command]["arguments"]["properties"][name] for name, command in SHARED_FIELDS.items()}
+    lines += [*write_table("field", shared, schemas), "## Commands", ""]
     for name, command in commands.items():
-        lines += [f"#### `{name}`", "", command["meaning"], ""]
+        lines += [f"### `{name}`", "", command["meaning"], ""]
         fields = command["arguments"]["properties"]
         own = {field: schema for field, schema in fields.items() if field not in SHARED_FIELDS}
         common = [f"`{field}`" for field in fields if field in SHARED_FIELDS]
@@ -77,9 +81,10 @@ def write_reference(document):
         lines += [" ".join(notes), ""]
         if own:
             lines += write_table("field", own, schemas)
+    lines += ["## Results", ""]
     for name, schema in schemas.items():
         if "properties" in schema:
-            lines += [f"#### {name}", "", schema.get("description", ""), ""]
+            lines += [f"### {name}", "", schema.get("description", ""), ""]
             lines += write_table("member", schema["properties"], schemas)
     return "\n".join(lines)
 
@@ -88,12 +93,9 @@ def to_text(document):
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def main(command, schemas_path, document_path, guide_path):
+def main(command, schemas_path, document_path, reference_path):
     document = json.loads(pathlib.Path(schemas_path).read_text(encoding="utf-8"))["commands"]
-    guide = pathlib.Path(guide_path).read_text(encoding="utf-8")
-    reference = "\n" + write_reference(document)
-    rendered = REFERENCE.sub(lambda _: reference, guide, count=1)
-    for path, text in ((document_path, to_text(document)), (guide_path, rendered)):
+    for path, text in ((document_path, to_text(document)), (reference_path, write_reference(document))):
         if command == "render":
             pathlib.Path(path).write_text(text, encoding="utf-8")
         elif not pathlib.Path(path).exists() or pathlib.Path(path).read_text(encoding="utf-8") != text:

@@ -2,8 +2,8 @@
 #
 # The API's document for other tools than API Gateway. Installs what is missing.
 #
-#   infra/openapi.sh render    writes the schemas of shared/wire into infra/openapi.yaml and docs/openapi.json, and the types of
-#                              the web's scripts; all of them are committed
+#   infra/openapi.sh render    writes the schemas of shared/wire into infra/openapi.yaml, docs/openapi.json and docs/commands.json,
+#                              the reference of the commands, and the types of the web's scripts; all of them are committed
 #   infra/openapi.sh check     whether they are valid and up to date
 #   infra/openapi.sh build     puts openapi.json and the reference page, index.html, into target/api
 #   infra/openapi.sh page      whether a browser shows the reference page
@@ -29,7 +29,8 @@ use_document_tools() { # COMMAND
   need_cargo
   mkdir -p "$output"
   run_until_end cargo run --package vestibule-wire --locked --features schemas --quiet >"$output/schemas.json"
-  "$tools_dir/openapi/bin/python" infra/openapi.py "$1" "$output/schemas.json" infra/openapi.yaml infra/openapi-plain.yaml "$document"
+  "$tools_dir/openapi/bin/python" infra/openapi.py "$1" "$output/schemas.json" infra/openapi.yaml infra/openapi-plain.yaml "$document" &&
+    "$tools_dir/openapi/bin/python" infra/commands.py "$1" "$output/schemas.json" docs/commands.json docs/commands-reference.md
 }
 
 # Installs the tools that generate clients and requests. Their programs call one another by name.

@@ -1,29 +1,41 @@
-// Makes src/wire.ts, the types of the API's answers, from docs/openapi.json:
+// Makes the types of what the web's scripts read: those of the API's answers from docs/openapi.json, and those of the results of
+// operators' commands from docs/commands.json:
 //
-//   node wire.mjs            writes it
-//   node wire.mjs --check    fails if it is old
+//   node wire.mjs            writes them
+//   node wire.mjs --check    fails if one is old
 
 import { readFile, writeFile } from "node:fs/promises";
 
 import openapiTS, { astToString } from "openapi-typescript";
 
-const HEADER = "// The answers of the API. infra/openapi.sh render makes this file of docs/openapi.json.\n\n";
-const target = new URL("src/wire.ts", import.meta.url);
-
-const { openapi, info, components } = JSON.parse(await readFile(new URL("../../docs/openapi.json", import.meta.url), "utf8"));
-// Requests are built where they are sent.
-const schemas = Object.entries(components.schemas).filter(([name]) => !/Request$|^LoadReport$|^EmptyBody$/.test(name));
-// A width means nothing to a number of JavaScript.
-const withoutWidths = (name, value) => (name === "format" ? undefined : value);
-const plain = JSON.parse(JSON.stringify(Object.fromEntries(schemas), withoutWidths));
-const document = { openapi, info, paths: {}, components: { schemas: plain } };
+const FILES = [
+  { target: "client/src/wire.ts", source: "openapi.json", what: "The answers of the API." },
+  { target: "operate/src/wire.ts", source: "commands.json", what: "The results of operators' commands." },
+];
 const options = { immutable: true, rootTypes: true, rootTypesNoSchemaPrefix: true };
-const text = astToString(await openapiTS(document, options));
-// Without paths there is nothing else than the schemas.
-const source = `${HEADER}${text.replace(/^export type (paths|webhooks|\$defs|operations) = .*\n/gm, "")}`;
 
-if (process.argv.includes("--check")) {
-  if ((await readFile(target, "utf8")) !== source) throw new Error("web/client/src/wire.ts is old: run infra/openapi.sh render");
-} else {
-  await writeFile(target, source);
+const read = (path) => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
+
+/** The schemas of a document by name. */
+function schemasOf(document) {
+  // Requests are built where they are sent.
+  const schemas = Object.entries(document.components?.schemas ?? document.schemas);
+  const answers = schemas.filter(([name]) => !/Request$|^LoadReport$|^EmptyBody$/.test(name));
+  // A width means nothing to a number of JavaScript.
+  const withoutWidths = (name, value) => (name === "format" ? undefined : value);
+  return JSON.parse(JSON.stringify(Object.fromEntries(answers), withoutWidths));
+}
+
+for (const { target, source, what } of FILES) {
+  const schemas = schemasOf(JSON.parse(await read(`docs/${source}`)));
+  const document = { openapi: "3.0.3", info: { title: what, version: "0" }, paths: {}, components: { schemas } };
+  const text = astToString(await openapiTS(document, options));
+  // Without paths there is nothing else than the schemas.
+  const types = text.replace(/^export type (paths|webhooks|\$defs|operations) = .*\n/gm, "");
+  const made = `// ${what} infra/openapi.sh render makes this file of docs/${source}.\n\n${types}`;
+  if (!process.argv.includes("--check")) {
+    await writeFile(new URL(`../${target}`, import.meta.url), made);
+  } else if ((await read(`web/${target}`)) !== made) {
+    throw new Error(`web/${target} is old: run infra/openapi.sh render`);
+  }
 }

@@ -16,10 +16,12 @@ use vestibule_domain::load::LoadReport;
 use vestibule_faults::{Fault, Faults, FaultyBackup};
 use vestibule_line::{LeaveReason, Line, LineHistory, PROMOTE_CHUNK, PromoteOrder};
 use vestibule_telemetry::clock::now_ms;
-use vestibule_wire::results::RESULTS_OF;
 
 use super::{AdminFixture, queue};
 use crate::OPERATIONS;
+
+/// What the guide says of the results.
+const DOCUMENT: &str = include_str!("../../../../docs/commands.json");
 
 /// The members whose values depend on chance or on the build, and `commands`, which `Operation` declares.
 const MASKED: [&str; 5] = ["build", "commands", "cursor", "revision", "shard"];
@@ -70,6 +72,7 @@ impl Scene {
     /// Gives a command, and records its result.
     async fn run(&mut self, command: Value) {
         let result = self.desk.run(command.clone()).await;
+        assert_described(&command, &result);
         self.add(&command, result);
     }
 
@@ -93,9 +96,11 @@ impl Scene {
             entries.sort_by_key(Value::to_string);
         }
         self.operations.extend(command["op"].as_str().map(str::to_owned));
-        let source = self.source.as_deref().unwrap_or("-");
-        let recorded = format!("{shown}\n{result}").replace(source, "a source");
-        self.results.push(recorded);
+        let recorded = format!("{shown}\n{result}");
+        self.results.push(match &self.source {
+            Some(source) => recorded.replace(source, "a source"),
+            None => recorded,
+        });
     }
 }
 
@@ -143,6 +148,57 @@ fn mask_words(text: &str) -> String {
     words.collect()
 }
 
+/// Asserts that the result is of one of the types that `docs/commands.json` names for the command.
+fn assert_described(command: &Value, result: &Value) {
+    let document: Value = serde_json::from_str(DOCUMENT).expect("the document is JSON");
+    let op = command["op"].as_str().expect("an operation");
+    let names = document["commands"][op]["results"].as_array().expect("types");
+    let schema = |name: &Value| json!({ "$ref": format!("#/components/schemas/{}", name.as_str().unwrap_or_default()) });
+    let fitting = names.iter().filter(|name| fits(&schema(name), result, &document));
+    assert_eq!(
+        fitting.count(),
+        1,
+        "{command}: {names:?} do not describe {result}"
+    );
+}
+
+fn fits(schema: &Value, value: &Value, document: &Value) -> bool {
+    let reference = schema["$ref"].as_str().or(schema["allOf"][0]["$ref"].as_str());
+    if value.is_null() && schema["nullable"] == true {
+        return true;
+    }
+    if let Some(name) = reference.and_then(|path| path.rsplit('/').next()) {
+        return fits(&document["schemas"][name], value, document);
+    }
+    match (schema["type"].as_str(), value) {
+        (None, _) => true,
+        (Some("string"), Value::String(text)) => schema["enum"]
+            .as_array()
+            .is_none_or(|words| words.contains(&json!(text))),
+        (Some("boolean"), Value::Bool(_)) | (Some("number"), Value::Number(_)) => true,
+        (Some("integer"), Value::Number(number)) => number.is_u64() || number.is_i64(),
+        (Some("array"), Value::Array(items)) => {
+            items.iter().all(|item| fits(&schema["items"], item, document))
+        }
+        (Some("object"), Value::Object(members)) => {
+            let Some(properties) = schema["properties"].as_object() else {
+                return true;
+            };
+            // A moment stands there a second time, as a text.
+            let is_described = |(name, member): (&String, &Value)| match properties.get(name) {
+                Some(property) => fits(property, member, document),
+                None => members.contains_key(&format!("{name}_ms")),
+            };
+            let required = schema["required"].as_array().into_iter().flatten();
+            members.iter().all(is_described)
+                && required
+                    .filter_map(Value::as_str)
+                    .all(|name| members.contains_key(name))
+        }
+        _ => false,
+    }
+}
+
 #[tokio::test]
 async fn the_results_are_as_they_were() {
     let mut scene = Scene::new();
@@ -172,8 +228,6 @@ async fn the_results_are_as_they_were() {
             operation.name
         );
     }
-    let names = OPERATIONS.iter().map(|operation| operation.name);
-    assert!(names.eq(RESULTS_OF.iter().map(|(name, _)| *name)));
 }
 
 /// Queues, their defaults and their switches.
