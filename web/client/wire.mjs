@@ -26,13 +26,21 @@ function schemasOf(document) {
   return JSON.parse(JSON.stringify(Object.fromEntries(answers), withoutWidths));
 }
 
+/** What each command of a document answers. */
+function writeResults({ commands }) {
+  const rows = Object.entries(commands).map(([name, { results }]) => `  readonly ${name}: ${results.join(" | ")};\n`);
+  return `\n/** What each command answers. */\nexport interface Results {\n${rows.join("")}}\n`;
+}
+
 for (const { target, source, what } of FILES) {
-  const schemas = schemasOf(JSON.parse(await read(`docs/${source}`)));
+  const described = JSON.parse(await read(`docs/${source}`));
+  const schemas = schemasOf(described);
   const document = { openapi: "3.0.3", info: { title: what, version: "0" }, paths: {}, components: { schemas } };
   const text = astToString(await openapiTS(document, options));
   // Without paths there is nothing else than the schemas.
   const types = text.replace(/^export type (paths|webhooks|\$defs|operations) = .*\n/gm, "");
-  const made = `// ${what} infra/openapi.sh render makes this file of docs/${source}.\n\n${types}`;
+  const results = described.commands ? writeResults(described) : "";
+  const made = `// ${what} infra/openapi.sh render makes this file of docs/${source}.\n\n${types}${results}`;
   if (!process.argv.includes("--check")) {
     await writeFile(new URL(`../${target}`, import.meta.url), made);
   } else if ((await read(`web/${target}`)) !== made) {

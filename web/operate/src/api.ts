@@ -1,7 +1,7 @@
 // The requests of the console to the server that serves it.
 
 import type { ProblemBody } from "../../client/src/problem.js";
-import type { Answer, Command, Detail, Overview } from "./types.js";
+import type { Answer, Command, Detail, Operation, Overview } from "./types.js";
 
 const READ_MS_MAX = 10_000;
 // A command such as an eviction may take as long as its function may run.
@@ -33,10 +33,10 @@ export const readOverview = (): Promise<Overview> => request("overview", READ_MS
 export const readQueue = (queue: string): Promise<Detail> => request(`queues/${encodeURIComponent(queue)}`, READ_MS_MAX);
 
 /** Gives a command. A server that does not answer is a problem without a code. */
-export async function sendCommand(command: Command): Promise<Answer> {
+export async function sendCommand<Op extends Operation>(command: Command<Op>): Promise<Answer<Op>> {
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(command) };
   try {
-    return await request<Answer>("admin", COMMAND_MS_MAX, init);
+    return await request<Answer<Op>>("admin", COMMAND_MS_MAX, init);
   } catch (error) {
     const problem = error instanceof RequestError ? (error.problem ?? {}) : { detail: String(error) };
     return { ok: false, problem };

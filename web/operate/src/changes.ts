@@ -2,7 +2,8 @@
 
 import { toMoment, type Seen, type Values } from "./orders.js";
 import { messageText, type Speech } from "./sentences.js";
-import type { Detail, LoggedOrder, Message, Settings } from "./types.js";
+import type { Detail, Message, Settings } from "./types.js";
+import type { OperatorOrder } from "./wire.js";
 
 /** A number that becomes more than so many times larger or smaller is asked about once more. */
 const FACTOR_MAX = 3;
@@ -17,7 +18,7 @@ const ENDED = ["closed", "finished"];
 const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Whether an order of the log is offered to be set back: one that changed settings alone, and moments ago. */
-export function canSetBack(order: LoggedOrder, { now_ms, stats, settings, orders }: Detail): boolean {
+export function canSetBack(order: OperatorOrder, { now_ms, stats, settings, orders }: Detail): boolean {
   const before = order.settings_before;
   if (!before || !order.revision || !SETTABLE.includes(order.op) || now_ms - order.at_ms > SET_BACK_MS) return false;
   if (stats.state === "finished") return false;

@@ -4,7 +4,8 @@ import { button, html, part, setText, type Child } from "./dom.js";
 import { findConsequence, type Pace } from "./pace.js";
 import type { Values } from "./orders.js";
 import { estimatedSeconds, type Speech } from "./sentences.js";
-import type { Detail, Settings, Stats } from "./types.js";
+import type { Detail, Settings } from "./types.js";
+import type { QueueStats } from "./wire.js";
 
 const NAMES = ["batch", "interval_seconds", "capacity"] as const;
 const MAXIMA = { batch: 1_000_000, interval_seconds: 3_600, capacity: 10_000_000 } as const;
@@ -36,7 +37,7 @@ export function consequenceWords(detail: Detail, settings: Settings, proposed: P
 }
 
 // Why no visitor can be let in now, whatever the pace; empty if some can.
-function noneLetIn({ state, limited_by, active, ready, held }: Stats, { capacity }: Pace, { say, format }: Speech): string {
+function noneLetIn({ state, limited_by, active, ready, held }: QueueStats, { capacity }: Pace, { say, format }: Speech): string {
   const taken = active + ready + held;
   if (state !== "open" && state !== "draining") return say("none_let_in_because", { reason: say(`because_${state}`) });
   if (limited_by && ["service", "clock", "journal"].includes(limited_by)) return say("none_let_in_because", { reason: say(`limit_${limited_by}`) });

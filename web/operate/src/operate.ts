@@ -19,7 +19,8 @@ import { describeOrders, estimatedSeconds, messageText, queueFacts, stateWord, t
 import { Several } from "./several.js";
 import { showEntry, showSources } from "./views.js";
 import { Menu } from "./menu.js";
-import type { Detail, LoggedOrder, Overview, Settings } from "./types.js";
+import type { Detail, Overview, Settings } from "./types.js";
+import type { OperatorOrder } from "./wire.js";
 
 const POLL_MS = 5_000;
 const CLOCK_MS = 1_000;
@@ -98,12 +99,12 @@ function ask(name: OrderName, values: Values = {}, consequence = "", opener: Ele
 }
 
 // Asks to set the settings of an order of the log back to what they were before.
-function askBack({ settings_before: before, revision }: LoggedOrder, opener: HTMLElement): void {
+function askBack({ settings_before: before, revision }: OperatorOrder, opener: HTMLElement): void {
   const words = Object.entries(before!).map(([name, value]) => settingWords(name, value, speech, detail?.settings?.[name as keyof Settings] ?? null));
   ask("set_back", { settings: JSON.stringify(before) }, words.join(" · "), opener, revision);
 }
 
-function makeSetBack(order: LoggedOrder): HTMLElement {
+function makeSetBack(order: OperatorOrder): HTMLElement {
   const back = button(`${speech.say("order_set_back")}…`, () => askBack(order, back), { "data-order": "set_back" });
   return back;
 }

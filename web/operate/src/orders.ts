@@ -1,6 +1,6 @@
 // The orders of the console: what each asks for, and the command that it becomes. Pure.
 
-import type { Command, Detail, Message, Right, Settings } from "./types.js";
+import type { Command, Detail, Message, Operation, Right, Settings } from "./types.js";
 
 /** What the operator has filled in, by field. */
 export type Values = Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ const LANES = ["0", "1", "2", "3", "4", "5", "6", "7"] as const;
 const BLOCK_SECONDS = ["600", "3600", "21600", "86400"] as const;
 
 const whole = (text: string | undefined) => Number.parseInt(text ?? "", 10);
-const simple = (op: string, isDestructive = false, right: Right = "operate"): Order => ({ fields: [], isDestructive, right, toCommand: (queue) => ({ op, queue }) });
+const simple = (op: Operation, isDestructive = false, right: Right = "operate"): Order => ({ fields: [], isDestructive, right, toCommand: (queue) => ({ op, queue }) });
 
 // An order that changes settings sends those that its operator changed, and what they were when the operator saw them.
 const change = (fields: readonly Field[], first: (settings: Settings) => Values, toSettings: (values: Values) => Record<string, unknown>): Order => ({
@@ -211,7 +211,7 @@ export const isAllowed = ({ right = "operate" }: Order, given: Right): boolean =
 export const changedSettings = (command: Command): Readonly<Record<string, unknown>> => (command.op === "update" ? (command["settings"] as Record<string, unknown>) : {});
 
 /** What a search means: the name of a queue, or the command that shows an entry. */
-export function readSearch(text: string, queues: readonly string[], selected: string): { queue: string } | { command: Command } | undefined {
+export function readSearch(text: string, queues: readonly string[], selected: string): { queue: string } | { command: Command<"inspect"> } | undefined {
   const wanted = text.trim();
   if (!wanted) return undefined;
   const queue = queues.find((name) => name === wanted) ?? queues.find((name) => name.toLowerCase().includes(wanted.toLowerCase()));

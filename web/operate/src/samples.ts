@@ -1,7 +1,8 @@
 // What the samples of a queue say: rates, columns per minute, and the wait told against the wait had. Pure.
 
 import { perMinute } from "./pace.js";
-import type { Estimate, Sample } from "./types.js";
+import type { Sample } from "./types.js";
+import type { WaitEstimate } from "./wire.js";
 
 const MINUTE_MS = 60_000;
 /** How many minutes the charts show. */
@@ -28,12 +29,8 @@ export interface WaitPoint {
   /** Their mean wait in seconds. */
   readonly had: number;
   /** The wait that the last in line was told when they joined, or `null` if the samples begin later. */
-  readonly told: { readonly low: number; readonly high: number } | null;
+  readonly told: WaitEstimate | null;
 }
-
-/** The bounds of an estimate in seconds. */
-export const boundsOf = (estimate: Estimate): { low: number; high: number } =>
-  typeof estimate === "number" ? { low: estimate, high: estimate } : { low: estimate.low, high: estimate.high };
 
 /** The samples of the last 30 minutes. */
 export const recentSamples = (samples: readonly Sample[], nowMs: number): Sample[] =>
@@ -92,7 +89,7 @@ export function compareWaits(samples: readonly Sample[]): WaitPoint[] {
       const distance = Math.abs(sample.at_ms - joinedAtMs);
       return distance <= NEAR_MS && distance < Math.abs((best?.at_ms ?? -Infinity) - joinedAtMs) ? sample : best;
     }, undefined);
-    return [{ atMs, had, told: nearest ? boundsOf(nearest.estimated_wait_seconds!) : null }];
+    return [{ atMs, had, told: nearest?.estimated_wait_seconds ?? null }];
   });
 }
 

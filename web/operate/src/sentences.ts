@@ -1,8 +1,9 @@
 // The sentences under the numbers. Pure: numbers in, texts out.
 
 import type { ConsoleFormat } from "./format.js";
-import { arrivalsPerSecond, boundsOf } from "./samples.js";
-import type { Detail, Health, LoggedOrder, Message, Row, Settings, Stats } from "./types.js";
+import { arrivalsPerSecond } from "./samples.js";
+import type { Detail, Health, Message, Settings } from "./types.js";
+import type { OperatorOrder, QueueRow, QueueStats } from "./wire.js";
 
 /** Returns the sentence of a key with its values. `number` chooses the plural form. */
 export type Say = (key: string, values?: Record<string, string>, number?: number) => string;
@@ -19,7 +20,7 @@ export type Tone = "go" | "still" | "warn";
 const TONES: Record<string, Tone> = { open: "go", scheduled: "still", paused: "warn", draining: "still", closed: "warn", finished: "still" };
 
 /** The word of a queue's state. */
-export function stateWord(row: Row, { say }: Speech): { text: string; tone: Tone } {
+export function stateWord(row: QueueRow, { say }: Speech): { text: string; tone: Tone } {
   if (row.problem) return { text: say("state_unknown"), tone: "warn" };
   if (row.clocks_apart) return { text: say("state_clocks"), tone: "warn" };
   const state = row.state ?? "open";
@@ -43,14 +44,14 @@ export function queueFacts({ stats, settings, build, now_ms }: Detail, { say, fo
 }
 
 /** The middle of the estimate for the last in line, in seconds. */
-export function estimatedSeconds({ estimated_wait_seconds: estimate }: Stats): number | null {
+export function estimatedSeconds({ estimated_wait_seconds: estimate }: QueueStats): number | null {
   if (estimate === null) return null;
-  const { low, high } = boundsOf(estimate);
+  const { low, high } = estimate;
   return (low + high) / 2;
 }
 
 /** The pace in force, such as "20 each 10 s". */
-export function paceWords(stats: Stats, settings: Settings | null, { say, format }: Speech): string {
+export function paceWords(stats: QueueStats, settings: Settings | null, { say, format }: Speech): string {
   if (stats.mode === "passthrough") return say("pace_all");
   const values = { batch: format.count(stats.batch), seconds: format.count(settings?.interval_seconds ?? NaN) };
   return settings ? say("pace_in_force", values) : values.batch;
@@ -67,7 +68,7 @@ function waitingSentence({ stats, samples, now_ms }: Detail, { say, format }: Sp
   return parts.join(" · ");
 }
 
-function insideSentence({ active, ready, held, capacity, mode }: Stats, { say, format }: Speech): string {
+function insideSentence({ active, ready, held, capacity, mode }: QueueStats, { say, format }: Speech): string {
   if (mode === "passthrough") return say("inside_passthrough");
   const taken = active + ready + held;
   const values = { ready: format.count(ready), held: format.count(held), free: format.count(capacity - taken), over: format.count(taken - capacity) };
@@ -130,7 +131,7 @@ export function messageText(message: Message | undefined, language: string): str
 
 /** What an order of the log did. */
 export interface Happening {
-  readonly order: LoggedOrder;
+  readonly order: OperatorOrder;
   readonly atMs: number;
   readonly title: string;
   readonly effect: string;
@@ -158,7 +159,7 @@ function readArguments(text: string): Record<string, any> | undefined {
 }
 
 /** Says what each order did, the newest first. */
-export function describeOrders(orders: readonly LoggedOrder[], speech: Speech): Happening[] {
+export function describeOrders(orders: readonly OperatorOrder[], speech: Speech): Happening[] {
   const { say, format } = speech;
   let pausedAtMs: number | undefined;
   const happenings = orders.map((order) => {

@@ -1,19 +1,7 @@
 // What the server of the console answers. A value that the admin function does not have is `null`.
 
 import type { ProblemBody } from "../../client/src/problem.js";
-import type { PublicDocument, QueueState, WaitEstimate } from "../../client/src/wire.js";
-
-/** A range of seconds, or one number of them. */
-export type Estimate = WaitEstimate | number;
-
-/** The row of a queue in the admin function's `list`. A queue that does not answer has a `problem` and no numbers. */
-export interface Row {
-  readonly queue: string;
-  readonly waiting?: number;
-  readonly state?: QueueState;
-  readonly clocks_apart?: boolean;
-  readonly problem?: string;
-}
+import type { OperatorOrder, QueueRow, QueueState, QueueStats, Results, WaitEstimate } from "./wire.js";
 
 /** What an operator may order: to change nothing, the orders of a sale, or every order. */
 export type Right = "look" | "operate" | "end";
@@ -41,54 +29,7 @@ export interface Overview {
   readonly health: Health;
   readonly sampled_at_ms: number | null;
   /** `waiting` has up to 60 numbers of the last 30 minutes, the oldest first. */
-  readonly queues: readonly { readonly queue: string; readonly row: Row; readonly waiting: readonly number[] }[];
-}
-
-/** The totals of a queue since its generation began. */
-export interface Totals {
-  readonly entered: number;
-  readonly promoted: number;
-  readonly completed: number;
-  readonly left: number;
-  readonly expired: number;
-  readonly evicted: number;
-  readonly no_shows: number;
-  readonly dismissed: number;
-  readonly returned: number;
-}
-
-/** How long sessions lasted, in milliseconds. The percentiles are `null` without a session. */
-export interface Stays {
-  readonly count: number;
-  readonly sum_ms: number;
-  readonly p50_ms: number | null;
-  readonly p90_ms: number | null;
-}
-
-/** The answer of the admin function's `stats`. */
-export interface Stats {
-  readonly queue: string;
-  readonly now_ms: number;
-  readonly state: QueueState;
-  readonly mode: PublicDocument["mode"];
-  readonly waiting: number;
-  readonly called: number;
-  readonly present: number;
-  readonly absent: number;
-  readonly ready: number;
-  readonly active: number;
-  readonly held: number;
-  readonly capacity: number;
-  /** Entries per interval by the pace in force, which an adaptive queue moves. */
-  readonly batch: number;
-  readonly limited_by: string | null;
-  readonly served_per_second: number | null;
-  readonly estimated_wait_seconds: Estimate | null;
-  readonly totals: Totals;
-  /** How long the sessions lasted that ended. An admin function of an earlier build does not say. */
-  readonly stays?: Stays;
-  readonly epoch: number;
-  readonly generation: number;
+  readonly queues: readonly { readonly queue: string; readonly row: QueueRow; readonly waiting: readonly number[] }[];
 }
 
 /** A text for visitors: one, or one for each language. */
@@ -127,43 +68,32 @@ export interface Sample {
   /** Visitors who were let in at once, because none waited. They take of the same pace. */
   readonly fast_tracked?: number | null;
   readonly entered: number | null;
-  readonly estimated_wait_seconds: Estimate | null;
+  readonly estimated_wait_seconds: WaitEstimate | null;
   /** The mean wait of those who were promoted since the sample before. */
   readonly had_wait_seconds: number | null;
-}
-
-/** An order that was carried out. `arguments` is JSON, or a part of it if it was long. */
-export interface LoggedOrder {
-  readonly at_ms: number;
-  readonly op: string;
-  readonly caller?: string | null;
-  readonly arguments: string;
-  /** The tokens of the entries that it concerned, while their records are kept. */
-  readonly tokens?: readonly string[];
-  /** The settings that it changed, as they were before. */
-  readonly settings_before?: Readonly<Record<string, unknown>>;
-  /** The revision of the settings after it. */
-  readonly revision?: string;
 }
 
 /** One queue. */
 export interface Detail {
   readonly queue: string;
   readonly now_ms: number;
-  readonly stats: Stats;
+  readonly stats: QueueStats;
   readonly settings: Settings | null;
   /** What identifies the settings; `update` refuses a setting that has changed since. */
   readonly revision: string | null;
   /** Which build answers. */
   readonly build: { readonly version: string; readonly commit: string | null } | null;
   readonly samples: readonly Sample[];
-  readonly orders: readonly LoggedOrder[];
+  readonly orders: readonly OperatorOrder[];
 }
 
+/** The name of a command. */
+export type Operation = keyof Results;
+
 /** A command for the admin function. */
-export type Command = { readonly op: string; readonly queue: string; readonly [field: string]: unknown };
+export type Command<Op extends Operation = Operation> = { readonly op: Op; readonly queue: string; readonly [field: string]: unknown };
 
 /** What the admin function answers to a command. */
-export type Answer =
-  | { readonly ok: true; readonly result: Readonly<Record<string, any>> }
+export type Answer<Op extends Operation = Operation> =
+  | { readonly ok: true; readonly result: Results[Op] }
   | { readonly ok: false; readonly problem: ProblemBody };

@@ -19,7 +19,7 @@ const close = (speech: Speech) =>
   html("p", { class: "buttons" }, button(speech.say("close_dialog"), () => part<HTMLDialogElement>("dialog").close(), { "data-part": "dialog-close" }));
 
 /** Shows the entry that a command `inspect` finds, with the orders for it. */
-export async function showEntry(command: Command, speech: Speech, opener: HTMLElement | null, { ask, mayOrder }: Desk): Promise<void> {
+export async function showEntry(command: Command<"inspect">, speech: Speech, opener: HTMLElement | null, { ask, mayOrder }: Desk): Promise<void> {
   const { say, format } = speech;
   const answer = await sendCommand(command);
   if (!answer.ok) {
@@ -34,7 +34,7 @@ export async function showEntry(command: Command, speech: Speech, opener: HTMLEl
   ];
   if (place?.position) facts.push(["position", format.count(place.position)]);
   if (place?.lane !== undefined) facts.push(["lane", format.count(place.lane)]);
-  const times: Record<string, number | undefined> = {
+  const times: Record<string, number | null | undefined> = {
     joined_at: place?.joined_at_ms ?? record?.joined_at_ms,
     claim_by: place?.claim_by_ms,
     expires_at: place?.expires_at_ms,
@@ -57,13 +57,13 @@ export async function showSources(queue: string, speech: Speech, opener: HTMLEle
     showDialog(say("sources"), [html("p", { role: "alert" }, answer.problem.detail ?? say("no_answer")), close(speech)], opener);
     return;
   }
-  const rows = (answer.result["sources"] as Record<string, any>[]).map((row) => {
-    const source: string | null = row["source"];
+  const rows = answer.result.sources.map((row) => {
+    const { source, blocked } = row;
     const values: Values = { source: source ?? "", target: "source" };
-    const orders: OrderName[] = source ? [row["blocked"] ? "unblock" : "block", "evict_source"] : [];
-    const counts = ["entries", "never_present", "active", "claimed"].map((name) => html("td", {}, format.count(row[name] ?? 0)));
+    const orders: OrderName[] = source ? [blocked ? "unblock" : "block", "evict_source"] : [];
+    const counts = [row.entries, row.never_present, row.active, row.claimed].map((count) => html("td", {}, format.count(count)));
     const acts = orders.map((name) => button(say(`order_${name}`), () => ask(name, values), { "aria-label": `${say(`order_${name}`)}: ${source}`, disabled: !mayOrder(name) }));
-    return html("tr", {}, html("th", { scope: "row" }, source ?? say("source_none"), row["blocked"] ? html("small", {}, ` ${say("is_blocked")}`) : null), ...counts, html("td", {}, html("span", { class: "buttons" }, ...acts)));
+    return html("tr", {}, html("th", { scope: "row" }, source ?? say("source_none"), blocked ? html("small", {}, ` ${say("is_blocked")}`) : null), ...counts, html("td", {}, html("span", { class: "buttons" }, ...acts)));
   });
   const head = ["fact_source", "column_entries", "column_never_present", "count_inside", "column_claimed", "column_orders"].map((key) => html("th", { scope: "col" }, say(key)));
   const table = html("table", { "data-part": "sources" }, html("thead", {}, html("tr", {}, ...head)), html("tbody", {}, ...rows));

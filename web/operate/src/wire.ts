@@ -1139,3 +1139,35 @@ export type Finding = components['schemas']['Finding'];
 export type RestoredQueue = components['schemas']['RestoredQueue'];
 export type KeyRotation = components['schemas']['KeyRotation'];
 export type MatchingEntries = components['schemas']['MatchingEntries'];
+
+/** What each command answers. */
+export interface Results {
+  readonly create: CreatedQueue | CreatedQueues;
+  readonly defaults: PrefixDefaults | AllDefaults;
+  readonly update: SettingsChange;
+  readonly describe: QueueDescription;
+  readonly list: QueueList;
+  readonly open: SettingsChange;
+  readonly pause: SettingsChange;
+  readonly resume: SettingsChange;
+  readonly drain: SettingsChange;
+  readonly close: SettingsChange;
+  readonly finish: SettingsChange;
+  readonly delete: DeletedQueue;
+  readonly promote: Promotion | EntryPromotion;
+  readonly lane: LaneMove;
+  readonly evict: Eviction | Evictions;
+  readonly inspect: InspectedEntry;
+  readonly sources: SourceList;
+  readonly block: BlockChange;
+  readonly unblock: BlockChange;
+  readonly stats: QueueStats;
+  readonly report: QueueReport | CsvReport;
+  readonly entries: EntryList;
+  readonly check: CheckResult;
+  readonly plan: ServicePlan | CrowdPlan;
+  readonly preflight: PreflightResult;
+  readonly restore: RestoredQueue;
+  readonly reset: RestoredQueue;
+  readonly rotate: KeyRotation;
+}

@@ -7,7 +7,8 @@ import EN from "../lang/en.json";
 import { canSetBack, describeOvertakers, describeTimes, findDoubts } from "../src/changes.js";
 import { ConsoleFormat } from "../src/format.js";
 import type { Speech } from "../src/sentences.js";
-import type { Detail, LoggedOrder, Settings } from "../src/types.js";
+import type { Detail, Settings } from "../src/types.js";
+import type { OperatorOrder } from "../src/wire.js";
 
 const speech: Speech = {
   format: new ConsoleFormat("en-US"),
@@ -15,8 +16,8 @@ const speech: Speech = {
 };
 const NOW_MS = new Date(2026, 10, 26, 20, 33).getTime();
 const SETTINGS = { batch: 20, interval_seconds: 10, capacity: 500, opens_at_ms: NOW_MS + 60_000, closes_at_ms: null, ends_at_ms: null, entrance: "open", paused: false, message: null } as unknown as Settings;
-const order = (fields: Partial<LoggedOrder>): LoggedOrder => ({ at_ms: NOW_MS - 60_000, op: "update", arguments: "", revision: "abcd", ...fields });
-const detail = (settings: Partial<Settings>, orders: LoggedOrder[] = [], state = "open") =>
+const order = (fields: Partial<OperatorOrder>): OperatorOrder => ({ generation: 1, at_ms: NOW_MS - 60_000, op: "update", arguments: "", revision: "abcd", ...fields });
+const detail = (settings: Partial<Settings>, orders: OperatorOrder[] = [], state = "open") =>
   ({ queue: "q", now_ms: NOW_MS, stats: { state }, settings: { ...SETTINGS, ...settings }, revision: "efgh", samples: [], orders }) as unknown as Detail;
 
 test("a number beyond three times is asked about once more", () => {

@@ -62,7 +62,7 @@ test("a wait is compared with what was told when it began", () => {
 });
 
 test("a wait from before the first sample has nothing to compare", () => {
-  const points = compareWaits(samples(10, (ageMs) => ({ estimated_wait_seconds: 60, had_wait_seconds: ageMs ? null : 900 })));
+  const points = compareWaits(samples(10, (ageMs) => ({ estimated_wait_seconds: { low: 60, high: 60 }, had_wait_seconds: ageMs ? null : 900 })));
   assert.deepEqual([points.map(({ told }) => told), meanError(points)], [[null], null]);
 });
 

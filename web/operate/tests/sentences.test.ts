@@ -9,7 +9,7 @@ import { describeAnswer } from "../src/outcome.js";
 import { ORDERS, type OrderName } from "../src/orders.js";
 import { ConsoleFormat } from "../src/format.js";
 import { describeOrders, floorSentences, healthLines, messageText, queueFacts, stateWord, type Speech } from "../src/sentences.js";
-import type { Detail } from "../src/types.js";
+import type { Detail, Operation } from "../src/types.js";
 
 const speechOf = (sentences: Record<string, unknown>, locale: string): Speech => ({
   format: new ConsoleFormat(locale),
@@ -23,12 +23,12 @@ const english = speechOf(EN, "en-US");
 const korean = speechOf(KO, "ko-KR");
 const NOW_MS = new Date(2026, 10, 26, 20, 33).getTime();
 
-const totals = { entered: 9, promoted: 1_000, completed: 8_214, left: 214, expired: 0, evicted: 0, no_shows: 61, dismissed: 0, returned: 40 };
+const totals = { entered: 9, fast_tracked: 0, bypassed: 0, claimed: 900, absences: 0, overlong_waits: 0, promoted: 1_000, completed: 8_214, left: 214, expired: 0, evicted: 0, no_shows: 61, dismissed: 0, returned: 40 };
 const numbers = { waiting: 12_480, called: 212, present: 190, absent: 22, ready: 38, active: 462, held: 0, capacity: 500, batch: 20, served_per_second: 2 };
 const settings = { batch: 20, interval_seconds: 10, capacity: 500, session_seconds: 300, claim_seconds: 60, presence_seconds: 90, absent_seconds: 3_600, lane_share: 10, adaptive: false, before_opening: "fifo", opens_at_ms: null, closes_at_ms: null, ends_at_ms: null, entrance: "open", paused: false, message: null };
 const detailOf = (stats: object = {}, set: object = {}): Detail => ({
   ...{ queue: "q", now_ms: NOW_MS, settings: { ...settings, ...set }, revision: "abcd", build: null, samples: [], orders: [] },
-  stats: { queue: "q", now_ms: NOW_MS, state: "open", mode: "queue", ...numbers, limited_by: null, estimated_wait_seconds: { low: 600, high: 1_200 }, totals, epoch: 3, generation: 1, ...stats },
+  stats: { queue: "q", now_ms: NOW_MS, state: "open", mode: "queue", ...numbers, limited_by: null, estimated_wait_seconds: { low: 600, high: 1_200 }, totals, epoch: 3, generation: 1, ...stats } as Detail["stats"],
 });
 
 test("the sentence that matters is under each count", () => {
@@ -83,12 +83,12 @@ test("what is not well says what follows, and all is well in one line", () => {
 
 test("what happened has callers, values before, and the length of a pause", () => {
   const orders = [
-    { at_ms: NOW_MS, op: "pause", arguments: "", caller: "mina" },
-    { at_ms: NOW_MS + 112_000, op: "resume", arguments: "" },
-    { at_ms: NOW_MS + 120_000, op: "update", arguments: '{"settings":{"batch":28}}', settings_before: { batch: 20 } },
-    { at_ms: NOW_MS + 130_000, op: "update", arguments: '{"settings":{"message":{"en":"Slow","ko":"느림"}}}' },
-    { at_ms: NOW_MS + 135_000, op: "promote", arguments: '{"over_pace":true}', tokens: ["0f1e2d3c"] },
-    { at_ms: NOW_MS + 140_000, op: "update", arguments: '{"settings":{"ticket_keys":…' },
+    { generation: 1, at_ms: NOW_MS, op: "pause", arguments: "", caller: "mina" },
+    { generation: 1, at_ms: NOW_MS + 112_000, op: "resume", arguments: "" },
+    { generation: 1, at_ms: NOW_MS + 120_000, op: "update", arguments: '{"settings":{"batch":28}}', settings_before: { batch: 20 } },
+    { generation: 1, at_ms: NOW_MS + 130_000, op: "update", arguments: '{"settings":{"message":{"en":"Slow","ko":"느림"}}}' },
+    { generation: 1, at_ms: NOW_MS + 135_000, op: "promote", arguments: '{"over_pace":true}', tokens: ["0f1e2d3c"] },
+    { generation: 1, at_ms: NOW_MS + 140_000, op: "update", arguments: '{"settings":{"ticket_keys":…' },
   ];
   assert.deepEqual(describeOrders(orders, english).map(({ title, effect }) => `${title}: ${effect}`), [
     'Settings changed: {"settings":{"ticket_keys":…',
@@ -101,7 +101,7 @@ test("what happened has callers, values before, and the length of a pause", () =
 });
 
 test("an answer is told, and a problem with its detail", () => {
-  const tell = (name: OrderName, answer: object, op = "promote") => describeAnswer(name, { op, queue: "q" }, answer as never, english);
+  const tell = (name: OrderName, answer: object, op: Operation = "promote") => describeAnswer(name, { op, queue: "q" }, answer as never, english);
   const promoted = tell("let_in", { ok: true, result: { promoted: 1, limited_by: "pace", durable: true } });
   assert.equal(promoted.detail, "1 visitor was called · no more, because the pace allows no more yet");
   const failed = tell("close", { ok: false, problem: { title: "Confirmation needed", detail: "add the epoch", code: "confirmation-needed" } });
