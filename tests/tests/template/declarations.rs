@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use vestibule_admin::{OPERATIONS, Operation};
-use vestibule_domain::settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_MAX};
+use vestibule_domain::{
+    right::Right,
+    settings::{FIELDS, Field, FieldType, MESSAGE_LANGUAGES_MAX, TICKET_KEYS_MAX},
+};
 use vestibule_tests::{
     markdown::{code_spans, numbers, tables},
     template::read_text,
@@ -105,6 +108,29 @@ fn the_guide_shows_every_operation_as_declared() {
     }
     let declared: BTreeSet<_> = OPERATIONS.iter().map(|operation| operation.name).collect();
     assert_eq!(shown, declared);
+}
+
+#[test]
+fn the_guide_names_the_operations_of_each_right() {
+    let guide = read_text(OPERATORS_GUIDE);
+    for (output, right) in [("AdminLook", Right::Look), ("AdminEnd", Right::End)] {
+        let row = guide
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{output}` |")));
+        let named = code_spans(row.expect("a row"));
+        let operations = named.iter().filter_map(|name| Operation::find(name));
+        // An update needs the right to end only if it ends something.
+        let named: BTreeSet<_> = operations
+            .map(|operation| operation.name)
+            .filter(|name| *name != "update")
+            .collect();
+        let of_right = OPERATIONS.iter().filter(|operation| operation.right == right);
+        assert_eq!(
+            named,
+            of_right.map(|operation| operation.name).collect(),
+            "{output}"
+        );
+    }
 }
 
 #[test]
