@@ -33,74 +33,29 @@
 //!
 //! Below them are [`config`], [`pass`], [`origin_key`] and the crate `vestibule_engine`.
 
-mod absence_cache;
 pub mod authorizer;
 mod bounds;
-mod budget;
-mod claim;
-mod client_address;
-mod closing;
-mod code;
-mod complete;
 pub mod config;
-mod consume;
-mod credentials;
 pub mod deadline;
 mod degraded;
-mod ended;
-mod enter;
-mod enter_line;
-mod entering_visitor;
-mod entry;
-mod entry_notifier;
-mod extend;
-mod fallback_ticker;
-mod fallback_ticks;
-mod finished_queue;
-mod gateway;
-mod held_polls;
-mod hold;
+mod entries;
 mod html;
-mod identity_monitor;
-mod jwks;
-mod leave;
-mod load;
-mod missing_entry;
-pub mod origin_key;
+mod long_poll;
 pub mod page;
-mod page_origin;
-pub mod pass;
 mod problem;
-mod public_document;
-mod queue_cache;
-mod request;
-mod request_bounds;
-mod request_context;
-mod retry_after;
+mod queue;
 mod routes;
 pub mod serve;
-mod state;
-mod status;
-mod ticket;
-mod token_lookup;
-mod token_records;
-mod trailing_slash;
-mod validate;
-mod validate_pass;
-mod validate_request;
-mod viewer_host;
-mod visitor;
-mod visitor_limits;
-mod watcher;
+mod services;
+mod who;
 
 pub use self::{
-    client_address::PeerAddress,
-    code::Code,
-    problem::Problem,
+    problem::{Code, Problem},
     routes::{
         claim_routes, document_routes, enter_routes, router, router_with, status_routes, validate_routes,
     },
-    state::ApiState,
+    services::ApiState,
+    who::{client_address::PeerAddress, origin_key, pass},
 };
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Turns every failure into an HTTP answer: problem details by RFC 9457, each with a stable `code`. No
 //! other module does so.
 //!
-//! A handler returns a [`Problem`]. The [request context](super::request_context) writes the body,
+//! A handler returns a [`Problem`]. The [request context](crate::routes::request_context) writes the body,
 //! because only that module knows the request id, and logs the problem once. A client never sees
 //! the cause, which goes to the log only.
 
@@ -24,9 +24,13 @@ use vestibule_domain::{
     tombstone::Tombstone,
 };
 use vestibule_line::{LineError, Refusal};
+pub use vestibule_wire::Code;
 use vestibule_wire::{Message, problem::Reason};
 
-use super::code::{Code, http_status};
+/// Returns the HTTP status of an answer with this code.
+fn http_status(code: Code) -> StatusCode {
+    StatusCode::from_u16(code.status()).expect("a test holds every declared status to the range 400 to 599")
+}
 
 /// What a visitor reads whose wait lasted longer than the queue allows.
 const WAIT_OVERLONG: &str = "the wait lasted longer than the queue allows; the visitor may enter again";
@@ -78,12 +82,12 @@ impl Problem {
     }
 
     /// What the client is told, but for the id of the request.
-    pub(super) fn answer(&self) -> &vestibule_wire::Problem {
+    pub(crate) fn answer(&self) -> &vestibule_wire::Problem {
         &self.answer
     }
 
     /// What went wrong.
-    pub(super) fn code(&self) -> Code {
+    pub(crate) fn code(&self) -> Code {
         self.answer.code
     }
 
@@ -232,8 +236,8 @@ impl Problem {
     }
 
     /// The shortest time after which the client tries the request again, in seconds. `None` if trying
-    /// again is of no use. The [request context](super::request_context) writes the header.
-    pub(super) fn retry_after_min_seconds(&self) -> Option<u64> {
+    /// again is of no use. The [request context](crate::routes::request_context) writes the header.
+    pub(crate) fn retry_after_min_seconds(&self) -> Option<u64> {
         match self.answer.code {
             Code::BackupBehind | Code::QueueFull => Some(RETRY_AFTER_BEHIND_MIN_SECONDS),
             Code::TooManyRequests => Some(RETRY_AFTER_MIN_SECONDS),
@@ -243,7 +247,7 @@ impl Problem {
     }
 
     /// Returns the body of the answer, as JSON, with the title and the detail of another language if they are given.
-    pub(super) fn body(&self, request_id: &str, texts: Option<(String, String)>) -> String {
+    pub(crate) fn body(&self, request_id: &str, texts: Option<(String, String)>) -> String {
         let mut answer = (*self.answer).clone();
         answer.request_id = Some(request_id.to_owned());
         if let Some((title, detail)) = texts {
@@ -254,7 +258,7 @@ impl Problem {
 
     /// Logs the problem. The log contains neither the detail nor the field, because both may quote the
     /// client.
-    pub(super) fn log(&self) {
+    pub(crate) fn log(&self) {
         let (code, status) = (
             self.logged_code.unwrap_or(self.answer.code).name(),
             self.answer.status,

@@ -32,7 +32,7 @@ use tower::ServiceExt;
 
 pub use self::event::GatewayEvent;
 use self::{answer::Answer, request::build_request};
-use crate::request_context::answer_without_request;
+use crate::routes::request_context::answer_without_request;
 
 /// Serves events until the function stops.
 ///

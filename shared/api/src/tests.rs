@@ -20,17 +20,18 @@ use vestibule_domain::{
 };
 use vestibule_line::Line;
 
-use super::{
+use super::{routes::add_layers, *};
+use crate::long_poll::{
     budget::HoldCandidate,
     entry_notifier::EntryNotifier,
     held_polls::{HeldPoll, Wakeup},
-    routes::add_layers,
-    *,
 };
 use crate::{
     config::{ApiConfig, Keys},
-    origin_key::LiveOriginKey,
-    pass::{PassKeys, new_key_pem},
+    who::{
+        origin_key::LiveOriginKey,
+        pass::{PassKeys, new_key_pem},
+    },
 };
 
 fn api_state(dir: &tempfile::TempDir) -> Arc<ApiState> {

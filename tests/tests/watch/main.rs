@@ -27,7 +27,7 @@ const REQUEST_MAX: Duration = Duration::from_mins(2);
 const INSTANCES_MAX: usize = 4;
 const VISITOR: &str = "11111111-1111-4111-8111-111111111111";
 /// A source of every function.
-const SOURCE: &str = "shared/api/src/routes.rs";
+const SOURCE: &str = "shared/api/src/routes/mod.rs";
 const FUNCTIONS: [&str; 5] = ["document", "enter", "claim", "status", "validate"];
 
 /// The functions, served as long as this lives.

@@ -18,14 +18,13 @@ use vestibule_line::CallOutcome;
 use super::{credential::PresentedEntry, event::AuthorizerEvent, queue_filter::QueueFilter};
 use crate::{
     ApiState,
-    code::Code,
     config::AuthorizerConfig,
     degraded::{AcceptedPass, DegradedContext, QueueSource},
-    missing_entry::QueryError,
-    pass::PassError,
-    problem::Problem,
-    queue_cache::QueueSnapshot,
-    validate::session_end_ms,
+    entries::missing::QueryError,
+    problem::{Code, Problem},
+    queue::QueueSnapshot,
+    routes::validate::session_end_ms,
+    who::pass::PassError,
 };
 
 /// Answers the events of an authorizer.

@@ -9,11 +9,12 @@ use vestibule_domain::id::{EntryId, QueueId};
 
 use super::{event::AuthorizerEvent, queue_filter::QueueFilter};
 use crate::{
-    code::Code,
-    pass::{PassError, read_unverified_subject},
-    problem::Problem,
-    validate_request::{NamedVisitor, ValidateRequest},
-    visitor::read_visitor_id_header,
+    problem::{Code, Problem},
+    who::{
+        named_visitor::{NamedVisitor, ValidateRequest},
+        pass::{PassError, read_unverified_subject},
+        visitor::read_visitor_id_header,
+    },
 };
 
 /// A header for the credential, for an API that uses `Authorization` for itself.

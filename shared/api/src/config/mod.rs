@@ -15,7 +15,7 @@ pub use self::{
     frame_ancestors::{FrameAncestors, InvalidFrameAncestors},
     origins::{InvalidOrigins, Origins},
 };
-use crate::{origin_key::LiveOriginKey, pass::PassKeys};
+use crate::who::{origin_key::LiveOriginKey, pass::PassKeys};
 
 /// The secrets of a deployment.
 #[derive(Debug, Clone)]

@@ -10,7 +10,9 @@ use axum::{
 };
 
 use crate::{
-    code::Code, config::ApiConfig, page_origin::is_own_origin, problem::Problem, visitor::has_visitor_cookie,
+    config::ApiConfig,
+    problem::{Code, Problem},
+    who::{page_origin::is_own_origin, visitor::has_visitor_cookie},
 };
 
 /// Refuses a form that no page of this deployment sent, or whose visitor has no cookie.

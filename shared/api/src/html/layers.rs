@@ -18,7 +18,7 @@ use super::{
     screen::{Screen, shop_address, show_entry},
     start_screen::show_start,
 };
-use crate::{problem::Problem, state::ApiState};
+use crate::{problem::Problem, services::ApiState};
 
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// Forms need their `Origin`, which browsers leave out with `no-referrer`. The shop gets no referrer.

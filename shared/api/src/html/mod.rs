@@ -10,7 +10,6 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `layers` | the two layers |
-//! | `start` | answers `GET /queues/{queue}/entries` |
 //! | `page_request` | recognizes the requests that pages answer |
 //! | `form` | accepts a form of an own page only |
 //! | `hand_over` | sends an admitted visitor to the shop |
@@ -30,7 +29,6 @@ mod message_text;
 mod page_request;
 mod problem_screen;
 mod screen;
-pub(crate) mod start;
 mod start_screen;
 mod words;
 

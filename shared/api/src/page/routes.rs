@@ -9,7 +9,10 @@ use axum::{
 };
 
 use super::files::{FileCache, choose_page, file_headers, find_file};
-use crate::{code::Code, problem::Problem, state::ApiState};
+use crate::{
+    problem::{Code, Problem},
+    services::ApiState,
+};
 
 /// `GET /`: the page in the visitor's language. A distribution in front asks for [`page`] instead.
 pub(crate) async fn index(

@@ -3,8 +3,12 @@
 use vestibule_domain::id::IdError;
 use vestibule_line::Refusal;
 
+use super::Code;
 use super::Problem;
-use crate::{code::Code, pass::PassError, queue_cache::QueueLookupError, ticket::TicketError};
+use crate::{
+    queue::QueueLookupError,
+    who::{pass::PassError, ticket::TicketError},
+};
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::queue_cache::QueueLookupError;
+use crate::queue::QueueLookupError;
 
 #[test]
 fn problem_body_follows_rfc_9457() {

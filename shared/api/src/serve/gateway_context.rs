@@ -9,7 +9,7 @@ use lambda_runtime::Context;
 use serde_json::{Map, Value};
 
 use super::event::{RawContext, RawHttp};
-use crate::{deadline::invocation_deadline, gateway::Gateway};
+use crate::{deadline::invocation_deadline, who::gateway::Gateway};
 
 /// Reads the context of an event.
 pub(super) fn read_gateway(mut event: RawContext, lambda: &Context) -> Gateway {

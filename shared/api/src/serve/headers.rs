@@ -5,7 +5,7 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::event::{PayloadFormat, RawEvent};
-use crate::{problem::Problem, visitor::VISITOR_ID};
+use crate::{problem::Problem, who::visitor::VISITOR_ID};
 
 /// Takes the headers out of an event.
 ///
