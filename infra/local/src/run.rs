@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tracing::warn;
 use vestibule_admin::Admin;
 use vestibule_api::{
-    ApiState,
+    Services,
     config::{ApiConfig, ServiceRoutes},
     router,
 };
@@ -21,6 +21,7 @@ use vestibule_domain::id::{IdKey, RootKey};
 use vestibule_engine::sync::{SettingsPolicy, SyncError};
 use vestibule_promoter::Promoter;
 use vestibule_promoter::event_bus::EventLog;
+use vestibule_telemetry::emf::Metrics;
 
 use crate::{
     cli::Cli, console, demo_visitors, error::StartError, keys, operations, pages, serve, stop::Stop,
@@ -56,7 +57,14 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     };
     let ticket_keys = TicketKey::load_or_create(&cli.dir)?.to_jwk_set();
     create_demo_queue(&admin, ticket_keys).await?;
-    let api = ApiState::new(line, backup, keys, config, stop.receiver());
+    let api = Services::new(
+        line,
+        backup,
+        keys,
+        config,
+        stop.receiver(),
+        Metrics::for_process(),
+    );
     let admin = Arc::new(admin);
     let console = console::open(admin.clone());
     print_greeting(cli, &listener, &console)?;

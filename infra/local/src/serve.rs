@@ -8,7 +8,7 @@ use axum::{
     middleware::map_request,
 };
 use tokio::{net::TcpListener, time::sleep};
-use vestibule_api::{ApiState, PeerAddress, router_with};
+use vestibule_api::{PeerAddress, Services, router_with};
 
 use crate::{host::refuse_foreign_host, stop::Stop};
 
@@ -18,7 +18,7 @@ const LAST_ANSWERS_MAX: Duration = Duration::from_secs(5);
 /// All routes of the process: the API, the page, and the routes for the user of this machine with the console. None answers a request that
 /// names a foreign host.
 pub(crate) fn all_routes(
-    api: Arc<ApiState>,
+    api: Services,
     page: Router,
     operations: Router,
     further_hosts: Vec<String>,

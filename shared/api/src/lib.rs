@@ -6,32 +6,19 @@
 //!
 //! | layer | modules | what they do |
 //! | --- | --- | --- |
-//! | server | [`serve`] | hands events of API Gateway to the router that a local listener serves too |
-//! | authorizer | [`authorizer`] | answers events of API Gateway that ask whether a visitor may call an API of the shop |
-//! | pages | `html` | turns forms into JSON requests, and JSON answers into pages, for browsers without JavaScript |
-//! | | [`page`] | has the files of the waiting page, and serves them |
-//! | routes | `routes`, `request_context` | list all routes; give every request its id and its span |
-//! | | `trailing_slash` | leads a path with a slash too many to its route |
-//! | handlers | `enter`, `status`, `validate` and the other routes | answer one route each |
-//! | shared steps | `visitor`, `credentials`, `entry` | identify the visitor; compare a token with its owner; show an entry |
-//! | | `enter_line` | puts a visitor in line, and writes the place to the backup |
-//! | | `entering_visitor` | decides who enters |
-//! | | `token_lookup` | bounds what requests with invented tokens cost |
-//! | | `missing_entry`, `ended` | repair an entry on which the line and the backup disagree |
-//! | | `degraded` | answers from the backup while the line is unavailable |
-//! | | `hold` | holds a poll open until something changes |
-//! | | `fallback_ticks` | runs the ticks of a promoter that is down |
-//! | state | `state` | what all routes share |
-//! | requests and answers | `request`, `validate_request`, `gateway`, `client_address`, `viewer_host` | parse a request; say who sent it, and from where |
-//! | | `problem`, `code` | turn failures into HTTP answers |
-//! | parts of the state | `queue_cache` | keeps a snapshot of each queue, at most a second old |
-//! | | `absence_cache` | remembers for a second what does not exist |
-//! | | `budget`, `watcher`, `held_polls`, `entry_notifier` | let many held polls ask the line about once a second together |
-//! | | `identity_monitor` | counts and reports requests that the authorizer gave no visitor |
-//! | | `fallback_ticker` | decides which request ticks which queue |
-//! | credentials | `ticket` | verifies the tickets by which a shop says who may enter |
+//! | events | [`serve`], [`authorizer`] | hand events of API Gateway to the router; answer those that ask whether a visitor may call an API of the shop |
+//! | routes | `routes` | list all routes, with what is around each; answer one route in each file |
+//! | bundle | `services` | constructs the services below, which the routes use |
+//! | pages | `html`, [`page`] | turn forms into JSON requests and JSON answers into pages; have the files of the waiting page |
+//! | outages | `degraded` | answers from the backup while the line is unavailable |
+//! | services | `entries` | owns line and backup together: enters, polls, claims, extends, ends, validates and repairs entries |
+//! | | `long_poll` | holds polls open; many of them ask the line about once a second together |
+//! | | `who` | identifies the visitor and the protected service; verifies tickets, signs and verifies passes |
+//! | | `queue` | keeps a snapshot of each queue, at most a second old |
+//! | answers | `problem`, `json` | turn failures into HTTP answers; read and write JSON |
+//! | parts | [`config`], `bounds`, [`deadline`] | configure the routes; bound work and memory; say when Lambda stops the call |
 //!
-//! Below them are [`config`], [`pass`], [`origin_key`] and the crate `vestibule_engine`.
+//! No file of `routes` names the line or the backup.
 
 pub mod authorizer;
 mod bounds;
@@ -40,6 +27,7 @@ pub mod deadline;
 mod degraded;
 mod entries;
 mod html;
+mod json;
 mod long_poll;
 pub mod page;
 mod problem;
@@ -54,7 +42,7 @@ pub use self::{
     routes::{
         claim_routes, document_routes, enter_routes, router, router_with, status_routes, validate_routes,
     },
-    services::ApiState,
+    services::Services,
     who::{client_address::PeerAddress, origin_key, pass},
 };
 

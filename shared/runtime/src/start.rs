@@ -7,13 +7,14 @@ use lambda_runtime::Error;
 use tokio::sync::watch;
 use vestibule_admin::{Admin, Invocation, OperatorRootKey};
 use vestibule_api::{
-    ApiState,
+    Services,
     config::{ApiConfig, AuthorizerConfig},
 };
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::right::Right;
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{IamLogin, Line, LineError};
+use vestibule_telemetry::emf::Metrics;
 
 use crate::config::{
     ConfigError, ConfigErrors, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig,
@@ -75,7 +76,7 @@ pub enum StartError {
 ///
 /// # Errors
 /// [`StartError`], which names the environment variables or the server.
-pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
+pub async fn connect_api() -> Result<Services, StartError> {
     connect(ApiEnvironment::read()?).await
 }
 
@@ -83,7 +84,7 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
 ///
 /// # Errors
 /// As [`connect_api`].
-pub async fn connect_authorizer() -> Result<(Arc<ApiState>, AuthorizerConfig), StartError> {
+pub async fn connect_authorizer() -> Result<(Services, AuthorizerConfig), StartError> {
     read_all! {
         config = authorizer_config_from_env();
         environment = ApiEnvironment::read();
@@ -113,7 +114,7 @@ impl ApiEnvironment {
     }
 }
 
-async fn connect(environment: ApiEnvironment) -> Result<Arc<ApiState>, StartError> {
+async fn connect(environment: ApiEnvironment) -> Result<Services, StartError> {
     let ApiEnvironment {
         config,
         keys,
@@ -135,12 +136,13 @@ async fn connect(environment: ApiEnvironment) -> Result<Arc<ApiState>, StartErro
     // Lambda freezes or ends a function only between requests, so no held poll needs the shutdown
     // signal.
     let (_, shutdown) = watch::channel(false);
-    Ok(ApiState::new(
+    Ok(Services::new(
         line,
         Arc::new(servers.backup(&aws)),
         keys?,
         config,
         shutdown,
+        Metrics::for_process(),
     ))
 }
 

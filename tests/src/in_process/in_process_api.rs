@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{sync::watch, time::timeout};
 use vestibule_api::{
-    ApiState,
+    Services,
     authorizer::Authorizer,
     claim_routes,
     config::{ApiConfig, AuthorizerConfig, Keys},
@@ -66,31 +66,31 @@ pub struct InProcessApi {
 impl InProcessApi {
     /// Returns the routes of another process of the same deployment.
     pub fn start_second_process(&self, config: ApiConfig) -> Router {
-        router(self.second_state(config))
+        router(self.second_services(config))
     }
 
     /// Returns the routes of one function of the same deployment, by the name of its binary. `None` if it serves no
     /// routes.
     pub fn start_function(&self, name: &str, config: ApiConfig) -> Option<Router> {
-        let state = self.second_state(config);
+        let services = self.second_services(config);
         match name {
-            "document" => Some(document_routes(state)),
-            "enter" => Some(enter_routes(state)),
-            "claim" => Some(claim_routes(state)),
-            "status" => Some(status_routes(state)),
-            "validate" => Some(validate_routes(state)),
+            "document" => Some(document_routes(services)),
+            "enter" => Some(enter_routes(services)),
+            "claim" => Some(claim_routes(services)),
+            "status" => Some(status_routes(services)),
+            "validate" => Some(validate_routes(services)),
             _ => None,
         }
     }
 
     /// Returns the authorizer of the same deployment.
     pub fn start_authorizer(&self, config: AuthorizerConfig) -> Arc<Authorizer> {
-        let state = self.second_state(local_config());
-        Authorizer::new(state, config)
+        let services = self.second_services(local_config());
+        Authorizer::new(services, config)
     }
 
-    fn second_state(&self, config: ApiConfig) -> Arc<ApiState> {
-        ApiState::with_metrics(
+    fn second_services(&self, config: ApiConfig) -> Services {
+        Services::new(
             self.line.clone().with_tap(Arc::new(self.faults.clone())),
             FaultyBackup::new(self.backup.clone(), self.backup_faults.clone()),
             keys(),
@@ -107,7 +107,7 @@ impl InProcessApi {
 
     /// Returns the routes of another process of the same deployment, with these keys and this configuration.
     pub fn start_process_with(&self, keys: Keys, config: ApiConfig) -> Router {
-        router(ApiState::with_metrics(
+        router(Services::new(
             self.line.clone(),
             self.backup.clone(),
             keys,

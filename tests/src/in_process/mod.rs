@@ -16,7 +16,7 @@ use tokio::{sync::watch, time::timeout};
 use tower::ServiceExt;
 use uuid::Builder;
 use vestibule_api::{
-    ApiState,
+    Services,
     config::{ApiConfig, Keys, ServiceRoutes, VisitorRequests},
     origin_key::LiveOriginKey,
     pass::{PassKeys, PassSigner, new_key_pem},
@@ -29,6 +29,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::Line;
+use vestibule_telemetry::emf::Metrics;
 
 pub use self::{
     entry_snapshot::{EntryFields, EntrySnapshot},
@@ -117,7 +118,14 @@ pub fn build_router(
     config: ApiConfig,
     shutdown: &watch::Receiver<bool>,
 ) -> Router {
-    router(ApiState::new(line, backup, keys(), config, shutdown.clone()))
+    router(Services::new(
+        line,
+        backup,
+        keys(),
+        config,
+        shutdown.clone(),
+        Metrics::for_process(),
+    ))
 }
 
 /// Sends a request to the routes without a connection.

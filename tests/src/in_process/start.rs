@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch};
-use vestibule_api::{ApiState, config::ApiConfig, router};
+use vestibule_api::{Services, config::ApiConfig, router};
 use vestibule_backup::Backup;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
@@ -112,7 +112,7 @@ impl InProcessApi {
         let faults = Faults::default();
         faults.refuse_fallback_ticks();
         let backup_faults = Faults::default();
-        let state = ApiState::with_metrics(
+        let services = Services::new(
             line.clone().with_tap(Arc::new(faults.clone())),
             choices
                 .other_backup
@@ -128,7 +128,7 @@ impl InProcessApi {
             faults,
             backup_faults,
             backup,
-            router: router(state),
+            router: router(services),
             written,
             clock,
             shutdown,

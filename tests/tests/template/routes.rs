@@ -12,12 +12,13 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tower::ServiceExt;
 use vestibule_api::{
-    ApiState, claim_routes,
+    Services, claim_routes,
     config::{ApiConfig, Origins},
     document_routes, enter_routes, status_routes, validate_routes,
 };
 use vestibule_backup_file::FileBackup;
 use vestibule_line::Line;
+use vestibule_telemetry::emf::Metrics;
 use vestibule_tests::{
     in_process::keys,
     template::{example_path, read_api_document, read_template, read_text},
@@ -214,13 +215,20 @@ fn functions() -> ([(&'static str, Router); 5], TempDir) {
         ..ApiConfig::default()
     };
     let (_, stopped) = watch::channel(false);
-    let state = ApiState::new(Line::in_process(), Arc::new(backup), keys(), config, stopped);
+    let services = Services::new(
+        Line::in_process(),
+        Arc::new(backup),
+        keys(),
+        config,
+        stopped,
+        Metrics::for_process(),
+    );
     let routers = [
-        ("DocumentFunction", document_routes(state.clone())),
-        ("EnterFunction", enter_routes(state.clone())),
-        ("ClaimFunction", claim_routes(state.clone())),
-        ("StatusFunction", status_routes(state.clone())),
-        ("ValidateFunction", validate_routes(state)),
+        ("DocumentFunction", document_routes(services.clone())),
+        ("EnterFunction", enter_routes(services.clone())),
+        ("ClaimFunction", claim_routes(services.clone())),
+        ("StatusFunction", status_routes(services.clone())),
+        ("ValidateFunction", validate_routes(services)),
     ];
     (routers, dir)
 }

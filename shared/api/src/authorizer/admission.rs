@@ -4,8 +4,6 @@
 //! never reach the line. Only a proven visitor spends a call of the entry, so a caller who knows the token
 //! alone cannot use up its calls. A call over the limit costs the line one small script.
 
-use std::sync::Arc;
-
 use tracing::Span;
 use vestibule_domain::{
     id::{EntryId, QueueId},
@@ -17,20 +15,19 @@ use vestibule_line::CallOutcome;
 
 use super::{credential::PresentedEntry, event::AuthorizerEvent, queue_filter::QueueFilter};
 use crate::{
-    ApiState,
+    Services,
     config::AuthorizerConfig,
-    degraded::{AcceptedPass, DegradedContext, QueueSource},
-    entries::missing::QueryError,
+    degraded::{AcceptedPass, QueueSource},
+    entries::QueryError,
     problem::{Code, Problem},
     queue::QueueSnapshot,
-    routes::validate::session_end_ms,
     who::pass::PassError,
 };
 
 /// Answers the events of an authorizer.
 #[derive(Debug)]
 pub struct Authorizer {
-    pub(super) state: Arc<ApiState>,
+    pub(super) services: Services,
     pub(super) config: AuthorizerConfig,
 }
 
@@ -78,27 +75,6 @@ impl Denial {
     }
 }
 
-/// Why the line did not admit a visitor.
-enum Refusal {
-    LineUnavailable(String),
-    Denied(Denial),
-}
-
-impl From<Problem> for Refusal {
-    fn from(problem: Problem) -> Self {
-        Self::Denied(problem.into())
-    }
-}
-
-impl From<QueryError> for Refusal {
-    fn from(error: QueryError) -> Self {
-        match error {
-            QueryError::LineUnavailable(cause) => Self::LineUnavailable(cause),
-            QueryError::Problem(problem) => problem.into(),
-        }
-    }
-}
-
 impl Authorizer {
     pub(super) async fn admit(
         &self,
@@ -117,28 +93,30 @@ impl Authorizer {
     }
 
     async fn admit_presented(&self, presented: &PresentedEntry) -> Result<Admission, Denial> {
-        let context = match self.state.queue_source(&presented.queue).await? {
-            QueueSource::Line(snapshot) => match self.admit_by_line(&snapshot, presented).await {
-                Ok(admission) => return Ok(admission),
-                Err(Refusal::Denied(denial)) => return Err(denial),
-                Err(Refusal::LineUnavailable(cause)) => DegradedContext::from_snapshot(&snapshot, cause),
+        let (services, entry) = (&self.services, presented.entry);
+        let source = QueueSource::read(&services.queues, &presented.queue).await?;
+        let admitted = source.answer(
+            async |snapshot| self.admit_by_line(&snapshot, presented).await,
+            async |context| {
+                let passes = &services.identity.passes;
+                let accepted = context.accept_pass(&services.entries, passes, entry, &presented.request);
+                Ok(Ok(Admission::from_accepted_pass(presented, &accepted.await?)))
             },
-            QueueSource::Backup(context) => context,
-        };
-        let accepted = self
-            .state
-            .accept_pass(&context, presented.entry, &presented.request)
-            .await?;
-        Ok(Admission::from_accepted_pass(presented, &accepted))
+        );
+        admitted.await?
     }
 
+    /// The denial is that of a visitor who calls too often.
     async fn admit_by_line(
         &self,
         snapshot: &QueueSnapshot,
         presented: &PresentedEntry,
-    ) -> Result<Admission, Refusal> {
-        let (state, entry, request) = (&self.state, presented.entry, &presented.request);
-        let verified = state
+    ) -> Result<Result<Admission, Denial>, QueryError> {
+        let Services {
+            identity, entries, ..
+        } = &self.services;
+        let (entry, request) = (presented.entry, &presented.request);
+        let verified = identity
             .verify_named_visitor(snapshot, entry, &request.named)
             .await?;
         // `validate` takes an expired pass for proof of who the visitor is. Here the pass is the key, and a key
@@ -146,32 +124,21 @@ impl Authorizer {
         if verified.is_some_and(|pass| pass.has_expired) {
             return Err(Problem::from(PassError::Expired).into());
         }
-        self.take_call(snapshot, entry).await?;
-        let answer = state
-            .validate_verified(snapshot, entry, request, verified)
-            .await?;
-        let (status, _) = state.confirm_validation(snapshot, entry, answer).await?;
-        Ok(Admission {
+        let handle = entries.entry(snapshot, entry);
+        if let Some(limit) = self.config.limit
+            && let CallOutcome::TooMany { retry_after_ms } = handle.take_call(limit).await?
+        {
+            return Ok(Err(Denial::too_many_calls(retry_after_ms)));
+        }
+        let live = handle.validate(request, verified).await?;
+        Ok(Ok(Admission {
             queue: presented.queue.clone(),
             entry,
-            visit: status.visit(),
-            state: status.state(),
-            expires_at_ms: session_end_ms(&status)?,
+            visit: live.status.visit(),
+            state: live.status.state(),
+            expires_at_ms: live.session_end_ms()?,
             degraded: false,
-        })
-    }
-
-    async fn take_call(&self, snapshot: &QueueSnapshot, entry: EntryId) -> Result<(), Refusal> {
-        let Some(limit) = self.config.limit else {
-            return Ok(());
-        };
-        let taken = self.state.line.take_call(&snapshot.queue, entry, limit).await;
-        match self.state.convert_line_error(snapshot, taken).await? {
-            CallOutcome::Counted => Ok(()),
-            CallOutcome::TooMany { retry_after_ms } => {
-                Err(Refusal::Denied(Denial::too_many_calls(retry_after_ms)))
-            }
-        }
+        }))
     }
 }
 

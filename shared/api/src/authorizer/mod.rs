@@ -19,12 +19,11 @@ use tracing::{Instrument, field::Empty, info_span};
 
 pub use self::{admission::Authorizer, event::InvalidEvent};
 use self::{event::AuthorizerEvent, queue_filter::QueueFilter};
-use super::ApiState;
-use crate::config::AuthorizerConfig;
+use crate::{Services, config::AuthorizerConfig};
 
 impl Authorizer {
     /// Creates the authorizer. Without a queue in its configuration it denies every request.
-    pub fn new(state: Arc<ApiState>, config: AuthorizerConfig) -> Arc<Self> {
+    pub fn new(services: Services, config: AuthorizerConfig) -> Arc<Self> {
         if config.queues.is_empty() {
             tracing::warn!(
                 event = "authorizer.without_queue",
@@ -32,7 +31,7 @@ impl Authorizer {
                  VESTIBULE_AUTHORIZER_QUEUES"
             );
         }
-        Arc::new(Self { state, config })
+        Arc::new(Self { services, config })
     }
 
     /// Answers one event: with a policy for a REST API, and with a simple response for an HTTP API.
@@ -45,7 +44,7 @@ impl Authorizer {
         let span = info_span!("authorize", request_id, queue = Empty, entry = Empty);
         let queues = QueueFilter::for_event(&self.config.queues, &event);
         let decision = async {
-            self.state.keys.passes.refresh_if_due().await;
+            self.services.identity.passes.refresh_if_due().await;
             let decision = self.admit(&event, &queues).await;
             if let Err(denial) = &decision {
                 denial.problem.log();

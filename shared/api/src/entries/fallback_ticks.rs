@@ -6,26 +6,34 @@
 //! is due, and then another request takes over. A tick finishes before the answer is sent, because
 //! Lambda freezes a function after its answer.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use tokio::{
     join,
-    sync::oneshot,
+    sync::{OwnedMutexGuard, oneshot},
     time::{Instant, sleep, timeout},
 };
 use tracing::{debug, warn};
 use vestibule_domain::{fallback_tick::fallback_tick_due_in_ms, id::QueueId};
 use vestibule_engine::fallback_tick::{FallbackTickOutcome, fallback_tick};
 
-use super::fallback_ticker::TickGuard;
-use crate::{queue::QueueSnapshot, services::ApiState};
+use super::{Entries, TickLock};
+use crate::queue::QueueSnapshot;
 
 /// A fallback tick delays an answer by at most this time.
 const TICK_TIMEOUT: Duration = Duration::from_millis(800);
 /// A fallback tick takes no more records from the journal after this time.
 const FLUSH_TIME: Duration = Duration::from_millis(400);
+/// How many queues are remembered. A process serves few queues.
+const QUEUES_MAX: usize = 1_000;
 
-impl ApiState {
+type TickGuard = OwnedMutexGuard<Option<Instant>>;
+
+impl Entries {
     /// Does the work of a request, and runs fallback ticks beside it while the promoter is down.
     pub(crate) async fn with_fallback_tick<T>(&self, queue: &QueueId, work: impl Future<Output = T>) -> T {
         let (is_answered, answered) = oneshot::channel::<()>();
@@ -65,12 +73,12 @@ impl ApiState {
         guard: &mut Option<TickGuard>,
     ) -> Option<Arc<QueueSnapshot>> {
         loop {
-            let snapshot = self.queue_cache.get(queue).await.ok()?;
+            let snapshot = self.queues.get(queue).await.ok()?;
             if guard.is_none() {
-                *guard = self.fallback_ticker.tick_lock(queue).try_lock_owned().ok();
+                *guard = self.tick_lock(queue).try_lock_owned().ok();
             }
             let Some(last_tick) = guard else {
-                *guard = Some(self.fallback_ticker.tick_lock(queue).lock_owned().await);
+                *guard = Some(self.tick_lock(queue).lock_owned().await);
                 // Waiting for the lock may have taken long, so the snapshot is read again.
                 continue;
             };
@@ -89,6 +97,18 @@ impl ApiState {
         }
     }
 
+    /// The lock of the request that ticks a queue.
+    fn tick_lock(&self, queue: &QueueId) -> TickLock {
+        // A panic elsewhere leaves the map intact, so the content of a poisoned lock is still valid.
+        let mut locks = self.tick_locks.lock().unwrap_or_else(PoisonError::into_inner);
+        if locks.len() >= QUEUES_MAX {
+            // A queue that is being ticked stays. The others lose only the time of their last tick,
+            // which the line knows too.
+            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+        }
+        locks.entry(queue.clone()).or_default().clone()
+    }
+
     async fn fallback_tick_once(&self, snapshot: &QueueSnapshot) {
         let (queue, partition, pace) = (&snapshot.queue, snapshot.partition(), snapshot.settings().pace());
         let until = Instant::now() + FLUSH_TIME;
@@ -97,7 +117,7 @@ impl ApiState {
             &*self.backup,
             &partition,
             pace,
-            self.queue_cache.tick_history(),
+            self.queues.tick_history(),
             until,
         );
         match timeout(TICK_TIMEOUT, tick).await {

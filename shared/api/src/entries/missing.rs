@@ -1,142 +1,121 @@
-//! Answers a request about an entry that has no place in the line.
+//! Answers a request about an entry that has no place in the line, or about which the line and the backup disagree.
+//!
+//! The line can lose changes, for example in a failover. A request that reads the record then
+//! believes the greater fact. See `docs/adr/0016-one-order-of-truth.md`.
 
-use vestibule_backup::EntryPartition;
-use vestibule_domain::id::EntryId;
+use vestibule_domain::{change::Change, entry_status::EntryStatus, record::EntryRecord};
 use vestibule_engine::{
-    entry_context::EntryContext,
     missing_entry::{MissingEntryError, MissingEntryOutcome},
+    reconcile_entry::ReconciledEntry,
+    write_through::WriteOutcome,
 };
 use vestibule_line::{ClaimOutcome, EntryLookup, ExtendOutcome, LineError, NotFound, ValidateOutcome};
 
+use super::{EntryHandle, QueryError};
 use crate::{
-    ApiState,
     problem::{Grace, Problem},
     queue::QueueSnapshot,
 };
 
-/// Why a query about an entry has no result.
-pub(crate) enum QueryError {
-    /// The line does not answer.
-    LineUnavailable(String),
-    /// The request fails with this problem.
-    Problem(Problem),
-}
-
-impl From<Problem> for QueryError {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
-    }
-}
-
-impl ApiState {
-    /// What the engine needs to find out about an entry of this queue.
-    pub(crate) fn entry_context<'a>(&'a self, partition: &'a EntryPartition) -> EntryContext<'a> {
-        EntryContext {
-            line: &self.line,
-            backup: &*self.backup,
-            partition,
-        }
-    }
-
+impl EntryHandle<'_> {
     /// Finds out what became of an entry that the line does not have, and restores the entry if the
     /// line lost it.
-    pub(crate) async fn resolve_missing_entry(
+    pub(super) async fn resolve_missing_entry(
         &self,
-        snapshot: &QueueSnapshot,
-        id: EntryId,
         missing: NotFound,
     ) -> Result<MissingEntryOutcome, Problem> {
-        let partition = snapshot.partition();
+        let partition = self.snapshot.partition();
         let outcome = self
-            .entry_context(&partition)
-            .resolve_missing_entry(id, missing)
+            .engine(&partition)
+            .resolve_missing_entry(self.id, missing)
             .await;
         // An end that was found may concern polls that this process holds for the entry.
-        self.entry_notifier.wake(id);
+        self.entries.notifier.wake(self.id);
         match outcome {
             Ok(outcome) => {
                 if let MissingEntryOutcome::Restored(_) = outcome {
-                    self.record_entry(&snapshot.queue, id);
+                    self.record_presence();
                 }
                 Ok(outcome)
             }
-            Err(error) => Err(self.missing_entry_error_problem(snapshot, error).await),
+            Err(error) => Err(self.missing_entry_error_problem(error).await),
         }
     }
 
     /// The problem of a request that could not find out what became of an entry.
-    pub(crate) async fn missing_entry_error_problem(
-        &self,
-        snapshot: &QueueSnapshot,
-        error: MissingEntryError,
-    ) -> Problem {
+    pub(super) async fn missing_entry_error_problem(&self, error: MissingEntryError) -> Problem {
         match error {
-            MissingEntryError::Line(error) => self.line_problem(&snapshot.queue, error).await,
+            MissingEntryError::Line(error) => self.line_problem(error).await,
             MissingEntryError::Backup(error) => Problem::backup_unavailable(&error),
             MissingEntryError::Timeout => Problem::recovering(&error.to_string()),
         }
     }
 
-    /// Like [`query_line`](Self::query_line), for a request that cannot be answered without the line.
-    pub(crate) async fn query_line_or_fail<T: MaybeMissing, F: Future<Output = Result<T, LineError>>>(
-        &self,
-        snapshot: &QueueSnapshot,
-        id: EntryId,
-        query: impl Fn() -> F,
-    ) -> Result<T, Problem> {
-        let answer = self.query_line(snapshot, id, query).await;
-        answer.map_err(|unanswered| match unanswered {
-            QueryError::LineUnavailable(cause) => Problem::line_unavailable(cause),
-            QueryError::Problem(problem) => problem,
-        })
-    }
-
     /// Asks the line about an entry. If the line lost the entry, this restores it and asks again. If the
     /// entry has ended, this returns a problem that says how.
-    pub(crate) async fn query_line<T: MaybeMissing, F: Future<Output = Result<T, LineError>>>(
+    pub(super) async fn query_line<T: MaybeMissing, F: Future<Output = Result<T, LineError>>>(
         &self,
-        snapshot: &QueueSnapshot,
-        id: EntryId,
         query: impl Fn() -> F,
     ) -> Result<T, QueryError> {
-        let answer = self.convert_line_error(snapshot, query().await).await?;
+        let answer = self.or_query_error(query().await).await?;
         let Some(missing) = answer.missing() else {
             return Ok(answer);
         };
-        match self.resolve_missing_entry(snapshot, id, missing).await? {
-            MissingEntryOutcome::Restored(_) => self.convert_line_error(snapshot, query().await).await,
-            outcome => Err(QueryError::Problem(outcome_problem(outcome, snapshot))),
-        }
-    }
-
-    pub(crate) async fn convert_line_error<T>(
-        &self,
-        snapshot: &QueueSnapshot,
-        answer: Result<T, LineError>,
-    ) -> Result<T, QueryError> {
-        match answer {
-            Ok(answer) => Ok(answer),
-            Err(LineError::Unavailable(cause)) => Err(QueryError::LineUnavailable(cause)),
-            Err(error) => Err(self.line_problem(&snapshot.queue, error).await.into()),
+        match self.resolve_missing_entry(missing).await? {
+            MissingEntryOutcome::Restored(_) => self.or_query_error(query().await).await,
+            outcome => Err(outcome_problem(outcome, self.snapshot).into()),
         }
     }
 
     /// Returns the problem for a request about an entry that has no place in the line.
-    pub(crate) async fn missing_entry_problem(
-        &self,
-        snapshot: &QueueSnapshot,
-        id: EntryId,
-        missing: NotFound,
-    ) -> Problem {
-        match self.resolve_missing_entry(snapshot, id, missing).await {
-            Ok(outcome) => outcome_problem(outcome, snapshot),
+    pub(super) async fn missing_entry_problem(&self, missing: NotFound) -> Problem {
+        match self.resolve_missing_entry(missing).await {
+            Ok(outcome) => outcome_problem(outcome, self.snapshot),
             Err(problem) => problem,
+        }
+    }
+
+    /// Returns the status and the record of the entry after line and backup agree about it. If the
+    /// entry has no place any more, returns the problem that says why.
+    pub(super) async fn reconcile_status(
+        &self,
+        status: EntryStatus,
+        record: Option<EntryRecord>,
+    ) -> Result<(EntryStatus, Option<EntryRecord>), Problem> {
+        let partition = self.snapshot.partition();
+        let reconciled = self
+            .engine(&partition)
+            .reconcile_status(self.id, status, record)
+            .await;
+        self.entries.notifier.wake(self.id);
+        match reconciled {
+            Ok(ReconciledEntry::Live { status, record, .. }) => Ok((status, record)),
+            Ok(ReconciledEntry::Missing(outcome)) => Err(outcome_problem(outcome, self.snapshot)),
+            Err(error) => Err(self.missing_entry_error_problem(error).await),
         }
     }
 }
 
+/// Refuses a request that let a visitor in, or consumed the session, although the visit had already
+/// ended. The backup shows that by a greater fact.
+pub(super) fn reject_superseded(change: &Change, write: &WriteOutcome) -> Result<(), Problem> {
+    if !write.is_superseded {
+        return Ok(());
+    }
+    match &write.record {
+        None => Err(Problem::recovering(
+            "the line lost a change of the entry a moment ago",
+        )),
+        // The visitor has entered again since the visit was consumed, and the record keeps the use.
+        Some(record) if record.uses().any(|known| Some(known) == change.consumed_visit()) => Ok(()),
+        Some(record) if !record.fact.is_live() => Err(Problem::ended(record, None)),
+        Some(record) if record.visit() == change.event.visit() && change.visit_end().is_none() => Ok(()),
+        Some(_) => Err(Problem::other_visit()),
+    }
+}
+
 /// An answer of the line that may say that the entry has no place.
-pub(crate) trait MaybeMissing {
+pub(super) trait MaybeMissing {
     /// Returns what the line knows of an entry that has no place.
     fn missing(&self) -> Option<NotFound>;
 }
@@ -157,7 +136,7 @@ macro_rules! maybe_missing {
 maybe_missing! { EntryLookup ClaimOutcome ValidateOutcome ExtendOutcome }
 
 /// Until when the visitor may enter again at the old place, in Unix milliseconds.
-pub(crate) fn grace_until_ms(outcome: &MissingEntryOutcome, snapshot: &QueueSnapshot) -> Option<u64> {
+pub(super) fn grace_until_ms(outcome: &MissingEntryOutcome, snapshot: &QueueSnapshot) -> Option<u64> {
     match outcome {
         MissingEntryOutcome::Ended(record) => snapshot.grace_until_ms(record),
         MissingEntryOutcome::Unconfirmed(_)
@@ -168,7 +147,7 @@ pub(crate) fn grace_until_ms(outcome: &MissingEntryOutcome, snapshot: &QueueSnap
 }
 
 /// Converts the outcome into the problem that the client gets.
-pub(crate) fn outcome_problem(outcome: MissingEntryOutcome, snapshot: &QueueSnapshot) -> Problem {
+pub(super) fn outcome_problem(outcome: MissingEntryOutcome, snapshot: &QueueSnapshot) -> Problem {
     let grace = grace_until_ms(&outcome, snapshot).map(|until_ms| Grace {
         until_ms,
         left_ms: until_ms.saturating_sub(snapshot.now_ms()),

@@ -17,7 +17,7 @@ use crate::bounds::RecentMap;
 const RECORD_AGE_MAX: Duration = Duration::from_secs(1);
 /// The records that were read for tokens alone. Requests that come at once share one read.
 #[derive(Default)]
-pub(crate) struct TokenRecords(Mutex<RecentMap<(QueueId, EntryId), RecentRead>>);
+pub(super) struct TokenRecords(Mutex<RecentMap<(QueueId, EntryId), RecentRead>>);
 
 struct RecentRead {
     began_at: Instant,
@@ -31,13 +31,13 @@ impl RecentRead {
 }
 
 impl TokenRecords {
-    pub(crate) fn remove(&self, key: &(QueueId, EntryId)) {
+    pub(super) fn remove(&self, key: &(QueueId, EntryId)) {
         let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reads.remove(key);
     }
 
     /// The place for the record of an entry. It is empty if no read has begun within the last second.
-    pub(crate) fn place(&self, queue: &QueueId, id: EntryId) -> Arc<OnceCell<Option<EntryRecord>>> {
+    pub(super) fn place(&self, queue: &QueueId, id: EntryId) -> Arc<OnceCell<Option<EntryRecord>>> {
         let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || RecentRead {
             began_at: Instant::now(),

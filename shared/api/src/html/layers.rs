@@ -18,18 +18,18 @@ use super::{
     screen::{Screen, shop_address, show_entry},
     start_screen::show_start,
 };
-use crate::{problem::Problem, services::ApiState};
+use crate::{config::ApiConfig, problem::Problem};
 
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// Forms need their `Origin`, which browsers leave out with `no-referrer`. The shop gets no referrer.
 const REFERRER_POLICY: HeaderValue = HeaderValue::from_static("same-origin");
 
 /// Turns a form of an own page into the JSON request of its route, and refuses every other form.
-pub(crate) fn accept_form(state: &ApiState, request: Request) -> Result<Request, Problem> {
+pub(crate) fn accept_form(config: &ApiConfig, request: Request) -> Result<Request, Problem> {
     if form_route(&request).is_none() {
         return Ok(request);
     }
-    require_own_page(request.headers(), &state.config)?;
+    require_own_page(request.headers(), config)?;
     Ok(into_json_request(request))
 }
 
@@ -56,7 +56,7 @@ impl Representation {
     }
 
     /// Turns the JSON answer into what the client reads.
-    pub(crate) async fn write(self, mut response: Response, state: &ApiState) -> Response {
+    pub(crate) async fn write(self, mut response: Response, config: &ApiConfig) -> Response {
         match self {
             Self::Json { is_negotiated } => {
                 if is_negotiated {
@@ -67,14 +67,14 @@ impl Representation {
                 response
             }
             Self::Page(request) if response.status().is_success() || request.shows_problems => {
-                into_page(&request, response, state).await
+                into_page(&request, response, config).await
             }
             Self::Page(_) => response,
         }
     }
 }
 
-async fn into_page(request: &PageRequest, response: Response, state: &ApiState) -> Response {
+async fn into_page(request: &PageRequest, response: Response, config: &ApiConfig) -> Response {
     let (mut parts, body) = response.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let Some(answer) = read_answer(request, &parts, &body) else {
@@ -94,7 +94,7 @@ async fn into_page(request: &PageRequest, response: Response, state: &ApiState) 
             Response::from_parts(parts, Body::empty())
         }
         PageAnswer::Screen(screen) => {
-            let policy = policy(&screen, state.config.local, &state.config.frame_ancestors);
+            let policy = policy(&screen, config.local, &config.frame_ancestors);
             insert(
                 &mut parts.headers,
                 header::CONTENT_TYPE,
@@ -103,7 +103,7 @@ async fn into_page(request: &PageRequest, response: Response, state: &ApiState) 
             insert(&mut parts.headers, header::CONTENT_SECURITY_POLICY, &policy);
             insert(&mut parts.headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
             parts.headers.insert(header::REFERRER_POLICY, REFERRER_POLICY);
-            if !state.config.local {
+            if !config.local {
                 insert(
                     &mut parts.headers,
                     header::STRICT_TRANSPORT_SECURITY,

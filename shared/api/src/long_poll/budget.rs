@@ -31,24 +31,24 @@ use crate::config::ApiConfig;
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 /// A poll that asks to be held.
-pub(crate) struct HoldCandidate<'a> {
-    pub(crate) queue: &'a QueueId,
-    pub(crate) id: EntryId,
+pub(super) struct HoldCandidate<'a> {
+    pub(super) queue: &'a QueueId,
+    pub(super) id: EntryId,
     /// The poll is held if the deployment holds fewer polls than this.
-    pub(crate) held_below: u64,
+    pub(super) held_below: u64,
     /// If the speed of the queue is not known, the deployment also has to hold fewer polls of such queues than this.
-    pub(crate) unknown_speed_below: Option<u64>,
-    pub(crate) max_duration: Duration,
+    pub(super) unknown_speed_below: Option<u64>,
+    pub(super) max_duration: Duration,
 }
 
 /// The limit of held polls for one deployment.
-pub(crate) struct HoldPermits {
+pub(super) struct HoldPermits {
     count: Arc<HoldCounter>,
     started_holds: StartCounter,
 }
 
 impl HoldPermits {
-    pub(crate) fn new(line: Line, config: &ApiConfig, metrics: Metrics) -> Self {
+    pub(super) fn new(line: Line, config: &ApiConfig, metrics: Metrics) -> Self {
         Self {
             count: Arc::new(HoldCounter {
                 line,
@@ -61,7 +61,7 @@ impl HoldPermits {
     }
 
     /// Counts a poll. Returns `None` if the deployment may not hold it, or if the line did not answer.
-    pub(crate) async fn acquire(&self, candidate: HoldCandidate<'_>) -> Option<HoldPermit> {
+    pub(super) async fn acquire(&self, candidate: HoldCandidate<'_>) -> Option<HoldPermit> {
         let (count, queue) = (self.count.clone(), candidate.queue);
         let (id, below) = (candidate.id, candidate.held_below);
         let unknown_speed_below = candidate.unknown_speed_below;
@@ -103,7 +103,7 @@ impl HoldPermits {
 
     /// Releases all these polls by one request to the line. The caller runs this in a task that is never
     /// aborted; otherwise the polls would stay counted until their leases end.
-    pub(crate) async fn release(&self, permits: impl IntoIterator<Item = HoldPermit>) {
+    pub(super) async fn release(&self, permits: impl IntoIterator<Item = HoldPermit>) {
         let ids: Vec<_> = permits
             .into_iter()
             .filter_map(|mut permit| permit.id.take())
@@ -113,7 +113,7 @@ impl HoldPermits {
 }
 
 /// A poll that stays counted until it is released or dropped.
-pub(crate) struct HoldPermit {
+pub(super) struct HoldPermit {
     count: Arc<HoldCounter>,
     id: Option<EntryId>,
 }
@@ -124,7 +124,7 @@ impl HoldPermit {
     }
 
     /// Releases the poll. This takes one request to the line, or two if many polls end at the same time.
-    pub(crate) async fn release(mut self) {
+    pub(super) async fn release(mut self) {
         if let Some(counting_out) = self.start_release() {
             // The task does not panic, and no code aborts it.
             let _ = counting_out.await;

@@ -31,13 +31,26 @@ const ANNOUNCEMENT_WAVES: u64 = 3;
 /// A waiting entry whose poll may be held.
 #[derive(Clone)]
 pub(crate) struct HeldPoll {
-    pub(crate) snapshot: Arc<QueueSnapshot>,
-    pub(crate) id: EntryId,
-    pub(crate) score: WaitScore,
-    pub(crate) position: u64,
+    pub(super) snapshot: Arc<QueueSnapshot>,
+    pub(super) id: EntryId,
+    pub(super) score: WaitScore,
+    pub(super) position: u64,
 }
 
 impl HeldPoll {
+    /// The poll of an entry with this status; `None` if it does not wait.
+    pub(crate) fn new(snapshot: &Arc<QueueSnapshot>, id: EntryId, update: &EntryUpdate) -> Option<Self> {
+        let EntryLookup::Found(EntryStatus::Waiting { score, position }) = update.lookup else {
+            return None;
+        };
+        Some(Self {
+            snapshot: snapshot.clone(),
+            id,
+            score,
+            position,
+        })
+    }
+
     /// Whether a change between two snapshots may concern the entry. A waiting entry is promoted,
     /// leaves or is removed. All other ends belong to entries that were promoted before.
     fn is_concerned(&self, before: &QueueSnapshot, after: &QueueSnapshot) -> bool {
@@ -51,13 +64,13 @@ impl HeldPoll {
     /// Whether the entry still waits at the same place. The score decides, because an entry that
     /// came back to its old place waits at or below a place that was already promoted. Another
     /// score belongs to another visit.
-    pub(crate) fn is_still_waiting(&self, lookup: EntryLookup) -> bool {
+    pub(super) fn is_still_waiting(&self, lookup: EntryLookup) -> bool {
         matches!(lookup, EntryLookup::Found(EntryStatus::Waiting { score, .. }) if score == self.score)
     }
 }
 
 /// What a held poll is told. Each poll is told once.
-pub(crate) enum Wakeup {
+pub(super) enum Wakeup {
     /// The entry changed. The poll was released before.
     Update(Box<EntryUpdate>),
     /// The line does not answer.
@@ -77,18 +90,17 @@ pub(crate) struct EntryUpdate {
 }
 
 impl EntryUpdate {
-    /// Creates an update that has the status only.
-    pub(crate) fn from_lookup(lookup: EntryLookup) -> Self {
+    pub(crate) fn new(lookup: EntryLookup, lane: Option<LaneProgress>) -> Self {
         Self {
             lookup,
-            lane: None,
+            lane,
             record: None,
         }
     }
 }
 
 /// The key of a held poll. Polls with lower places come first.
-pub(crate) type HeldPollKey = (WaitScore, u64);
+pub(super) type HeldPollKey = (WaitScore, u64);
 
 struct TrackedPoll {
     poll: HeldPoll,
@@ -107,15 +119,15 @@ impl TrackedPoll {
 }
 
 /// A reply for a poll that is no longer held.
-pub(crate) struct PendingReply {
-    pub(crate) permit: budget::HoldPermit,
-    pub(crate) reply: oneshot::Sender<Wakeup>,
-    pub(crate) update: EntryUpdate,
+pub(super) struct PendingReply {
+    pub(super) permit: budget::HoldPermit,
+    pub(super) reply: oneshot::Sender<Wakeup>,
+    pub(super) update: EntryUpdate,
 }
 
 /// The polls that are held on one queue.
 #[derive(Default)]
-pub(crate) struct HeldPolls {
+pub(super) struct HeldPolls {
     polls: BTreeMap<HeldPollKey, TrackedPoll>,
     /// The polls to look up, because their turn may have come.
     marked: BTreeSet<HeldPollKey>,
@@ -125,7 +137,7 @@ pub(crate) struct HeldPolls {
 
 impl HeldPolls {
     /// Adds a held poll.
-    pub(crate) fn add(
+    pub(super) fn add(
         &mut self,
         key: HeldPollKey,
         poll: HeldPoll,
@@ -143,22 +155,22 @@ impl HeldPolls {
     }
 
     /// Removes a held poll.
-    pub(crate) fn remove(&mut self, key: HeldPollKey) {
+    pub(super) fn remove(&mut self, key: HeldPollKey) {
         drop(self.take(key));
     }
 
     /// Marks a poll for a lookup, because its entry may have changed.
-    pub(crate) fn mark_for_lookup(&mut self, key: HeldPollKey) {
+    pub(super) fn mark_for_lookup(&mut self, key: HeldPollKey) {
         self.marked.insert(key);
     }
 
     /// Marks all polls for a lookup.
-    pub(crate) fn mark_all(&mut self) {
+    pub(super) fn mark_all(&mut self) {
         self.marked.extend(self.polls.keys());
     }
 
     /// Marks the polls that a tick promoted: those at the tick's place or a lower one.
-    pub(crate) fn mark_promoted(&mut self, tick: Tick) {
+    pub(super) fn mark_promoted(&mut self, tick: Tick) {
         let promoted = self.polls.range(..=(tick.through, u64::MAX));
         self.marked.extend(promoted.map(|(key, _)| key));
         if self.ticks.len() == TICKS_MAX {
@@ -168,7 +180,7 @@ impl HeldPolls {
     }
 
     /// Marks the polls that a newer snapshot concerns.
-    pub(crate) fn mark_concerned(&mut self, newer_snapshot: &Arc<QueueSnapshot>) {
+    pub(super) fn mark_concerned(&mut self, newer_snapshot: &Arc<QueueSnapshot>) {
         for (key, tracked) in &mut self.polls {
             if let Some(left) = &mut tracked.due_after {
                 *left = left.saturating_sub(1);
@@ -183,12 +195,12 @@ impl HeldPolls {
     }
 
     /// Whether enough polls are marked to fill one lookup.
-    pub(crate) fn has_full_batch(&self) -> bool {
+    pub(super) fn has_full_batch(&self) -> bool {
         self.marked.len() >= STATUS_CHUNK
     }
 
     /// Takes marked polls for one lookup, those with the lowest places first.
-    pub(crate) fn take_batch(&mut self) -> Vec<(HeldPollKey, EntryId)> {
+    pub(super) fn take_batch(&mut self) -> Vec<(HeldPollKey, EntryId)> {
         let mut batch = Vec::new();
         while batch.len() < STATUS_CHUNK
             && let Some(key) = self.marked.pop_first()
@@ -199,7 +211,7 @@ impl HeldPolls {
     }
 
     /// Removes a poll after its lookup, unless its entry waits as before.
-    pub(crate) fn take_if_changed(&mut self, key: HeldPollKey, lookup: EntryLookup) -> Option<PendingReply> {
+    pub(super) fn take_if_changed(&mut self, key: HeldPollKey, lookup: EntryLookup) -> Option<PendingReply> {
         let tracked = self.polls.get(&key)?;
         if tracked.poll.is_still_waiting(lookup) && !tracked.is_due() {
             return None;
@@ -210,15 +222,14 @@ impl HeldPolls {
             permit,
             reply,
             update: EntryUpdate {
-                lookup,
-                lane: None,
                 record,
+                ..EntryUpdate::new(lookup, None)
             },
         })
     }
 
     /// Ends the hold of a poll, which then looks up the status itself.
-    pub(crate) fn send_to_lookup(&mut self, key: HeldPollKey) {
+    pub(super) fn send_to_lookup(&mut self, key: HeldPollKey) {
         if let Some(TrackedPoll { permit, reply, .. }) = self.take(key) {
             // If the request is gone, the message is dropped, and that releases the poll.
             let _ = reply.send(Wakeup::LookUp(Some(permit)));
@@ -226,14 +237,14 @@ impl HeldPolls {
     }
 
     /// Does the same for all polls.
-    pub(crate) fn send_all_to_lookup(&mut self) {
+    pub(super) fn send_all_to_lookup(&mut self) {
         for (_, TrackedPoll { permit, reply, .. }) in self.take_all() {
             let _ = reply.send(Wakeup::LookUp(Some(permit)));
         }
     }
 
     /// Tells all polls that the line does not answer.
-    pub(crate) fn report_line_unavailable(&mut self, cause: &str) {
+    pub(super) fn report_line_unavailable(&mut self, cause: &str) {
         for (_, tracked) in self.take_all() {
             let _ = tracked.reply.send(Wakeup::LineUnavailable(cause.to_owned()));
         }

@@ -1,52 +1,93 @@
-//! Holds a poll open until something changes.
+//! The long polls: the service that holds a poll open until something changes.
 //!
-//! A held poll does not ask the line itself. One [watcher](self::watcher) per queue asks for all
+//! A held poll does not ask the line itself. One [watcher] per queue asks for all
 //! polls that wait in it. The watcher wakes a poll when its turn has come, when another request
 //! ended its wait, and when the queue was paused or has a new message. A poll also ends when this
 //! process changed its entry, when the process shuts down, and when its time has run out.
 
-pub(crate) mod budget;
+mod budget;
 pub(crate) mod entry_notifier;
 pub(crate) mod held_polls;
 mod watch_loop;
-pub(crate) mod watcher;
+mod watcher;
 
 use std::{future::pending, sync::Arc, time::Duration};
 
 use futures_util::future::OptionFuture;
-use tokio::time::{Instant, sleep_until};
-use vestibule_line::LineError;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+use vestibule_line::{EntryLookup, Line, LineError};
+use vestibule_telemetry::emf::Metrics;
 
 use self::{
-    budget::HoldCandidate,
+    budget::{HoldCandidate, HoldPermit, HoldPermits},
+    entry_notifier::EntryNotifier,
     held_polls::{EntryUpdate, HeldPoll, Wakeup},
+    watch_loop::WatchContext,
+    watcher::Watchers,
 };
-use crate::{ApiState, who::gateway::Gateway};
+use crate::{config::ApiConfig, queue::QueueCache};
 
 /// The time that must be left for the function when a hold ends: enough for one more status lookup
 /// and the answer.
 const ANSWER_MARGIN: Duration = Duration::from_millis(1_500);
 
-impl ApiState {
+/// The polls that this process holds.
+pub(crate) struct LongPolls {
+    line: Line,
+    permits: Arc<HoldPermits>,
+    watchers: Watchers,
+    notifier: Arc<EntryNotifier>,
+    held_polls_max: u64,
+    shutdown: watch::Receiver<bool>,
+}
+
+impl LongPolls {
+    pub(crate) fn new(
+        line: Line,
+        queues: Arc<QueueCache>,
+        notifier: Arc<EntryNotifier>,
+        config: &ApiConfig,
+        shutdown: watch::Receiver<bool>,
+        metrics: Metrics,
+    ) -> Self {
+        let permits = Arc::new(HoldPermits::new(line.clone(), config, metrics));
+        let watchers = Watchers::new(WatchContext {
+            line: line.clone(),
+            queue_cache: queues,
+            permits: permits.clone(),
+        });
+        Self {
+            line,
+            permits,
+            watchers,
+            notifier,
+            held_polls_max: u64::from(config.held_polls_max),
+            shutdown,
+        }
+    }
+
     /// Holds the poll of a waiting entry, and looks up its status once more at the end. Returns
-    /// `None` if the poll may not be held.
-    pub(crate) async fn hold_poll(
-        self: &Arc<Self>,
+    /// `None` if the poll may not be held. `deadline` is when the function stops.
+    pub(crate) async fn hold(
+        &self,
         poll: &HeldPoll,
         wait: Duration,
-        gateway: &Gateway,
+        deadline: Option<std::time::Instant>,
     ) -> Result<Option<EntryUpdate>, LineError> {
-        let Some(candidate) = self.hold_candidate(poll, wait, gateway) else {
+        let Some(candidate) = self.hold_candidate(poll, wait, deadline) else {
             return Ok(None);
         };
         // The end is fixed before the poll is counted, because counting takes time and the deadline
         // of the function does not move.
         let end = Instant::now() + candidate.max_duration;
         // A poll beyond the limit is answered at once, and the answer says when to come back.
-        let Some(permit) = self.budget.acquire(candidate).await else {
+        let Some(permit) = self.permits.acquire(candidate).await else {
             return Ok(None);
         };
-        let mut subscription = self.entry_notifier.subscribe(poll.id);
+        let mut subscription = self.notifier.subscribe(poll.id);
         let mut watch = self.watchers.watch(poll, permit);
         let (wakeup, lookup) = loop {
             tokio::select! {
@@ -61,27 +102,31 @@ impl ApiState {
                 () = self.wait_for_shutdown() => break (watch.end_hold().await, None),
             }
         };
+        self.end_hold(poll, wakeup, lookup).await.map(Some)
+    }
+
+    /// Returns the status at the end of a hold, after the poll was released. `lookup` is the status if it was read already.
+    async fn end_hold(
+        &self,
+        poll: &HeldPoll,
+        wakeup: Wakeup,
+        lookup: Option<EntryLookup>,
+    ) -> Result<EntryUpdate, LineError> {
         let permit = match (wakeup, lookup) {
-            (Wakeup::Update(update), None) => return Ok(Some(*update)),
+            (Wakeup::Update(update), None) => return Ok(*update),
             (Wakeup::LineUnavailable(cause), None) => return Err(LineError::Unavailable(cause)),
             (Wakeup::LookUp(permit), _) => permit,
             // The poll was already released, and the status that was read after that is newer.
             (Wakeup::Update(_) | Wakeup::LineUnavailable(_), Some(_)) => None,
         };
-        let release = OptionFuture::from(permit.map(budget::HoldPermit::release));
-        let lookup = if let Some(lookup) = lookup {
+        let release = OptionFuture::from(permit.map(HoldPermit::release));
+        if let Some(lookup) = lookup {
             release.await;
-            lookup
-        } else {
-            let checked_in = self.line.check_in(&poll.snapshot.queue, poll.id);
-            let checked_in = tokio::join!(checked_in, release).0?;
-            return Ok(Some(EntryUpdate {
-                lookup: checked_in.lookup,
-                lane: checked_in.lane,
-                record: None,
-            }));
-        };
-        Ok(Some(EntryUpdate::from_lookup(lookup)))
+            return Ok(EntryUpdate::new(lookup, None));
+        }
+        let checked_in = self.line.check_in(&poll.snapshot.queue, poll.id);
+        let checked_in = tokio::join!(checked_in, release).0?;
+        Ok(EntryUpdate::new(checked_in.lookup, checked_in.lane))
     }
 
     /// Waits until the process is told to stop.
@@ -99,7 +144,7 @@ impl ApiState {
         &self,
         poll: &'a HeldPoll,
         wait: Duration,
-        gateway: &Gateway,
+        deadline: Option<std::time::Instant>,
     ) -> Option<HoldCandidate<'a>> {
         let snapshot = &poll.snapshot;
         // A held visitor checks in when the hold begins, and stays present until its end.
@@ -107,11 +152,10 @@ impl ApiState {
         let wait_ms = wait_ms.min(snapshot.settings().check_in_interval_ms());
         let moving = snapshot.can_promote() && !snapshot.view.clocks.apart;
         let position = snapshot.position_in_line(poll.score.lane(), poll.position);
-        let budget = u64::from(self.config.held_polls_max);
-        let hold = snapshot.forecast.plan_hold(position, wait_ms, budget, moving)?;
-        let left = gateway
-            .deadline
-            .map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
+        let hold = snapshot
+            .forecast
+            .plan_hold(position, wait_ms, self.held_polls_max, moving)?;
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
         let up_to = Duration::from_millis(hold.max_ms)
             .min(left.map_or(Duration::MAX, |left| left.saturating_sub(ANSWER_MARGIN)));
         (!up_to.is_zero()).then(|| HoldCandidate {
@@ -123,3 +167,6 @@ impl ApiState {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,10 +39,10 @@ const LOOKUPS_IN_FLIGHT_MAX: usize = 2;
 
 /// What a watcher uses of the process: the line, the snapshots, and the permits that it releases.
 #[derive(Clone)]
-pub(crate) struct WatchContext {
-    pub(crate) line: Line,
-    pub(crate) queue_cache: Arc<QueueCache>,
-    pub(crate) permits: Arc<HoldPermits>,
+pub(super) struct WatchContext {
+    pub(super) line: Line,
+    pub(super) queue_cache: Arc<QueueCache>,
+    pub(super) permits: Arc<HoldPermits>,
 }
 
 /// What a poll tells the watcher of its queue.

@@ -12,15 +12,14 @@ use tokio::sync::{
 };
 use vestibule_domain::id::QueueId;
 
-pub(crate) use super::watch_loop::WatchContext;
-use super::watch_loop::WatcherCommand;
 use super::{
     budget,
     held_polls::{HeldPoll, HeldPollKey, Wakeup},
+    watch_loop::{self, WatchContext, WatcherCommand},
 };
 
 /// The watchers of one process.
-pub(crate) struct Watchers {
+pub(super) struct Watchers {
     context: WatchContext,
     registry: Mutex<WatcherRegistry>,
 }
@@ -38,7 +37,7 @@ struct Watcher {
 }
 
 impl Watchers {
-    pub(crate) fn new(context: WatchContext) -> Self {
+    pub(super) fn new(context: WatchContext) -> Self {
         Self {
             context,
             registry: Mutex::default(),
@@ -46,7 +45,7 @@ impl Watchers {
     }
 
     /// Has the queue watched for one more poll, until the returned value is dropped.
-    pub(crate) fn watch<'a>(&'a self, poll: &HeldPoll, permit: budget::HoldPermit) -> WatchHandle<'a> {
+    pub(super) fn watch<'a>(&'a self, poll: &HeldPoll, permit: budget::HoldPermit) -> WatchHandle<'a> {
         let (reply, wakeup) = oneshot::channel();
         let queue = &poll.snapshot.queue;
         let mut registry = self.lock_registry();
@@ -54,7 +53,7 @@ impl Watchers {
         let key = (poll.score, registry.polls_held_total);
         let watcher = registry.queues.entry(queue.clone()).or_insert_with(|| {
             let (sender, commands) = unbounded_channel();
-            tokio::spawn(super::watch_loop::run(
+            tokio::spawn(watch_loop::run(
                 self.context.clone(),
                 poll.snapshot.clone(),
                 commands,
@@ -80,7 +79,7 @@ impl Watchers {
 
     /// How many queues are watched.
     #[cfg(test)]
-    pub(crate) fn watched_queues(&self) -> usize {
+    pub(super) fn watched_queues(&self) -> usize {
         self.lock_registry().queues.len()
     }
 
@@ -91,7 +90,7 @@ impl Watchers {
 }
 
 /// A poll for which a queue is watched.
-pub(crate) struct WatchHandle<'a> {
+pub(super) struct WatchHandle<'a> {
     watchers: &'a Watchers,
     queue: QueueId,
     key: HeldPollKey,
@@ -101,7 +100,7 @@ pub(crate) struct WatchHandle<'a> {
 
 impl WatchHandle<'_> {
     /// Waits for the wake-up of this poll. It must not be called again after that.
-    pub(crate) async fn wait_for_wakeup(&mut self) -> Wakeup {
+    pub(super) async fn wait_for_wakeup(&mut self) -> Wakeup {
         // A watcher that stopped has dropped the poll, which releases it.
         let wakeup = (&mut self.wakeup).await.unwrap_or(Wakeup::LookUp(None));
         self.has_woken = true;
@@ -109,7 +108,7 @@ impl WatchHandle<'_> {
     }
 
     /// Ends the hold now. If the watcher is already answering the poll, this returns that answer.
-    pub(crate) async fn end_hold(&mut self) -> Wakeup {
+    pub(super) async fn end_hold(&mut self) -> Wakeup {
         self.send_command(WatcherCommand::End(self.key));
         self.wait_for_wakeup().await
     }

@@ -10,17 +10,17 @@ use axum::{
 
 use super::files::{FileCache, choose_page, file_headers, find_file};
 use crate::{
+    config::ApiConfig,
     problem::{Code, Problem},
-    services::ApiState,
 };
 
 /// `GET /`: the page in the visitor's language. A distribution in front asks for [`page`] instead.
 pub(crate) async fn index(
-    State(state): State<Arc<ApiState>>,
+    State(config): State<Arc<ApiConfig>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let mut response = serve(&state, &choose_page(&uri, &headers))?;
+    let mut response = serve(&config, &choose_page(&uri, &headers))?;
     let varies = HeaderValue::from_static("accept-language");
     response.headers_mut().append(header::VARY, varies);
     Ok(response)
@@ -28,24 +28,23 @@ pub(crate) async fn index(
 
 /// `GET /pages/{file}`: the page in one language.
 pub(crate) async fn page(
-    State(state): State<Arc<ApiState>>,
+    State(config): State<Arc<ApiConfig>>,
     Path(file): Path<String>,
 ) -> Result<Response, Problem> {
-    serve(&state, &format!("pages/{file}"))
+    serve(&config, &format!("pages/{file}"))
 }
 
 /// `GET /{file}`: the default theme. A distribution in front asks for it only if the themes have no such file.
 pub(crate) async fn theme(
-    State(state): State<Arc<ApiState>>,
+    State(config): State<Arc<ApiConfig>>,
     Path(file): Path<String>,
 ) -> Result<Response, Problem> {
-    serve(&state, &file)
+    serve(&config, &file)
 }
 
-fn serve(state: &ApiState, path: &str) -> Result<Response, Problem> {
+fn serve(config: &ApiConfig, path: &str) -> Result<Response, Problem> {
     let (media_type, text) = find_file(path)
         .ok_or_else(|| Problem::new(Code::UnknownRoute, "the waiting page has no such file"))?;
-    let config = &state.config;
     let headers = file_headers(
         media_type,
         text.as_bytes(),

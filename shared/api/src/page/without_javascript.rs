@@ -8,7 +8,7 @@ use axum::{
 };
 use vestibule_domain::{id::QueueId, uri::percent_encode};
 
-use crate::{problem::Problem, who::viewer_host::has_viewer_host};
+use crate::{problem::Problem, who::page_origin::has_viewer_host};
 
 /// The queue of a page without the parameter `queue`, as in its script.
 const DEFAULT_QUEUE: &str = "demo:1";

@@ -38,11 +38,11 @@ impl From<TicketError> for Problem {
     }
 }
 
-impl From<&QueueLookupError> for Problem {
-    fn from(error: &QueueLookupError) -> Self {
+impl From<QueueLookupError> for Problem {
+    fn from(error: QueueLookupError) -> Self {
         match error {
             QueueLookupError::QueueNotFound => Self::usual(Code::UnknownQueue),
-            QueueLookupError::QueueDeleted(tombstone) => Self::queue_deleted(tombstone),
+            QueueLookupError::QueueDeleted(tombstone) => Self::queue_deleted(&tombstone),
             QueueLookupError::TooManyLookups => Self::too_many_lookups(),
             QueueLookupError::Recovering => {
                 Self::recovering("the line lost the queue, which the backup still has")

@@ -20,7 +20,7 @@ fn internal_cause_never_reaches_the_body() {
         Problem::internal("redis://10.0.0.1 refused the connection"),
         Problem::line_unavailable("10.0.0.1:6379"),
         Problem::backup_unavailable(&BackupError::Unavailable("10.0.0.1 throttles".to_owned())),
-        Problem::from(&QueueLookupError::Protocol("10.0.0.1".to_owned())),
+        Problem::from(QueueLookupError::Protocol("10.0.0.1".to_owned())),
     ] {
         assert!(!problem.body("r1", None).contains("10.0.0.1"), "{problem:?}");
     }

@@ -1,17 +1,15 @@
 //! `GET /.well-known/jwks.json`: the public keys that verify passes (RFC 7517).
 
-use std::sync::Arc;
-
 use axum::{
     extract::State,
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
 
-use crate::{ApiState, entries::view::json};
+use crate::{Services, json::json};
 
-pub(crate) async fn handle(State(state): State<Arc<ApiState>>) -> Response {
-    let passes = &state.keys.passes;
+pub(super) async fn handle(State(services): State<Services>) -> Response {
+    let passes = &services.identity.passes;
     let mut response = json(StatusCode::OK, &passes.jwks());
     let cacheable = HeaderValue::try_from(format!("public, max-age={}", passes.cache_seconds()));
     response.headers_mut().insert(

@@ -8,17 +8,16 @@ mod extend;
 mod jwks;
 mod leave;
 mod load;
-pub(crate) mod public_document;
+mod public_document;
 mod refusal;
-pub(crate) mod request;
-mod request_bounds;
+mod request;
 pub(crate) mod request_context;
 mod start;
 mod status;
 mod trailing_slash;
-pub(crate) mod validate;
+mod validate;
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{any::Any, time::Duration};
 
 use axum::{
     Router,
@@ -35,7 +34,7 @@ use tower_http::{
 
 use self::trailing_slash::lead_to_route;
 use crate::{
-    ApiState,
+    Services,
     config::Origins,
     html, page,
     problem::{Code, Problem},
@@ -49,41 +48,41 @@ const PREFLIGHT_MAX_AGE: Duration = Duration::from_mins(10);
 const ABSENCE_CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=2");
 
 /// The routes of the function `document`. It also answers the preflights of all routes.
-pub fn document_routes(state: Arc<ApiState>) -> Router {
+pub fn document_routes(services: Services) -> Router {
     let routes = public_routes().merge(start_routes()).merge(page_routes());
-    add_layers(routes, Router::new(), state)
+    add_layers(routes, Router::new(), services)
 }
 
 /// The routes of the function `enter`.
-pub fn enter_routes(state: Arc<ApiState>) -> Router {
-    add_layers(entering_routes(), Router::new(), state)
+pub fn enter_routes(services: Services) -> Router {
+    add_layers(entering_routes(), Router::new(), services)
 }
 
 /// The routes of the function `claim`.
-pub fn claim_routes(state: Arc<ApiState>) -> Router {
-    add_layers(claiming_routes(), Router::new(), state)
+pub fn claim_routes(services: Services) -> Router {
+    add_layers(claiming_routes(), Router::new(), services)
 }
 
 /// The routes of the function `status`.
-pub fn status_routes(state: Arc<ApiState>) -> Router {
-    add_layers(entry_routes(), Router::new(), state)
+pub fn status_routes(services: Services) -> Router {
+    add_layers(entry_routes(), Router::new(), services)
 }
 
 /// The routes of the function `validate`.
-pub fn validate_routes(state: Arc<ApiState>) -> Router {
-    add_layers(service_routes(), Router::new(), state)
+pub fn validate_routes(services: Services) -> Router {
+    add_layers(service_routes(), Router::new(), services)
 }
 
 /// All routes, for a process that serves all of them.
-pub fn router(state: Arc<ApiState>) -> Router {
-    add_layers(api_routes(), Router::new(), state)
+pub fn router(services: Services) -> Router {
+    add_layers(api_routes(), Router::new(), services)
 }
 
 /// All routes of the API, next to routes of the process's own. The process's own routes also get a
 /// request id and answer with problems. CORS applies to the routes of the API only. No route answers a request
 /// whose headers `refuse` refuses.
 pub fn router_with(
-    state: Arc<ApiState>,
+    services: Services,
     other_routes: Router,
     refuse: impl Fn(&HeaderMap) -> Result<(), Problem> + Clone + Send + Sync + 'static,
 ) -> Router {
@@ -96,13 +95,13 @@ pub fn router_with(
             }
         }
     };
-    let routes = merge_routes(api_routes(), other_routes, state.clone())
+    let routes = merge_routes(api_routes(), other_routes, services.clone())
         .layer(from_fn(refuse))
-        .layer(from_fn_with_state(state, surround));
+        .layer(from_fn_with_state(services, surround));
     lead_to_route(routes)
 }
 
-fn api_routes() -> Router<Arc<ApiState>> {
+fn api_routes() -> Router<Services> {
     public_routes()
         .merge(start_routes())
         .merge(entering_routes())
@@ -111,7 +110,7 @@ fn api_routes() -> Router<Arc<ApiState>> {
         .merge(service_routes())
 }
 
-fn public_routes() -> Router<Arc<ApiState>> {
+fn public_routes() -> Router<Services> {
     Router::new()
         .route(
             "/queues/{queue}",
@@ -122,12 +121,12 @@ fn public_routes() -> Router<Arc<ApiState>> {
 }
 
 /// The page from which a visitor without JavaScript enters.
-fn start_routes() -> Router<Arc<ApiState>> {
+fn start_routes() -> Router<Services> {
     Router::new().route("/queues/{queue}/entries", get(start::handle))
 }
 
 /// The waiting page. A process that serves all routes adds it by itself, because it may have a folder of its own files.
-fn page_routes() -> Router<Arc<ApiState>> {
+fn page_routes() -> Router<Services> {
     Router::new()
         .route("/", get(page::index).post(page::continue_without_javascript))
         .route("/pages/{file}", get(page::page))
@@ -171,17 +170,17 @@ async fn let_caches_keep_absence(mut response: Response) -> Response {
     response
 }
 
-fn entering_routes() -> Router<Arc<ApiState>> {
+fn entering_routes() -> Router<Services> {
     Router::new().route("/queues/{queue}/entries", post(enter::handle))
 }
 
-fn claiming_routes() -> Router<Arc<ApiState>> {
+fn claiming_routes() -> Router<Services> {
     Router::new().route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
 }
 
 /// All that a visitor asks about an entry, except the claim: a flood of these takes no execution from those who enter and
 /// claim.
-fn entry_routes() -> Router<Arc<ApiState>> {
+fn entry_routes() -> Router<Services> {
     Router::new()
         .route(
             "/queues/{queue}/entries/{token}",
@@ -202,62 +201,60 @@ async fn list_methods_of_entry(mut response: Response) -> Response {
     response
 }
 
-fn service_routes() -> Router<Arc<ApiState>> {
+fn service_routes() -> Router<Services> {
     Router::new()
         .route("/queues/{queue}/entries/{token}/validate", post(validate::handle))
         .route("/queues/{queue}/entries/{token}/complete", post(complete::handle))
         .route("/queues/{queue}/load", post(load::handle))
 }
 
-pub(crate) fn add_layers(
-    routes: Router<Arc<ApiState>>,
-    other_routes: Router,
-    state: Arc<ApiState>,
-) -> Router {
-    let routes = merge_routes(routes, other_routes, state.clone());
-    lead_to_route(routes.layer(from_fn_with_state(state, surround)))
+pub(crate) fn add_layers(routes: Router<Services>, other_routes: Router, services: Services) -> Router {
+    let routes = merge_routes(routes, other_routes, services.clone());
+    lead_to_route(routes.layer(from_fn_with_state(services, surround)))
 }
 
 /// What is around every route: the context of the request, and the page for a browser without JavaScript.
 async fn surround(
-    State(state): State<Arc<ApiState>>,
+    State(services): State<Services>,
     params: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
     next: Next,
 ) -> Response {
     let representation = html::Representation::of(&request);
     let response = request_context::answer_with_context(params.ok().as_ref(), request, next).await;
-    representation.write(open_public_answer(response), &state).await
+    representation
+        .write(open_public_answer(response), &services.config)
+        .await
 }
 
 /// What each request of the API passes before its route. These are one layer, because each layer copies all that is
 /// within it for every request.
 async fn check_request(
-    State(state): State<Arc<ApiState>>,
+    State(services): State<Services>,
     queue: Result<request::QueuePath, Problem>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    if let Err(problem) = request_bounds::refuse_oversized(&request) {
+    if let Err(problem) = request::refuse_oversized(&request) {
         return problem.into_response();
     }
     // The process takes over keys of a rotation before it answers.
-    state.keys.passes.refresh_if_due().await;
+    services.identity.passes.refresh_if_due().await;
     let is_of_crowd = refusal::is_sent_by_waiting_visitors(&request);
-    let accepted = page_origin::refuse_foreign_write(&state, &mut request)
-        .and_then(|()| html::accept_form(&state, request));
+    let accepted = page_origin::refuse_foreign_write(&services.config, &mut request)
+        .and_then(|()| html::accept_form(&services.config, request));
     let mut response = match accepted {
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
     let queue = queue.ok().map(|request::QueuePath(queue)| queue);
-    state.explain_end(queue.as_ref(), &mut response).await;
-    refusal::add_refused_queue(&state, queue.as_ref(), is_of_crowd, &mut response);
+    refusal::explain_end(&services.queues, queue.as_ref(), &mut response).await;
+    refusal::add_refused_queue(&services.queues, queue.as_ref(), is_of_crowd, &mut response);
     response
 }
 
-fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<ApiState>) -> Router {
-    let cors = cors_layer(&state.config.origins);
+fn merge_routes(routes: Router<Services>, other_routes: Router, services: Services) -> Router {
+    let cors = cors_layer(&services.config.origins);
     let routes = routes
         .fallback(|| async { Problem::usual(Code::UnknownRoute) })
         .method_not_allowed_fallback(method_not_allowed)
@@ -265,9 +262,9 @@ fn merge_routes(routes: Router<Arc<ApiState>>, other_routes: Router, state: Arc<
             cors,
             CatchPanicLayer::custom(answer_panic),
             DefaultBodyLimit::max(request::BODY_MAX),
-            from_fn_with_state(state.clone(), check_request),
+            from_fn_with_state(services.clone(), check_request),
         ))
-        .with_state(state);
+        .with_state(services);
     other_routes
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(answer_panic))

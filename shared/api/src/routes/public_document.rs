@@ -1,7 +1,5 @@
 //! `GET /queues/{queue}`: the public document of a queue, which every client may read.
 
-use std::sync::Arc;
-
 use axum::{
     extract::State,
     http::{HeaderValue, StatusCode, header},
@@ -15,7 +13,7 @@ use vestibule_domain::{
 use vestibule_wire::{Lane, Message, PositionAhead, PositionWait, PublicDocument};
 
 use super::request::QueuePath;
-use crate::{ApiState, entries::view::json, problem::Problem, queue::QueueSnapshot};
+use crate::{Services, json::json, problem::Problem, queue::QueueSnapshot};
 
 /// What visitors of a lane learn.
 fn describe_lane(snapshot: &QueueSnapshot, lane: u8, progress: LaneProgress) -> Lane {
@@ -29,15 +27,8 @@ fn describe_lane(snapshot: &QueueSnapshot, lane: u8, progress: LaneProgress) -> 
     }
 }
 
-pub(crate) async fn handle(
-    State(state): State<Arc<ApiState>>,
-    QueuePath(queue): QueuePath,
-) -> Result<Response, Problem> {
-    let snapshot = state.snapshot(&queue).await?;
-    // Caches and services read the document of an empty queue too. Such a queue is parked, and needs no tick.
-    if snapshot.view.is_occupied() {
-        state.with_fallback_tick(&queue, async {}).await;
-    }
+/// What every client learns of the queue.
+fn describe_queue(snapshot: &QueueSnapshot, void_keys: Vec<String>) -> PublicDocument {
     let settings = snapshot.settings();
     // The state fits the time that the document shows.
     let now_ms = snapshot.view.now_ms;
@@ -48,8 +39,8 @@ pub(crate) async fn handle(
     let entrance = settings.entrance_at(now_ms);
     // Before the opening no visitor learns how far the line has moved.
     let lanes = snapshot.view.lanes.iter().filter(|_| opening.is_none());
-    let view = PublicDocument {
-        queue: queue.to_string(),
+    PublicDocument {
+        queue: snapshot.queue.to_string(),
         state: snapshot.view.state(),
         epoch: snapshot.view.configuration.epoch,
         generation: snapshot.view.configuration.generation,
@@ -58,7 +49,7 @@ pub(crate) async fn handle(
         refresh_far_ms: DOCUMENT_REFRESH_FAR_MS,
         resync_ms: resync_ms(snapshot.view.waiting),
         lanes: lanes
-            .map(|(lane, progress)| (*lane, describe_lane(&snapshot, *lane, *progress)))
+            .map(|(lane, progress)| (*lane, describe_lane(snapshot, *lane, *progress)))
             .collect(),
         waiting: snapshot.view.in_line(),
         full: snapshot.view.is_full(),
@@ -81,10 +72,22 @@ pub(crate) async fn handle(
         ends_at_ms: settings.ends_at_ms,
         limited_by: snapshot.view.limited_by(),
         min_epoch: snapshot.view.configuration.min_epoch,
-        void_keys: state.keys.passes.void_key_ids(),
+        void_keys,
         message: Message::of(settings),
-    };
-    let mut response = json(StatusCode::OK, &view);
+    }
+}
+
+pub(super) async fn handle(
+    State(services): State<Services>,
+    QueuePath(queue): QueuePath,
+) -> Result<Response, Problem> {
+    let snapshot = services.queues.get(&queue).await?;
+    // Caches and services read the document of an empty queue too. Such a queue is parked, and needs no tick.
+    if snapshot.view.is_occupied() {
+        services.entries.with_fallback_tick(&queue, async {}).await;
+    }
+    let document = describe_queue(&snapshot, services.identity.passes.void_key_ids());
+    let mut response = json(StatusCode::OK, &document);
     response.headers_mut().insert(
         header::CACHE_CONTROL,
         HeaderValue::from_static("public, max-age=2, stale-while-revalidate=8"),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Query, RawPathParams, Request},
-    http::{HeaderMap, StatusCode, header, request::Parts},
+    http::{StatusCode, request::Parts},
     response::IntoResponse,
 };
 use serde::Deserialize;
@@ -16,18 +16,24 @@ use vestibule_domain::{
 };
 use vestibule_wire::{InvalidField, VISIT, parse_request};
 
-use crate::problem::{Code, Problem};
+use crate::{
+    json::is_json,
+    problem::{Code, Problem},
+};
 
 /// The largest body that a request may have, in bytes.
-pub(crate) const BODY_MAX: usize = 8 * 1024;
+pub(super) const BODY_MAX: usize = 8 * 1024;
+
+/// The most bytes of the query and of all headers together. API Gateway takes 10,240 of headers, and adds its own.
+const QUERY_AND_HEADERS_MAX: usize = 16 * 1024;
 
 /// `/queues/{queue}`
-pub(crate) struct QueuePath(pub(crate) QueueId);
+pub(super) struct QueuePath(pub(super) QueueId);
 
 /// `/queues/{queue}/entries/{token}`
-pub(crate) struct EntryPath {
-    pub(crate) queue: QueueId,
-    pub(crate) id: EntryId,
+pub(super) struct EntryPath {
+    pub(super) queue: QueueId,
+    pub(super) id: EntryId,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for QueuePath {
@@ -68,7 +74,7 @@ where
 }
 
 /// The parameters of the query. The API ignores parameters that it does not know.
-pub(crate) struct QueryParams(Vec<(String, String)>);
+pub(super) struct QueryParams(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for QueryParams {
     type Rejection = Problem;
@@ -83,7 +89,7 @@ impl<S: Send + Sync> FromRequestParts<S> for QueryParams {
 impl QueryParams {
     /// Returns the value of a parameter, if the query has it. A parameter that is given twice is
     /// refused.
-    pub(crate) fn get_once(&self, name: &str) -> Result<Option<&str>, Problem> {
+    pub(super) fn get_once(&self, name: &str) -> Result<Option<&str>, Problem> {
         let mut values = self
             .0
             .iter()
@@ -96,13 +102,13 @@ impl QueryParams {
     }
 
     /// Returns the visit that the query names, if any.
-    pub(crate) fn visit(&self) -> Result<Option<Visit>, Problem> {
+    pub(super) fn visit(&self) -> Result<Option<Visit>, Problem> {
         let number = |text: &str| text.parse().ok().and_then(Visit::new).ok_or_else(invalid_visit);
         self.get_once("visit")?.map(number).transpose()
     }
 
     /// Whether the query says that the page of the visitor is closed.
-    pub(crate) fn is_closed(&self) -> Result<bool, Problem> {
+    pub(super) fn is_closed(&self) -> Result<bool, Problem> {
         match self.get_once("closed")? {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
@@ -116,7 +122,7 @@ fn invalid_visit() -> Problem {
 }
 
 /// A request body that was read to its end and parsed.
-pub(crate) struct Body<T>(pub(crate) T);
+pub(super) struct Body<T>(pub(super) T);
 
 impl<T, S> FromRequest<S> for Body<T>
 where
@@ -146,14 +152,19 @@ where
     }
 }
 
-/// Whether the request declares its body as JSON; `None` if it declares no content type.
-pub(crate) fn is_json(headers: &HeaderMap) -> Option<bool> {
-    let value = headers.get(header::CONTENT_TYPE)?;
-    let essence = value
-        .to_str()
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default();
-    Some(essence.trim().eq_ignore_ascii_case("application/json"))
+/// Refuses a request whose query and headers are larger than a client needs, before anything reads them. API Gateway has
+/// such a limit, too; other servers in front of these routes may have none.
+///
+/// # Errors
+/// [`Code::HeadersTooLarge`].
+pub(super) fn refuse_oversized(request: &Request) -> Result<(), Problem> {
+    let headers = request.headers().iter();
+    let headers: usize = headers
+        .map(|(name, value)| name.as_str().len() + value.len())
+        .sum();
+    if headers + request.uri().query().map_or(0, str::len) <= QUERY_AND_HEADERS_MAX {
+        return Ok(());
+    }
+    let detail = format!("the query and the headers may have at most {QUERY_AND_HEADERS_MAX} bytes together");
+    Err(Problem::new(Code::HeadersTooLarge, detail))
 }

@@ -1,8 +1,6 @@
 //! `GET /queues/{queue}/entries`: the page from which a visitor without JavaScript enters. It sets the cookie that the
 //! form needs, and changes nothing else.
 
-use std::sync::Arc;
-
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderValue, header},
@@ -13,9 +11,9 @@ use vestibule_domain::{id::Visitor, settings::Visitors};
 
 use super::{public_document, request::QueuePath};
 use crate::{
+    Services,
     config::VisitorRoutes,
     problem::{Code, Problem},
-    services::ApiState,
     who::{
         entering::entering_problem,
         visitor::{build_visitor_cookie, has_visitor_cookie},
@@ -24,21 +22,21 @@ use crate::{
 
 /// Answers with the public document, from which the layer makes the page. A form carries neither a ticket nor a login, so
 /// where one is needed the answer is the problem that entering would have.
-pub(crate) async fn handle(
-    State(state): State<Arc<ApiState>>,
+pub(super) async fn handle(
+    State(services): State<Services>,
     queue: QueuePath,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let is_local = state.config.local;
-    if state.config.visitor_routes != VisitorRoutes::Open {
+    let is_local = services.config.local;
+    if services.config.visitor_routes != VisitorRoutes::Open {
         let detail = "a form has no login, which the requests of visitors need here";
         return Err(Problem::new(Code::IdentityMissing, detail));
     }
-    let snapshot = state.snapshot(&queue.0).await?;
+    let snapshot = services.queues.get(&queue.0).await?;
     if snapshot.settings().visitors != Visitors::Anyone {
         return Err(entering_problem(&snapshot));
     }
-    let mut response = public_document::handle(State(state), queue).await?;
+    let mut response = public_document::handle(State(services), queue).await?;
     let answer = response.headers_mut();
     answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if !has_visitor_cookie(&headers, is_local) {

@@ -22,7 +22,7 @@ const API_PATHS: [&str; 2] = ["/queues/", "/.well-known/"];
 const COMPLETE: [&str; 3] = ["/", "https://", "http://"];
 
 /// Leads each path of the API with slashes at its end to the route without them.
-pub(crate) fn lead_to_route(routes: Router) -> Router {
+pub(super) fn lead_to_route(routes: Router) -> Router {
     Router::new().fallback_service(service_fn(move |request: Request| {
         answer(routes.clone(), request)
     }))

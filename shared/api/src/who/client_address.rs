@@ -10,15 +10,17 @@
 use std::{convert::Infallible, fmt, net::IpAddr, sync::Arc};
 
 use axum::{
-    extract::FromRequestParts,
+    extract::{FromRef, FromRequestParts},
     http::{HeaderMap, HeaderName, request::Parts},
 };
 
-use super::gateway::Gateway;
-use super::origin_key::{OriginKey, OriginKeyState};
-use crate::config::VisitorsBy;
+use super::{
+    Identity,
+    gateway::Gateway,
+    origin_key::{OriginKey, OriginKeyState},
+};
 use crate::{
-    ApiState,
+    config::VisitorsBy,
     problem::{Code, Problem},
 };
 
@@ -42,11 +44,14 @@ impl fmt::Debug for PeerAddress {
 /// The address of the client; `None` if nothing that can be trusted names it. It is never logged or stored.
 pub(crate) struct ClientAddress(pub(crate) Option<IpAddr>);
 
-impl FromRequestParts<Arc<ApiState>> for ClientAddress {
+impl<S: Sync> FromRequestParts<S> for ClientAddress
+where
+    Arc<Identity>: FromRef<S>,
+{
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, state: &Arc<ApiState>) -> Result<Self, Infallible> {
-        let origin_key = &state.keys.origin;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let Identity { origin_key, .. } = &*Arc::<Identity>::from_ref(state);
         origin_key.refresh_if_due();
         let from_distribution = match origin_key.state() {
             OriginKeyState::Unknown if parts.headers.contains_key(ORIGIN_KEY) => return Ok(Self(None)),
@@ -63,12 +68,17 @@ impl FromRequestParts<Arc<ApiState>> for ClientAddress {
 /// A request that came by a way on which visitors may enter. A process that cannot read the origin key refuses nobody.
 pub(crate) struct AllowedWay;
 
-impl FromRequestParts<Arc<ApiState>> for AllowedWay {
+impl<S: Sync> FromRequestParts<S> for AllowedWay
+where
+    Arc<Identity>: FromRef<S>,
+{
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &Arc<ApiState>) -> Result<Self, Problem> {
-        let origin_key = &state.keys.origin;
-        if state.config.visitors_by == VisitorsBy::Any {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Identity {
+            config, origin_key, ..
+        } = &*Arc::<Identity>::from_ref(state);
+        if config.visitors_by == VisitorsBy::Any {
             return Ok(Self);
         }
         origin_key.refresh_if_due();

@@ -52,11 +52,6 @@ impl Credentials {
         self.anonymous.as_ref().or(self.cookie.as_ref())
     }
 
-    /// The secret that the request presents.
-    pub(crate) fn secret(&self) -> Option<Secret> {
-        self.secret
-    }
-
     /// Compares a token with the credential of its kind, or with the secret. A verified name that is another's
     /// outranks the secret, so a stolen secret is of no use to another member. A credential of the other kind proves
     /// nothing. If the client sent that one on purpose, it shows that another visitor asks. A cookie shows nothing,

@@ -1,165 +1,109 @@
-//! Decides who enters: which of the credentials names the entry, and whether the visitor may begin a visit.
+//! Finds out who asks to enter: which entries the credentials name, and which rights come with them.
 //!
 //! A right belongs to the entry that its credential names. The bypass and the lane of a ticket go to the entry of its
 //! `sub`, and the lane of the authorizer to the entry of its claim. Such a credential may lead to an anonymous place that
 //! the request proves, too, and adds nothing to that place.
 
-use uuid::Uuid;
+use std::net::IpAddr;
+
 use vestibule_domain::{
-    id::{EntryId, Source, Visitor, VisitorKind, VisitorSecret},
+    id::{EntryId, Source},
     lane::Lane,
     settings::{BlockTarget, Visitors},
 };
-use vestibule_engine::missing_entry::MissingEntryOutcome;
-use vestibule_line::{Arrival, EntryLookup};
 
 use super::{
+    Identity,
     credentials::{Credentials, Secret, VISITOR_ID_SHOWN},
+    gateway::Gateway,
     ticket::{Ticket, TicketError},
+    visitor::{RawCredentials, read_lane_claim},
 };
 use crate::{
-    ApiState,
-    entries::missing::grace_until_ms,
     problem::{Code, Problem},
     queue::QueueSnapshot,
 };
 
-/// The visitor who enters.
-pub(crate) struct EnteringVisitor {
-    pub(crate) id: EntryId,
-    /// The visitor id that the server generated. The client learns it from the answer.
-    pub(crate) generated: Option<Visitor>,
-    /// The secret of the entry, for a visitor who entered with a ticket or with the secret.
-    pub(crate) secret: Option<VisitorSecret>,
+/// The entries that a request to enter names, and the rights that come with them.
+pub(crate) struct EnteringIdentity {
+    /// The entry of the visitor whom a ticket, a verified claim or a trusted caller names.
+    pub(crate) by_name: Option<EntryId>,
+    /// The entry whose secret the request has.
+    pub(crate) by_secret: Option<EntryId>,
+    /// The entry of the random visitor id in the cookie or the header.
+    pub(crate) by_cookie_or_header: Option<EntryId>,
     /// Where the visitor enters from, if the address is known.
     pub(crate) source: Option<Source>,
-    /// Whether the line lets the visitor in past its end.
-    pub(crate) arrival: Arrival,
-    /// The lane of a new place. A visitor who has a place keeps it, and its lane.
-    pub(crate) lane: Lane,
-    /// Whether the visitor may begin a visit. If not, entering only returns to a visit that goes on.
+    /// The ticket, if the request has one that counts.
+    pub(crate) ticket: Option<Ticket>,
+    /// The lane of a new place, if a ticket or the authorizer names one.
+    pub(crate) lane: Option<Lane>,
+    /// Whether the visitor may begin a visit under the name. If not, entering only returns to a visit that goes on.
     pub(crate) may_begin: bool,
-    /// The anonymous place that the visitor gives up by entering under a name.
-    pub(crate) given_up: Option<EntryId>,
+    /// Whether the request presents a name, be it by a ticket that does not count.
+    pub(crate) is_named: bool,
 }
 
-/// The place that an entry has before its visitor enters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EarlierPlace {
-    /// The visit goes on.
-    Live,
-    /// The visitor missed the turn, and may enter again within the grace.
-    WithinGrace,
-    /// There is none.
-    Gone,
+impl EnteringIdentity {
+    /// Whether the ticket lets the visitor in past the line.
+    pub(crate) fn has_bypass(&self) -> bool {
+        self.ticket.as_ref().is_some_and(|ticket| ticket.bypass)
+    }
 }
 
-impl ApiState {
-    /// Selects the visitor who enters. A visitor who joined anonymously, and then logged in or got a ticket, keeps
-    /// the anonymous place. That place counts only while it is live or can be entered again within the grace. With a
-    /// bypass the visitor enters under the name in the ticket, and gives up the anonymous place.
-    /// `claimed_lane` is the lane that the authorizer names. A lane in the ticket comes first.
+impl Identity {
+    /// Finds out who asks to enter. A lane in the ticket comes before the one that the authorizer names.
     ///
     /// # Errors
-    /// The problem of a visitor who is blocked, or may neither begin a visit nor return to one.
-    pub(crate) async fn select_visitor(
+    /// The problem of a visitor who is blocked, sends too many requests, or presents nothing by which a visit may begin or
+    /// go on.
+    pub(crate) fn identify_entering(
         &self,
         snapshot: &QueueSnapshot,
-        credentials: &Credentials,
+        raw_credentials: RawCredentials,
+        gateway: &Gateway,
+        address: Option<IpAddr>,
         ticket: Option<&str>,
-        claimed_lane: Option<Lane>,
-        source: Option<Source>,
-    ) -> Result<EnteringVisitor, Problem> {
-        let ticket = verify_ticket(snapshot, credentials, ticket)?;
+    ) -> Result<EnteringIdentity, Problem> {
+        let credentials = raw_credentials.resolve(snapshot)?;
+        let source = address.map(|address| snapshot.ids.source(address));
+        let is_named = ticket.is_some() || credentials.known().is_some();
+        let claimed_lane = read_lane_claim(gateway, self.config.lane_claim.as_deref())?;
+        let ticket = verify_ticket(snapshot, &credentials, ticket)?;
         let by_ticket = ticket.as_ref().map(|ticket| &ticket.visitor);
-        let named = by_ticket.or(credentials.known());
-        let arrival = match ticket {
-            Some(Ticket { bypass: true, .. }) => Arrival::Bypass,
-            _ => Arrival::Ordinary,
-        };
-        let visitors = snapshot.settings().visitors;
-        let may_begin = match visitors {
-            Visitors::Anyone => true,
-            Visitors::Known => named.is_some(),
-            Visitors::Ticket => ticket.is_some(),
-        };
-        let by_secret = match credentials.secret() {
+        let by_name = by_ticket
+            .or(credentials.known())
+            .map(|visitor| snapshot.ids.entry_id(visitor));
+        let by_secret = match credentials.secret {
             Some(Secret::Of(entry)) => Some(entry),
-            Some(Secret::Void) if named.is_none() => return Err(void_secret_problem(snapshot)),
+            Some(Secret::Void) if by_name.is_none() => return Err(void_secret_problem(snapshot)),
             Some(Secret::Void) | None => None,
         };
-        let by_cookie_or_header = credentials
-            .anonymous()
-            .map(|visitor| snapshot.ids.entry_id(visitor));
-        let by_name = named.map(|visitor| snapshot.ids.entry_id(visitor));
+        let anonymous = credentials.anonymous();
+        let by_cookie_or_header = anonymous.map(|visitor| snapshot.ids.entry_id(visitor));
         refuse_blocked(snapshot, source, [by_name, by_secret, by_cookie_or_header])?;
-        if named.is_none() && by_secret.is_none() && visitors != Visitors::Anyone {
+        let visitors = snapshot.settings().visitors;
+        if by_name.is_none() && by_secret.is_none() && visitors != Visitors::Anyone {
             // Anyone can invent a visitor id. Its place, if it has one, is found by its token.
             return Err(entering_problem(snapshot));
         }
         if let Some(id) = by_name.or(by_secret).or(by_cookie_or_header) {
-            self.visitor_limits.count(&snapshot.queue, id)?;
+            self.count_request(&snapshot.queue, id)?;
         }
-        let (mut generated, mut place, mut given_up) = (None, None, None);
-        let id = match by_name {
-            Some(known) => {
-                let anonymous = by_secret.filter(|entry| entry.kind() == VisitorKind::Anon);
-                let anonymous = anonymous.or(by_cookie_or_header);
-                if let Some(id) = anonymous {
-                    let found = self.earlier_place(snapshot, id).await?;
-                    place = Some(found).filter(|place| *place != EarlierPlace::Gone);
-                }
-                if arrival == Arrival::Bypass {
-                    given_up = anonymous.filter(|_| place.take() == Some(EarlierPlace::Live));
-                }
-                anonymous.filter(|_| place.is_some()).unwrap_or(known)
-            }
-            None => by_secret.or(by_cookie_or_header).unwrap_or_else(|| {
-                let visitor = Visitor::from_random(Uuid::new_v4());
-                snapshot.ids.entry_id(generated.insert(visitor))
-            }),
-        };
-        let is_under_name = by_name.is_none_or(|name| name == id);
-        let may_begin = (may_begin && (is_under_name || visitors == Visitors::Anyone)) || {
-            let place = match place {
-                Some(place) => place,
-                None => self.earlier_place(snapshot, id).await?,
-            };
-            if place == EarlierPlace::Gone {
-                return Err(entering_problem(snapshot));
-            }
-            // If there is room, a visitor who missed the turn is let in at once, by a new visit.
-            place == EarlierPlace::WithinGrace
-        };
-        let lane = ticket.as_ref().and_then(|ticket| ticket.lane).or(claimed_lane);
-        let lane = lane.filter(|_| is_under_name);
-        let has_secret = ticket.is_some() || by_secret == Some(id);
-        Ok(EnteringVisitor {
-            id,
-            generated,
+        Ok(EnteringIdentity {
+            by_name,
+            by_secret,
+            by_cookie_or_header,
             source,
-            secret: has_secret.then(|| snapshot.ids.visitor_secret(id)),
-            arrival,
-            lane: lane.unwrap_or_default(),
-            may_begin,
-            given_up,
+            lane: ticket.as_ref().and_then(|ticket| ticket.lane).or(claimed_lane),
+            may_begin: match visitors {
+                Visitors::Anyone => true,
+                Visitors::Known => by_name.is_some(),
+                Visitors::Ticket => ticket.is_some(),
+            },
+            is_named,
+            ticket,
         })
-    }
-
-    async fn earlier_place(&self, snapshot: &QueueSnapshot, id: EntryId) -> Result<EarlierPlace, Problem> {
-        match self.line.status(&snapshot.queue, id).await {
-            Ok(EntryLookup::Found(_)) => Ok(EarlierPlace::Live),
-            // The line may have lost the entry.
-            Ok(EntryLookup::NotFound(missing)) => {
-                let outcome = self.resolve_missing_entry(snapshot, id, missing).await?;
-                Ok(match outcome {
-                    MissingEntryOutcome::Restored(_) => EarlierPlace::Live,
-                    outcome if grace_until_ms(&outcome, snapshot).is_some() => EarlierPlace::WithinGrace,
-                    _ => EarlierPlace::Gone,
-                })
-            }
-            Err(error) => Err(self.line_problem(&snapshot.queue, error).await),
-        }
     }
 }
 
@@ -193,7 +137,7 @@ fn verify_ticket(
     let keys = snapshot.settings().ticket_keys.as_ref();
     let keys = keys.ok_or(TicketError::UnknownKey)?;
     let ticket = match Ticket::verify(ticket, keys, &snapshot.queue, snapshot.now_ms()) {
-        Err(TicketError::Expired) if matches!(credentials.secret(), Some(Secret::Of(_))) => return Ok(None),
+        Err(TicketError::Expired) if matches!(credentials.secret, Some(Secret::Of(_))) => return Ok(None),
         ticket => ticket?,
     };
     if credentials.known().is_some_and(|known| *known != ticket.visitor) {

@@ -1,5 +1,5 @@
-//! What a validate request asks, and the problems of the pass in it. They are the same with the line and
-//! without it.
+//! Whom a request of the protected service names, and what it asks. The problems of the pass in it are the same with the
+//! line and without it.
 
 use vestibule_domain::{
     consumption::UseId,
@@ -8,9 +8,15 @@ use vestibule_domain::{
 };
 use vestibule_wire::CompleteRequest;
 
-use super::credentials::{is_owner, token_mismatch_problem};
-use super::pass::{PassClaims, PassError};
-use crate::problem::{Code, Problem};
+use super::{
+    Identity,
+    credentials::{is_owner, token_mismatch_problem},
+    pass::{PassClaims, PassError},
+};
+use crate::{
+    problem::{Code, Problem},
+    queue::QueueSnapshot,
+};
 
 /// Whom a request of the protected service is about, in its body.
 pub(crate) struct NamedVisitor {
@@ -108,6 +114,47 @@ impl TryFrom<vestibule_wire::ValidateRequest> for ValidateRequest {
             ));
         }
         Ok(request)
+    }
+}
+
+/// A pass whose signature, queue and entry are right.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VerifiedPass {
+    pub(crate) visit: Visit,
+    /// When the pass ends, in Unix milliseconds.
+    pub(crate) end_ms: u64,
+    /// Whether it has ended. Such a pass proves who the visitor is, and not that the visit is active.
+    pub(crate) has_expired: bool,
+}
+
+impl Identity {
+    /// Verifies the visitor id and the pass by which a request of the protected service names a
+    /// visitor, if it has them. Returns the pass.
+    pub(crate) async fn verify_named_visitor(
+        &self,
+        snapshot: &QueueSnapshot,
+        id: EntryId,
+        named: &NamedVisitor,
+    ) -> Result<Option<VerifiedPass>, Problem> {
+        named.require_owner(&snapshot.ids, id)?;
+        let Some(pass) = &named.pass else {
+            return Ok(None);
+        };
+        let (keys, now_ms) = (&self.passes, snapshot.now_ms());
+        keys.refresh_for(pass).await;
+        // A pass proves who the visitor is for as long as the visit goes on, also after its end.
+        let (claims, has_expired) = match keys.verify(pass, &snapshot.queue, id, now_ms) {
+            Err(PassError::Expired) => (keys.verify_ignoring_time(pass, &snapshot.queue, id)?, true),
+            claims => (claims?, false),
+        };
+        if claims.epoch < snapshot.view.configuration.min_epoch {
+            return Err(earlier_epoch_problem());
+        }
+        Ok(Some(VerifiedPass {
+            visit: named.require_visit(&claims)?,
+            end_ms: claims.exp.saturating_mul(1_000),
+            has_expired,
+        }))
     }
 }
 

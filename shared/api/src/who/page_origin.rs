@@ -6,16 +6,18 @@
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, Method, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
 };
 
-use super::viewer_host::read_viewer_host;
 use crate::{
-    ApiState,
     config::{ApiConfig, Origins},
+    json::is_json,
     problem::{Code, Problem},
-    routes::request::is_json,
 };
+
+/// The host that the visitor's browser names, as a distribution in front of the API copies it: the API itself sees the
+/// host of the gateway. A page of another site cannot set the header, because CORS allows no such header.
+const VIEWER_HOST: HeaderName = HeaderName::from_static("x-vestibule-host");
 
 /// Refuses a write of a foreign page that came without a preflight. If pages of every origin may call the API, the write
 /// counts as that of a stranger: without the visitor's cookie. A request without `Origin` comes from no page. `POST /`
@@ -23,14 +25,14 @@ use crate::{
 ///
 /// # Errors
 /// [`Code::ForeignOrigin`].
-pub(crate) fn refuse_foreign_write(state: &ApiState, request: &mut Request) -> Result<(), Problem> {
+pub(crate) fn refuse_foreign_write(config: &ApiConfig, request: &mut Request) -> Result<(), Problem> {
     let headers = request.headers();
     let needs_no_preflight = request.method() == Method::POST && is_json(headers) != Some(true);
-    let is_foreign = headers.contains_key(header::ORIGIN) && !is_own_origin(headers, &state.config);
+    let is_foreign = headers.contains_key(header::ORIGIN) && !is_own_origin(headers, config);
     if !needs_no_preflight || !is_foreign || request.uri().path() == "/" {
         return Ok(());
     }
-    if state.config.origins == Origins::Any {
+    if config.origins == Origins::Any {
         request.headers_mut().remove(header::COOKIE);
         return Ok(());
     }
@@ -62,6 +64,19 @@ pub(crate) fn is_own_origin(headers: &HeaderMap, config: &ApiConfig) -> bool {
     };
     let is_own_scheme = scheme == "https" || (config.local && scheme == "http");
     is_own_scheme && !host.is_empty() && origin_host.eq_ignore_ascii_case(host)
+}
+
+/// Whether the request came through a distribution that copies the host.
+pub(crate) fn has_viewer_host(headers: &HeaderMap) -> bool {
+    headers.contains_key(VIEWER_HOST)
+}
+
+/// The host, from the distribution or else from the request itself. Empty if it is no text.
+fn read_viewer_host(headers: &HeaderMap) -> &str {
+    let host = headers.get(VIEWER_HOST).or_else(|| headers.get(header::HOST));
+    host.map(HeaderValue::to_str)
+        .and_then(Result::ok)
+        .unwrap_or_default()
 }
 
 fn has_port(host: &str) -> bool {

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::FromRequestParts,
+    extract::{FromRef, FromRequestParts},
     http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
 };
 use cookie::{Cookie, SameSite, time::Duration};
@@ -20,12 +20,13 @@ use vestibule_domain::{
 };
 
 use super::{
+    Identity,
     credentials::{Credentials, Secret, VISITOR_ID_SHOWN, parse_known},
     gateway::{Claim, Gateway},
+    identity_monitor::IdentityMonitor,
 };
-use crate::config::VisitorRoutes;
 use crate::{
-    ApiState,
+    config::{ApiConfig, VisitorRoutes},
     problem::{Code, Problem},
     queue::QueueSnapshot,
 };
@@ -53,35 +54,43 @@ struct VerifiedClaim {
     value: String,
 }
 
-impl FromRequestParts<Arc<ApiState>> for RawCredentials {
+impl<S: Sync> FromRequestParts<S> for RawCredentials
+where
+    Arc<Identity>: FromRef<S>,
+{
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &Arc<ApiState>) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Identity { config, monitor, .. } = &*Arc::<Identity>::from_ref(state);
         let Ok(gateway) = Gateway::from_request_parts(parts, state).await;
         Ok(Self {
-            claim: read_claim(&gateway, state)?,
+            claim: read_claim(&gateway, config, monitor)?,
             header: read_visitor_id_header(&parts.headers)?,
-            cookie: read_visitor_cookie(&parts.headers, cookie_name(state.config.local)),
-            caller_is_trusted: gateway.is_trusted(&state.config),
+            cookie: read_visitor_cookie(&parts.headers, cookie_name(config.local)),
+            caller_is_trusted: gateway.is_trusted(config),
         })
     }
 }
 
 /// Reads the claim that names the visitor. Behind an authorizer a request without it is refused, because its
 /// visitor would get another place as an anonymous one.
-fn read_claim(gateway: &Gateway, state: &ApiState) -> Result<Option<VerifiedClaim>, Problem> {
-    let name = &state.config.visitor_claim;
-    let is_required = state.config.visitor_routes == VisitorRoutes::Authorizer;
+fn read_claim(
+    gateway: &Gateway,
+    config: &ApiConfig,
+    monitor: &IdentityMonitor,
+) -> Result<Option<VerifiedClaim>, Problem> {
+    let name = &config.visitor_claim;
+    let is_required = config.visitor_routes == VisitorRoutes::Authorizer;
     let value = match gateway.claim(name) {
         Claim::Absent if !is_required => return Ok(None),
         Claim::Text(text) if !(is_required && text.is_empty()) => text,
         Claim::Absent | Claim::NotText | Claim::Text(_) => {
-            state.identity_monitor.count_missing(name);
+            monitor.count_missing(name);
             return Err(Problem::usual(Code::IdentityMissing));
         }
     };
     if is_required {
-        state.identity_monitor.count_found();
+        monitor.count_found();
     }
     Ok(Some(VerifiedClaim {
         name: name.clone(),
@@ -204,7 +213,7 @@ fn parse_anonymous(id: &str) -> Result<Visitor, Problem> {
     Visitor::anonymous(id).map_err(|error| Problem::invalid_field(VISITOR_ID_SHOWN, error.to_string()))
 }
 
-impl ApiState {
+impl Identity {
     /// Refuses a request about an entry that is not of its visitor, and one of a visitor who has sent too many.
     pub(crate) fn require_visitor(
         &self,
@@ -215,7 +224,7 @@ impl ApiState {
         credentials
             .resolve(snapshot)?
             .require_ownership(&snapshot.ids, id)?;
-        self.visitor_limits.count(&snapshot.queue, id)
+        self.count_request(&snapshot.queue, id)
     }
 }
 

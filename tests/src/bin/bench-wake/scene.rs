@@ -13,7 +13,7 @@ use tokio::{
 };
 use uuid::Uuid;
 use vestibule_api::{
-    ApiState,
+    Services,
     config::{ApiConfig, Keys},
     router,
 };
@@ -26,6 +26,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{Arrival, EnterOutcome, Line, LineError, LineHistory, PromoteOrder};
+use vestibule_telemetry::emf::Metrics;
 use vestibule_tests::in_process::{keys, local_config};
 
 use crate::{
@@ -83,7 +84,14 @@ impl Scene {
         };
         let root = RootKey::new(ROOT_KEY.to_vec()).map_err(|_| "long enough")?;
         let (stop, stopped) = watch::channel(false);
-        let api = ApiState::new(line.clone(), backup, Keys { root, ..keys() }, config, stopped);
+        let api = Services::new(
+            line.clone(),
+            backup,
+            Keys { root, ..keys() },
+            config,
+            stopped,
+            Metrics::for_process(),
+        );
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         tokio::spawn(async move { axum::serve(listener, router(api)).await });
