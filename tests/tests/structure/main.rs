@@ -1,6 +1,7 @@
 //! The structure of the code: what the modules of a crate import of each other, which crates depend on which, and which
 //! names no item has.
 
+mod api;
 mod environment;
 mod imports;
 mod module_graph;

@@ -86,6 +86,14 @@ impl ModuleGraph {
         circles
     }
 
+    /// Each module with each one that it uses.
+    pub(super) fn arrows(&self) -> Vec<(&ModulePath, ModulePath)> {
+        let users = self.0.keys();
+        users
+            .flat_map(|user| self.uses_of(user).into_iter().map(move |used| (user, used)))
+            .collect()
+    }
+
     /// The modules that a module uses. A re-export that the module does not use itself is not among them.
     fn uses_of(&self, user: &ModulePath) -> BTreeSet<ModulePath> {
         let module = &self.0[user];

@@ -189,7 +189,7 @@ fn no_document_of_the_api_has_a_misleading_word() {
     }
 }
 
-fn visit(path: &Path, check: &mut dyn FnMut(&Path)) {
+pub(super) fn visit(path: &Path, check: &mut dyn FnMut(&Path)) {
     if path.is_dir() {
         let entries = fs::read_dir(path).expect("a readable folder");
         for entry in entries {
