@@ -171,11 +171,10 @@ fn fits(schema: &Value, value: &Value, document: &Value) -> bool {
         return fits(&document["schemas"][name], value, document);
     }
     match (schema["type"].as_str(), value) {
-        (None, _) => true,
         (Some("string"), Value::String(text)) => schema["enum"]
             .as_array()
             .is_none_or(|words| words.contains(&json!(text))),
-        (Some("boolean"), Value::Bool(_)) | (Some("number"), Value::Number(_)) => true,
+        (None, _) | (Some("boolean"), Value::Bool(_)) | (Some("number"), Value::Number(_)) => true,
         (Some("integer"), Value::Number(number)) => number.is_u64() || number.is_i64(),
         (Some("array"), Value::Array(items)) => {
             items.iter().all(|item| fits(&schema["items"], item, document))
