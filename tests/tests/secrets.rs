@@ -6,7 +6,8 @@ use aws_sdk_secretsmanager::{Client, primitives::Blob};
 use uuid::Uuid;
 use vestibule_api::config::Keys;
 use vestibule_domain::key_ring::RotationTimes;
-use vestibule_runtime::config::{ConfigErrors, KeysConfig, RootKeyConfig, SigningKeysConfig};
+use vestibule_runtime::config::{KeysConfig, RootKeyConfig, SigningKeysConfig};
+use vestibule_telemetry::variables::ConfigErrors;
 use vestibule_tests::servers::{closed_port_url, dynamodb_url};
 
 const ROOT: &str = "VESTIBULE_ROOT_KEY_SECRET";

@@ -8,18 +8,19 @@ use tokio::sync::watch;
 use vestibule_admin::{Admin, Invocation, OperatorRootKey};
 use vestibule_api::{
     Services,
-    config::{ApiConfig, AuthorizerConfig},
+    config::{ApiConfig, AuthorizerConfig, settings_policy_from_env},
 };
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::right::Right;
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{IamLogin, Line, LineError};
-use vestibule_telemetry::emf::Metrics;
-
-use crate::config::{
-    ConfigError, ConfigErrors, KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig,
-    api_config_from_env, authorizer_config_from_env, dynamodb_from_env, read_all, settings_policy_from_env,
+use vestibule_telemetry::{
+    emf::Metrics,
+    read_all,
+    variables::{ConfigError, ConfigErrors},
 };
+
+use crate::config::{KeysConfig, RedisConfig, RootKeyConfig, SigningKeysConfig, dynamodb_from_env};
 
 /// Starts a function, and serves with what the start gave until Lambda ends it. A function that cannot start says why in one line
 /// of the log, with every variable that is wrong.
@@ -86,7 +87,7 @@ pub async fn connect_api() -> Result<Services, StartError> {
 /// As [`connect_api`].
 pub async fn connect_authorizer() -> Result<(Services, AuthorizerConfig), StartError> {
     read_all! {
-        config = authorizer_config_from_env();
+        config = AuthorizerConfig::from_env();
         environment = ApiEnvironment::read();
     }
     Ok((connect(environment).await?, config))
@@ -102,7 +103,7 @@ struct ApiEnvironment {
 impl ApiEnvironment {
     fn read() -> Result<Self, ConfigErrors> {
         read_all! {
-            config = api_config_from_env();
+            config = ApiConfig::from_env();
             keys = KeysConfig::from_env();
             servers = ServersConfig::from_env();
         }

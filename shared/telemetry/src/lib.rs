@@ -10,6 +10,7 @@ pub mod line_limit;
 pub mod metrics;
 pub mod samples;
 pub mod stop_signals;
+pub mod variables;
 pub mod version;
 
 /// What is logged by default. The runtime of Lambda would add a span to each request, which no event of a request shows.

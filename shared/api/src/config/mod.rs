@@ -3,8 +3,11 @@
 mod api_config;
 mod authorizer_config;
 mod callers;
+mod environment;
 mod frame_ancestors;
 mod origins;
+#[cfg(test)]
+mod tests;
 
 use vestibule_domain::id::RootKey;
 
@@ -12,6 +15,7 @@ pub use self::{
     api_config::{ApiConfig, ServiceRoutes, VisitorRequests, VisitorRoutes, VisitorsBy},
     authorizer_config::{AuthorizerConfig, InvalidQueues, ProtectedQueues},
     callers::ServiceCallers,
+    environment::settings_policy_from_env,
     frame_ancestors::{FrameAncestors, InvalidFrameAncestors},
     origins::{InvalidOrigins, Origins},
 };

@@ -8,10 +8,12 @@ use vestibule_admin::SigningKeys;
 use vestibule_domain::key_ring::KeyRing;
 use vestibule_engine::key_store::{FixedKey, KeyStore, KeyStoreError};
 
-use super::{
-    ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_all, read_process_variable,
-    secret::{Secret, SecretsClient},
+use vestibule_telemetry::{
+    read_all,
+    variables::{ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_process_variable},
 };
+
+use super::secret::{Secret, SecretsClient};
 
 const CACHE_SECONDS: &str = "VESTIBULE_KEY_CACHE_SECONDS";
 /// How old keys in a process or a cache may be without the variable, in seconds.

@@ -12,9 +12,15 @@ use vestibule_api::{
 use vestibule_domain::id::RootKey;
 use vestibule_engine::key_store::KeyStoreError;
 
+use vestibule_telemetry::{
+    read_all,
+    variables::{
+        ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_process_variable, read_required,
+    },
+};
+
 use super::{
-    ConfigError, ConfigErrors, OriginKeyConfig, SigningKeysConfig, VariableLookup, invalid_variable,
-    read_all, read_process_variable, read_required,
+    OriginKeyConfig, SigningKeysConfig,
     secret::{Secret, SecretText, SecretsClient},
 };
 

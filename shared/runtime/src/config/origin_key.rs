@@ -6,10 +6,9 @@ use aws_config::SdkConfig;
 use vestibule_api::origin_key::{LiveOriginKey, ORIGIN_KEY_CHARACTERS_MIN, OriginKey};
 use vestibule_telemetry::emf::Metrics;
 
-use super::{
-    ConfigError, VariableLookup, invalid_variable,
-    secret::{Secret, SecretText, SecretsClient},
-};
+use vestibule_telemetry::variables::{ConfigError, VariableLookup, invalid_variable};
+
+use super::secret::{Secret, SecretText, SecretsClient};
 
 /// How long the secret before a change counts: until the locations of a distribution have the present one.
 const FORMER_KEPT: Duration = Duration::from_hours(1);

@@ -4,7 +4,9 @@ use std::fmt;
 
 use vestibule_line::{Address, IamUser};
 
-use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable, read_required};
+use vestibule_telemetry::variables::{
+    ConfigError, VariableLookup, invalid_variable, read_process_variable, read_required,
+};
 
 const URL: &str = "VESTIBULE_REDIS_URL";
 const IAM_CACHE: &str = "VESTIBULE_REDIS_IAM_CACHE";

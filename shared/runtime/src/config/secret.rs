@@ -12,7 +12,7 @@ use aws_config::{
 };
 use aws_sdk_secretsmanager::{Client, config, operation::get_secret_value::GetSecretValueError};
 
-use super::{ConfigError, VariableLookup, invalid_variable};
+use vestibule_telemetry::variables::{ConfigError, VariableLookup, invalid_variable};
 
 /// The timeout of one attempt, from the connection to the complete answer.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,39 +1,45 @@
 //! What the environment says of the routes.
 
-use vestibule_api::config::{
-    ApiConfig, FrameAncestors, InvalidFrameAncestors, InvalidOrigins, Origins, ServiceCallers, ServiceRoutes,
-    VisitorRoutes, VisitorsBy,
-};
 use vestibule_domain::poll_pacing::HELD_BUDGET;
 use vestibule_engine::sync::SettingsPolicy;
 
-use super::{ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_all, read_process_variable};
+use vestibule_telemetry::{
+    read_all,
+    variables::{ConfigError, ConfigErrors, VariableLookup, invalid_variable, read_process_variable},
+};
+
+use super::{
+    ApiConfig, FrameAncestors, InvalidFrameAncestors, InvalidOrigins, Origins, ServiceCallers, ServiceRoutes,
+    VisitorRoutes, VisitorsBy,
+};
 
 const VISITOR_ROUTES: &str = "VESTIBULE_VISITOR_ROUTES";
 const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 
-/// Reads these variables, which are all optional:
-///
-/// - `VESTIBULE_CORS_ORIGINS`: origins, comma-separated, or `*`
-/// - `VESTIBULE_HELD_BUDGET`: a number of polls, 500 by default
-/// - `VESTIBULE_DEPLOYMENT`: a name, `local` by default
-/// - `VESTIBULE_VISITOR_CLAIM`: a claim, `sub` by default
-/// - `VESTIBULE_LANE_CLAIM`: a claim that names the lane of a new place, none by default
-/// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `authorizer`, `iam` or `api-key`
-/// - `VESTIBULE_VISITORS_BY`: `any` (the default), or `distribution` if visitors enter with the origin key only
-/// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
-/// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the
-///   visitors' routes and the service routes are guarded in the same way.
-/// - `VESTIBULE_FRAME_ANCESTORS`: the sites that may embed the pages in a frame, none by default
-///
-/// # Errors
-/// [`ConfigErrors`] for the variables that are invalid or missing.
-pub fn api_config_from_env() -> Result<ApiConfig, ConfigErrors> {
-    read_api_config(&read_process_variable)
+impl ApiConfig {
+    /// Reads these variables, which are all optional:
+    ///
+    /// - `VESTIBULE_CORS_ORIGINS`: origins, comma-separated, or `*`
+    /// - `VESTIBULE_HELD_BUDGET`: a number of polls, 500 by default
+    /// - `VESTIBULE_DEPLOYMENT`: a name, `local` by default
+    /// - `VESTIBULE_VISITOR_CLAIM`: a claim, `sub` by default
+    /// - `VESTIBULE_LANE_CLAIM`: a claim that names the lane of a new place, none by default
+    /// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `authorizer`, `iam` or `api-key`
+    /// - `VESTIBULE_VISITORS_BY`: `any` (the default), or `distribution` if visitors enter with the origin key only
+    /// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
+    /// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the
+    ///   visitors' routes and the service routes are guarded in the same way.
+    /// - `VESTIBULE_FRAME_ANCESTORS`: the sites that may embed the pages in a frame, none by default
+    ///
+    /// # Errors
+    /// [`ConfigErrors`] for the variables that are invalid or missing.
+    pub fn from_env() -> Result<Self, ConfigErrors> {
+        read_api_config(&read_process_variable)
+    }
 }
 
 /// Reads `VESTIBULE_VISITOR_ROUTES`, which decides what the settings of queues may contain. A function that serves no
-/// route needs nothing else of [`api_config_from_env`], and starts although another variable is invalid.
+/// route needs nothing else of [`ApiConfig::from_env`], and starts although another variable is invalid.
 ///
 /// # Errors
 /// [`ConfigError`] if the variable is invalid.
