@@ -16,7 +16,7 @@ pub(crate) struct StackAdmin {
 
 impl StackAdmin {
     /// Finds the aliases that the operator may invoke. `connect` gives the function by the right of its alias, and `itself` is
-    /// the function without an alias, which gives every right. A function that fails is none of its business: the console is
+    /// the function without an alias, which gives every right. It does not matter whether the function fails: the console is
     /// needed most during an outage.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use vestibule_telemetry::clock::now_ms;
 use vestibule_wire::commands::{ReportFormat, ReportOrder, Whole, Word};
 use vestibule_wire::results::{CsvReport, to_value};
 
-use super::{Admin, Problem, report_content::Report, report_csv::format_csv};
+use super::{Admin, Problem, report_content::ReportContent, report_csv::format_csv};
 
 impl Admin {
     /// Shows what happened in a queue since its generation began. The line has the latest numbers; those of the backup are
@@ -47,7 +47,7 @@ impl Admin {
             orders: log.orders.into_iter().map(forget).collect(),
             count: log.count,
         };
-        let report = Report {
+        let report = ReportContent {
             queue,
             live: view.filter(|view| view.configuration.generation == counted.generation),
             counted,

@@ -9,7 +9,7 @@ use vestibule_line::QueueView;
 use vestibule_wire::results::{DurationReport, LiveCounts, QueueReport, ReportedTotals};
 
 /// What a report consists of.
-pub(super) struct Report<'a> {
+pub(super) struct ReportContent<'a> {
     pub(super) queue: &'a QueueId,
     pub(super) counted: TallySnapshot,
     /// The entries that are in the line now. `None` if the line does not have this generation of the queue.
@@ -17,7 +17,7 @@ pub(super) struct Report<'a> {
     pub(super) log: OrderLog,
 }
 
-impl Report<'_> {
+impl ReportContent<'_> {
     /// How many orders the log does not have any more.
     pub(super) fn orders_fallen_out(&self) -> u64 {
         self.log.count.saturating_sub(self.log.orders.len() as u64)

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use vestibule_domain::iso_time::to_iso;
 use vestibule_domain::tally::Histogram;
 
-use super::report_content::Report;
+use super::report_content::ReportContent;
 
 /// Without a byte order mark, Excel reads the file in the legacy encoding of the machine, so Korean texts become garbage.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -26,7 +26,7 @@ struct Row<'a> {
 }
 
 /// Formats a report.
-pub(super) fn format_csv(report: &Report<'_>) -> String {
+pub(super) fn format_csv(report: &ReportContent<'_>) -> String {
     let mut csv = format!("{BYTE_ORDER_MARK}{HEADER}");
     add_numbers(&mut csv, report);
     for order in &report.log.orders {
@@ -50,7 +50,7 @@ pub(super) fn format_csv(report: &Report<'_>) -> String {
     csv
 }
 
-fn add_numbers(csv: &mut String, report: &Report<'_>) {
+fn add_numbers(csv: &mut String, report: &ReportContent<'_>) {
     let tally = &report.counted.tally;
     add_row(
         csv,

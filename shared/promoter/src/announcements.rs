@@ -11,7 +11,7 @@ use vestibule_domain::{
 };
 use vestibule_line::QueueView;
 
-use super::{announcer::Announcer, queue_steps::TICK_TIMEOUT, run::Promoter, steps::Step};
+use super::{announcer::Announcer, queue_steps::TICK_TIMEOUT, run::Promoter, steps::PromoterStep};
 
 /// The trouble of a queue that has dead letters. The others have the name of the step that fails.
 const DEAD_LETTERS: &str = "dead-letters";
@@ -22,7 +22,7 @@ impl Promoter {
         if let Some(announcer) = &self.announcer
             && announcer.take_turn(queue)
         {
-            self.start_step(Step::Announce(queue.clone()));
+            self.start_step(PromoterStep::Announce(queue.clone()));
         }
     }
 

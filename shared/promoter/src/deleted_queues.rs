@@ -15,10 +15,10 @@ const REPEAT_INTERVAL: Duration = Duration::from_mins(10);
 
 /// What this process knows of the deletions.
 #[derive(Debug, Default)]
-pub(super) struct DeletedQueues(Mutex<State>);
+pub(super) struct DeletedQueues(Mutex<Listing>);
 
 #[derive(Debug, Default)]
-struct State {
+struct Listing {
     /// The deleted queues of the last listing.
     listed: BTreeMap<QueueId, DeletedQueue>,
     /// The queues that this promoter has served and that are in the listing no more. A queue stays here until it is known
@@ -81,7 +81,7 @@ impl DeletedQueues {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Listing> {
         // Every change under the lock is complete before anything could panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

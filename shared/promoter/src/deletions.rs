@@ -9,7 +9,7 @@ use vestibule_backup::QueueListing;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::deletion::{DeletionError, complete_deletion};
 
-use super::{queue_steps::TICK_TIMEOUT, run::Promoter, steps::Step};
+use super::{queue_steps::TICK_TIMEOUT, run::Promoter, steps::PromoterStep};
 
 impl Promoter {
     /// Starts a step for each queue that is to be removed from the line.
@@ -22,7 +22,7 @@ impl Promoter {
         }
         self.deleted_queues.replace_listed(&listing.deleted);
         for queue in self.deleted_queues.find_due() {
-            self.start_step(Step::Delete(queue));
+            self.start_step(PromoterStep::Delete(queue));
         }
     }
 

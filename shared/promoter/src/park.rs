@@ -11,7 +11,7 @@ use vestibule_line::LineError;
 use super::{
     queue_steps::TICK_TIMEOUT,
     run::Promoter,
-    steps::{STEPS_PER_KIND_MAX, Step},
+    steps::{PromoterStep, STEPS_PER_KIND_MAX},
 };
 
 /// A promoter that may park does so after every queue has been empty for this long.
@@ -94,7 +94,7 @@ impl Promoter {
             debug!(event = "queue.unparked", %queue, "unparked the queue, because it is not idle any more");
             self.reporter.ask_soon(queue);
             self.checks.ask_soon(queue);
-            self.start_step(Step::Tick(queue.clone()));
+            self.start_step(PromoterStep::Tick(queue.clone()));
         }
     }
 }

@@ -17,7 +17,8 @@ use vestibule_engine::{
 use vestibule_line::ConfigureOutcome;
 
 use super::{
-    checks::run_due_check, parked_queues::TickKind, run::Promoter, step_outcomes::StepError, steps::Step,
+    checks::run_due_check, parked_queues::TickKind, run::Promoter, step_outcomes::StepError,
+    steps::PromoterStep,
 };
 
 /// The promoter aborts a tick that takes longer.
@@ -65,7 +66,7 @@ impl Promoter {
         // The promoter syncs the known queues also after a failed listing, because the settings of
         // one queue may still be readable.
         for queue in self.registry.queues_to_sync() {
-            self.start_step(Step::Sync(queue));
+            self.start_step(PromoterStep::Sync(queue));
         }
     }
 
@@ -172,8 +173,8 @@ impl Promoter {
             if matches!(error, StepError::QueueMissing) {
                 // The sync restores a lost queue at once instead of with the next reading of the
                 // settings. Where one queue is lost, others may be.
-                self.start_step(Step::Sync(queue.clone()));
-                self.start_step(Step::Watch);
+                self.start_step(PromoterStep::Sync(queue.clone()));
+                self.start_step(PromoterStep::Watch);
             }
             self.registry.record_emptiness(queue, false);
             self.unpark_queue(queue);
@@ -192,7 +193,7 @@ impl Promoter {
         let is_parked = kind == TickKind::Parked;
         // A parked queue has no journal record as long as it is idle, but it may have dead letters.
         if !is_parked || !is_idle || self.registry.is_retry_due(queue, DEAD_LETTER_RETRY_INTERVAL) {
-            self.start_step(Step::Flush(queue.clone()));
+            self.start_step(PromoterStep::Flush(queue.clone()));
         }
         self.reporter.report_tick(queue, summary);
         let adjustment = self
@@ -202,23 +203,23 @@ impl Promoter {
         let adjustment = adjustment.map_err(StepError::Failed);
         self.registry.log_step_outcome(queue, "clock", adjustment);
         if self.reporter.is_due(queue) {
-            self.start_step(Step::Report(queue.clone()));
+            self.start_step(PromoterStep::Report(queue.clone()));
         }
         // A parked queue does not change.
         if !is_parked && self.tallies.take_ask_turn(queue) {
-            self.start_step(Step::StoreTally(queue.clone()));
+            self.start_step(PromoterStep::StoreTally(queue.clone()));
         }
         if self.checks.take_ask_turn(queue, summary.is_check_due, is_parked) {
-            self.start_step(Step::Check(queue.clone()));
+            self.start_step(PromoterStep::Check(queue.clone()));
         }
         if summary.has_noticed_loss {
-            self.start_step(Step::Watch);
+            self.start_step(PromoterStep::Watch);
         }
         match kind {
             TickKind::Regular => self.park_queue_if_idle(queue).await,
             TickKind::Parked if !is_idle || summary.is_check_due => self.unpark_queue(queue),
             TickKind::Parked if self.registry.needs_periodic_sync(queue) => {
-                self.start_step(Step::Sync(queue.clone()));
+                self.start_step(PromoterStep::Sync(queue.clone()));
             }
             TickKind::Parked => {}
         }

@@ -23,7 +23,7 @@ use super::{
     eviction::EvictionReport,
     queue_registry::QueueRegistry,
     report::MetricsReporter,
-    steps::{Step, StepRunner},
+    steps::{PromoterStep, StepRunner},
     tally_schedule::TallySchedule,
 };
 
@@ -142,18 +142,18 @@ impl Promoter {
                 break;
             }
             if round.is_multiple_of(SYNC_ROUNDS) {
-                self.start_step(Step::List);
+                self.start_step(PromoterStep::List);
             }
             if round.is_multiple_of(WATCH_ROUNDS) {
-                self.start_step(Step::Watch);
+                self.start_step(PromoterStep::Watch);
             }
             for queue in self.registry.take_due_ticks() {
-                self.start_step(Step::Tick(queue));
+                self.start_step(PromoterStep::Tick(queue));
             }
             // Every other queue is reported on after its tick.
             for queue in self.registry.parked_queues() {
                 if self.reporter.is_due(&queue) {
-                    self.start_step(Step::Report(queue));
+                    self.start_step(PromoterStep::Report(queue));
                 }
             }
         }
@@ -170,7 +170,7 @@ impl Promoter {
         }
     }
 
-    pub(super) fn start_step(self: &Arc<Self>, step: Step) {
+    pub(super) fn start_step(self: &Arc<Self>, step: PromoterStep) {
         let promoter = Arc::clone(self);
         let work = {
             let step = step.clone();
@@ -179,18 +179,18 @@ impl Promoter {
         self.steps.start(step, work);
     }
 
-    async fn run_step(self: &Arc<Self>, step: &Step) {
+    async fn run_step(self: &Arc<Self>, step: &PromoterStep) {
         match step {
-            Step::List => self.list_queues().await,
-            Step::Watch => self.watch_parked_queues().await,
-            Step::Sync(queue) => self.sync_queue(queue).await,
-            Step::Delete(queue) => self.delete_queue(queue).await,
-            Step::Tick(queue) => self.tick_queue(queue).await,
-            Step::Flush(queue) => self.flush_queue(queue).await,
-            Step::Report(queue) => self.report_queue(queue).await,
-            Step::StoreTally(queue) => self.store_tally_of(queue).await,
-            Step::Check(queue) => self.check_queue(queue).await,
-            Step::Announce(queue) => self.announce_changes(queue).await,
+            PromoterStep::List => self.list_queues().await,
+            PromoterStep::Watch => self.watch_parked_queues().await,
+            PromoterStep::Sync(queue) => self.sync_queue(queue).await,
+            PromoterStep::Delete(queue) => self.delete_queue(queue).await,
+            PromoterStep::Tick(queue) => self.tick_queue(queue).await,
+            PromoterStep::Flush(queue) => self.flush_queue(queue).await,
+            PromoterStep::Report(queue) => self.report_queue(queue).await,
+            PromoterStep::StoreTally(queue) => self.store_tally_of(queue).await,
+            PromoterStep::Check(queue) => self.check_queue(queue).await,
+            PromoterStep::Announce(queue) => self.announce_changes(queue).await,
         }
     }
 }

@@ -16,10 +16,10 @@ const PAUSE_MAX: Duration = Duration::from_mins(1);
 
 /// The pauses between attempts.
 #[derive(Debug, Default)]
-pub(super) struct SendBackoff(Mutex<State>);
+pub(super) struct SendBackoff(Mutex<Pause>);
 
 #[derive(Debug, Default)]
-struct State {
+struct Pause {
     failures: u32,
     not_before: Option<Instant>,
 }
@@ -65,7 +65,7 @@ impl SendBackoff {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Pause> {
         // Every change under the lock is complete before anything could panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

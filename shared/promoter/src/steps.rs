@@ -20,7 +20,7 @@ const CHECKS_MAX: usize = 2;
 
 /// One unit of work. The same step never runs twice at the same time (single-flight).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Step {
+pub(super) enum PromoterStep {
     /// Lists the queues and starts a sync for each that may need one.
     List,
     /// Looks for parked queues that are not idle any more.
@@ -46,7 +46,7 @@ pub(super) enum Step {
 /// The steps that are running, and the semaphores that limit them. Ticks have their own semaphore:
 /// steps that call a slow or unresponsive backup must not take the permits that promotion needs.
 pub(super) struct StepRunner {
-    busy: Arc<Mutex<HashSet<Step>>>,
+    busy: Arc<Mutex<HashSet<PromoterStep>>>,
     tasks: Mutex<JoinSet<()>>,
     pub(super) ticks: Semaphore,
     pub(super) syncs: Semaphore,
@@ -69,7 +69,7 @@ impl Default for StepRunner {
 
 impl StepRunner {
     /// Starts a step, unless the same step is still running.
-    pub(super) fn start(&self, step: Step, work: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn start(&self, step: PromoterStep, work: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         if !lock(&self.busy).insert(step.clone()) {
@@ -125,8 +125,8 @@ impl StepRunner {
 
 /// Marks a step as finished when it is dropped, also when the step's task is aborted.
 struct RunningStepGuard {
-    busy: Arc<Mutex<HashSet<Step>>>,
-    step: Step,
+    busy: Arc<Mutex<HashSet<PromoterStep>>>,
+    step: PromoterStep,
 }
 
 impl Drop for RunningStepGuard {

@@ -14,7 +14,7 @@ use vestibule_domain::settings::Settings;
 
 /// Nodes of a cache that is not serverless: a primary and a replica.
 const NODES: f64 = 2.0;
-/// Hours that the deployment runs beside the sale, for warming up and for what comes after.
+/// Hours that the deployment runs besides the sale, for warming up and for what comes after.
 const HOURS_BESIDE: f64 = 2.0;
 
 /// One line of a bill.

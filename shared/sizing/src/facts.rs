@@ -1,4 +1,4 @@
-//! What a plan goes by: limits and list prices of AWS, and what was measured of Vestibule. Each fact has its source.
+//! The inputs of a plan: limits and list prices of AWS, and our measurements. Each fact has its source.
 
 /// The month of which the prices and the quotas are, as year and month. Prices are those of us-east-1 without free tiers,
 /// savings plans and taxes.

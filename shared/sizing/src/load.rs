@@ -118,7 +118,7 @@ impl CrowdLoad<'_> {
         self.visitors / (2.0 * f64::from(wait_seconds) + self.arrives_in_seconds())
     }
 
-    /// The wait of the last visitor, in seconds: the time that the line takes to let all in, less the time of arrival.
+    /// The wait of the last visitor, in seconds: the time that the line takes to let all in, minus the time of arrival.
     pub fn longest_wait_seconds(&self, pace: f64) -> f64 {
         (self.visitors / pace - self.arrives_in_seconds()).max(0.0)
     }

@@ -34,7 +34,7 @@ pub struct Entry {
     #[cfg_attr(feature = "schemas", schemars(range(max = 7)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<u8>,
-    /// The position in the own lane, 1 for its head. Where several lanes have entries, `ahead` tells when the turn comes.
+    /// The position in the lane of the entry, 1 for its head. Where several lanes have entries, `ahead` tells when the turn comes.
     #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,

@@ -105,7 +105,7 @@ pub struct Lane {
     pub check_in_through: u64,
     /// The highest place that went past the head.
     pub passed_through: u64,
-    /// How many entries went past the head, less those that came back to a place in line.
+    /// How many entries went past the head, minus those that came back to a place in line.
     pub gone_ahead: i64,
     /// How many entries went past the head per second in the last half minute, promoted or passed over. Null before it was
     /// measured.

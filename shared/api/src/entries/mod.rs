@@ -46,7 +46,7 @@ use self::token_records::TokenRecords;
 use crate::{
     long_poll::entry_notifier::EntryNotifier,
     problem::Problem,
-    queue::{QueueCache, QueueSnapshot, absence_cache::AbsenceCache},
+    queue::{QueueCache, QueueSnapshot, unknown_ids::UnknownIds},
 };
 
 /// The right to tick a queue in this process. It contains the time of the last tick.
@@ -60,7 +60,7 @@ pub(crate) struct Entries {
     /// Wakes the polls that this process holds for an entry that changes.
     notifier: Arc<EntryNotifier>,
     /// The tokens of no entry, for requests that present nothing but a token.
-    unknown_tokens: AbsenceCache<(QueueId, EntryId)>,
+    unknown_tokens: UnknownIds<(QueueId, EntryId)>,
     /// What was read lately for requests that present nothing but a token.
     token_records: TokenRecords,
     /// The request that ticks a queue while the promoter is down holds the queue's lock.
@@ -146,7 +146,7 @@ impl Entries {
             backup,
             queues,
             notifier,
-            unknown_tokens: AbsenceCache::default(),
+            unknown_tokens: UnknownIds::default(),
             token_records: TokenRecords::default(),
             tick_locks: Mutex::default(),
         }

@@ -42,12 +42,12 @@ pub(super) struct HoldCandidate<'a> {
 }
 
 /// The limit of held polls for one deployment.
-pub(super) struct HoldPermits {
+pub(super) struct PollPermits {
     count: Arc<HoldCounter>,
     started_holds: StartCounter,
 }
 
-impl HoldPermits {
+impl PollPermits {
     pub(super) fn new(line: Line, config: &ApiConfig, metrics: Metrics) -> Self {
         Self {
             count: Arc::new(HoldCounter {

@@ -22,7 +22,7 @@ use vestibule_line::{EntryLookup, Line, LineError};
 use vestibule_telemetry::emf::Metrics;
 
 use self::{
-    budget::{HoldCandidate, HoldPermit, HoldPermits},
+    budget::{HoldCandidate, HoldPermit, PollPermits},
     entry_notifier::EntryNotifier,
     held_polls::{EntryUpdate, HeldPoll, Wakeup},
     watch_loop::WatchContext,
@@ -37,7 +37,7 @@ const ANSWER_MARGIN: Duration = Duration::from_millis(1_500);
 /// The polls that this process holds.
 pub(crate) struct LongPolls {
     line: Line,
-    permits: Arc<HoldPermits>,
+    permits: Arc<PollPermits>,
     watchers: Watchers,
     notifier: Arc<EntryNotifier>,
     held_polls_max: u64,
@@ -53,7 +53,7 @@ impl LongPolls {
         shutdown: watch::Receiver<bool>,
         metrics: Metrics,
     ) -> Self {
-        let permits = Arc::new(HoldPermits::new(line.clone(), config, metrics));
+        let permits = Arc::new(PollPermits::new(line.clone(), config, metrics));
         let watchers = Watchers::new(WatchContext {
             line: line.clone(),
             queue_cache: queues,

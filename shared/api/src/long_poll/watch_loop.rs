@@ -21,7 +21,7 @@ use vestibule_domain::id::{EntryId, QueueId};
 use vestibule_line::{EntryLookup, Line, LineError, Tick, TickSubscription};
 
 use super::{
-    budget::{HoldPermit, HoldPermits},
+    budget::{HoldPermit, PollPermits},
     held_polls::{HeldPoll, HeldPollKey, HeldPolls, PendingReply, Wakeup},
 };
 use crate::queue::{QueueCache, QueueLookupError, QueueSnapshot};
@@ -42,7 +42,7 @@ const LOOKUPS_IN_FLIGHT_MAX: usize = 2;
 pub(super) struct WatchContext {
     pub(super) line: Line,
     pub(super) queue_cache: Arc<QueueCache>,
-    pub(super) permits: Arc<HoldPermits>,
+    pub(super) permits: Arc<PollPermits>,
 }
 
 /// What a poll tells the watcher of its queue.
@@ -127,7 +127,7 @@ async fn look_up_batch(
 
 /// Releases these polls together and then answers them. A separate task does so, which finishes
 /// even if a client disconnects.
-fn release_and_reply(hold_permits: &Arc<HoldPermits>, replies: Vec<PendingReply>) {
+fn release_and_reply(hold_permits: &Arc<PollPermits>, replies: Vec<PendingReply>) {
     if replies.is_empty() {
         return;
     }

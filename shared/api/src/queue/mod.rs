@@ -1,11 +1,11 @@
 //! Caches a snapshot of each queue. The process asks the line for a queue at most once a second, however
 //! many requests need it (single-flight).
 
-pub(crate) mod absence_cache;
 mod backup_lookup;
 mod degraded_queue;
 mod slot;
 mod snapshot;
+pub(crate) mod unknown_ids;
 
 use std::{
     collections::HashMap,
@@ -29,8 +29,8 @@ use vestibule_domain::{
 use vestibule_engine::tick_history::TickHistory;
 use vestibule_line::{Line, LineError};
 
-use self::absence_cache::AbsenceCache;
 use self::slot::{CacheSlot, CachedAnswer, FallbackCache, SNAPSHOT_AGE_MAX};
+use self::unknown_ids::UnknownIds;
 pub(crate) use self::{
     degraded_queue::{DegradedQueue, READ_TIMEOUT},
     snapshot::{QueueLookupError, QueueSnapshot},
@@ -47,7 +47,7 @@ pub(crate) struct QueueCache {
     root: RootKey,
     slots: Mutex<HashMap<QueueId, Arc<CacheSlot>>>,
     /// The names of no queue. They take no slots, so a client that invents names drops no queue from the cache.
-    absent_queues: AbsenceCache<QueueId>,
+    absent_queues: UnknownIds<QueueId>,
     /// The latest ticks that the snapshots and the fallback ticks of this process have shown.
     tick_history: TickHistory,
 }
@@ -59,7 +59,7 @@ impl QueueCache {
             backup,
             root,
             slots: Mutex::default(),
-            absent_queues: AbsenceCache::default(),
+            absent_queues: UnknownIds::default(),
             tick_history: TickHistory::default(),
         }
     }

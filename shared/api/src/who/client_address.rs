@@ -65,7 +65,7 @@ where
     }
 }
 
-/// A request that came by a way on which visitors may enter. A process that cannot read the origin key refuses nobody.
+/// A request that came by a way on which visitors may enter. A process that cannot read the origin key refuses no request.
 pub(crate) struct AllowedWay;
 
 impl<S: Sync> FromRequestParts<S> for AllowedWay

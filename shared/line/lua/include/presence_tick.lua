@@ -57,7 +57,7 @@ end
 -- stopped although visitors are present.
 local function advance_presence_clock(keys, clock, now_ms, presence_ms, may_run)
   local PRESENCE_STEP_MAX_MS, PERIOD_MS, HOLD_MAX_MS, BETWEEN_HOLDS_MS = 5000, 10000, 20000, 5000
-  -- Visitors whose polls are all held are silent for as long as a hold: see `hold_candidate` in api/hold.rs.
+  -- Visitors whose polls are all held are silent for as long as a hold: see `hold_candidate` in api/long_poll/mod.rs.
   local silence_ms = math.max(math.min(HOLD_MAX_MS, presence_ms / 3) + BETWEEN_HOLDS_MS, PERIOD_MS)
   local check_ins = tonumber(hashes.get(keys.state, 'check_ins') or 0)
   local last_at_ms = clock.at_ms

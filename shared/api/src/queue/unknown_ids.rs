@@ -1,7 +1,7 @@
 //! Remembers for a second what does not exist, and bounds how often a process asks the backup for what may not exist.
 //!
 //! A client can invent names. The same name is looked up once a second. For names that differ the cache is no help, so
-//! there is a [limit](AbsenceCache::begin_lookup) for lookups that find nothing. A lookup that finds something takes
+//! there is a [limit](UnknownIds::begin_lookup) for lookups that find nothing. A lookup that finds something takes
 //! nothing from it. What the line has is found without a lookup, so a flood of invented names keeps no visitor out.
 
 use std::{
@@ -27,9 +27,9 @@ const LOOKUPS: Rate = Rate {
 };
 
 /// What a process knows to be absent.
-pub(crate) struct AbsenceCache<K>(Mutex<State<K>>);
+pub(crate) struct UnknownIds<K>(Mutex<Lookups<K>>);
 
-struct State<K> {
+struct Lookups<K> {
     keys: RecentMap<K, Knowledge>,
     lookups: Bucket,
 }
@@ -57,16 +57,16 @@ pub(crate) struct Lookup {
     began_at: Instant,
 }
 
-impl<K> Default for AbsenceCache<K> {
+impl<K> Default for UnknownIds<K> {
     fn default() -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(Lookups {
             keys: RecentMap::default(),
             lookups: Bucket::full(LOOKUPS),
         }))
     }
 }
 
-impl<K: Eq + Hash> AbsenceCache<K> {
+impl<K: Eq + Hash> UnknownIds<K> {
     /// Whether a lookup within the last second found nothing, and the key has not come into being in this process
     /// since then.
     pub(crate) fn is_absent(&self, key: &K) -> bool {
@@ -100,7 +100,7 @@ impl<K: Eq + Hash> AbsenceCache<K> {
         self.state().keys.insert(key, present, |known| known.is_fresh());
     }
 
-    fn state(&self) -> MutexGuard<'_, State<K>> {
+    fn state(&self) -> MutexGuard<'_, Lookups<K>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -114,7 +114,7 @@ mod tests {
     #[tokio::test]
     async fn absence_is_known_for_a_second() {
         pause();
-        let cache = AbsenceCache::default();
+        let cache = UnknownIds::default();
         assert!(!cache.is_absent(&1));
         let lookup = cache.begin_lookup().expect("a lookup");
         cache.record_absence(1, &lookup);
@@ -126,7 +126,7 @@ mod tests {
     #[tokio::test]
     async fn a_lookup_that_began_earlier_proves_no_absence() {
         pause();
-        let cache = AbsenceCache::default();
+        let cache = UnknownIds::default();
         let early = cache.begin_lookup().expect("a lookup");
         advance(Duration::from_millis(1)).await;
         cache.record_presence(1);
@@ -144,7 +144,7 @@ mod tests {
     #[tokio::test]
     async fn lookups_that_find_nothing_are_limited() {
         pause();
-        let cache = AbsenceCache::default();
+        let cache = UnknownIds::default();
         let mut lookups = 0;
         while let Some(lookup) = cache.begin_lookup() {
             cache.record_absence(lookups, &lookup);
