@@ -15,7 +15,7 @@ HEAD = """# Reference of the commands
 What each [command](commands.md) takes, and the `result` that it answers. [`commands.json`](commands.json) has the same with JSON
 schemas, and `infra/openapi.sh render` makes both of `shared/wire`.
 
-Every command takes `caller`, too. A field that is `null` counts as absent, except the `settings` of `defaults`. Beside each moment
+Every command takes `caller`, too. A field that may be left out may be `null` as well, except `settings`. Beside each moment
 of a result, such as `joined_at_ms`, the same stands as a text in UTC, `joined_at`. These fields mean the same in each command:
 """
 
@@ -53,11 +53,11 @@ def describe(schema, schemas):
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def write_table(head, properties, schemas):
+def write_table(head, properties, schemas, required=()):
     yield f"| {head} | values | meaning |"
     yield "| --- | --- | --- |"
     for name, schema in properties.items():
-        yield f"| `{name}` | {name_values(schema, schemas)} | {describe(schema, schemas)} |"
+        yield f"| `{name}`{' (required)' * (name in required)} | {name_values(schema, schemas)} | {describe(schema, schemas)} |"
     yield ""
 
 
@@ -70,8 +70,10 @@ def write_reference(document):
     for name, command in commands.items():
         lines += [f"### `{name}`", "", command["meaning"], ""]
         fields = command["arguments"]["properties"]
-        own = {field: schema for field, schema in fields.items() if field not in SHARED_FIELDS}
-        common = [f"`{field}`" for field in fields if field in SHARED_FIELDS]
+        # A field that means something else here has a row.
+        own = {field: schema for field, schema in fields.items() if schema != shared.get(field)}
+        required = command["arguments"]["required"]
+        common = [f"`{field}`" + " (required)" * (field in required) for field in fields if field not in own]
         notes = [f"Right: `{command['right']}`."]
         if common:
             notes.append(f"Takes {', '.join(common)}.")
@@ -80,7 +82,7 @@ def write_reference(document):
             notes.append("Answers with " + " or ".join(f"[{result}](#{result.lower()})" for result in results) + ".")
         lines += [" ".join(notes), ""]
         if own:
-            lines += write_table("field", own, schemas)
+            lines += write_table("field", own, schemas, required)
     lines += ["## Results", ""]
     for name, schema in schemas.items():
         if "properties" in schema:

@@ -11,10 +11,9 @@ use axum::{
     routing::{get, post},
 };
 use serde_json::json;
-use vestibule_admin::Admin;
+use vestibule_admin::{Admin, describe_build};
 use vestibule_api::Problem;
 use vestibule_console::{COMMAND_BYTES_MAX, read_command, to_response};
-use vestibule_telemetry::version::describe_build;
 
 use crate::ping::measure_ping;
 

@@ -11,7 +11,7 @@ use vestibule_wire::commands::DefaultsOrder;
 use super::{Admin, Problem, parse::in_ms, settings::reject_blocked};
 
 /// What the command `defaults` does.
-pub(super) enum DefaultsChange {
+pub(super) enum DefaultsAction {
     /// Shows the defaults of one pattern, or of all.
     Show(Option<QueuePattern>),
     /// Replaces the defaults of a pattern.
@@ -20,7 +20,7 @@ pub(super) enum DefaultsChange {
     Remove(QueuePattern),
 }
 
-impl DefaultsChange {
+impl DefaultsAction {
     /// What an order wants.
     ///
     /// # Errors
@@ -82,9 +82,9 @@ impl DefaultsTable {
 impl Admin {
     /// Shows, replaces or removes the defaults of a pattern. They act at `create` alone, so no queue changes.
     pub(super) async fn defaults(&self, order: &DefaultsOrder) -> Result<Value, Problem> {
-        match DefaultsChange::of(order)? {
-            DefaultsChange::Show(pattern) => self.show_defaults(pattern).await,
-            DefaultsChange::Replace(pattern, given) => {
+        match DefaultsAction::of(order)? {
+            DefaultsAction::Show(pattern) => self.show_defaults(pattern).await,
+            DefaultsAction::Replace(pattern, given) => {
                 let settings = self.validate_defaults(&given)?;
                 let replaced = self.backup.replace_defaults(&pattern, Some(&settings)).await?;
                 Ok(to_value(PrefixDefaults {
@@ -94,7 +94,7 @@ impl Admin {
                     ..PrefixDefaults::default()
                 }))
             }
-            DefaultsChange::Remove(pattern) => {
+            DefaultsAction::Remove(pattern) => {
                 let removed = self.backup.replace_defaults(&pattern, None).await?;
                 Ok(to_value(PrefixDefaults {
                     prefix: pattern.to_string(),

@@ -48,7 +48,7 @@ impl Admin {
 }
 
 /// Which build answers.
-pub(super) fn describe_build() -> Build {
+pub fn describe_build() -> Build {
     Build {
         version: VERSION,
         commit: commit(),

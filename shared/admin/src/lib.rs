@@ -62,8 +62,8 @@ use vestibule_wire::commands::{Command, CreateOrder, Whole, Word};
 pub use vestibule_wire::commands::{OPERATIONS, Operation};
 
 pub use self::{
-    check::CHECK_TIME_MAX, invocation::Invocation, plan::plan_without_deployment, problem::Problem,
-    root_key::OperatorRootKey, signing_keys::SigningKeys,
+    check::CHECK_TIME_MAX, describe::describe_build, invocation::Invocation, plan::plan_without_deployment,
+    problem::Problem, root_key::OperatorRootKey, signing_keys::SigningKeys,
 };
 use self::{
     iso_times::add_iso_times,
@@ -147,7 +147,7 @@ impl Admin {
                 return Err(self.describe_effect(problem, &parsed.command).await?);
             }
         }
-        // One command holds what it needs, and not what the largest needs.
+        // On the heap, because it is as large as the largest command.
         Box::pin(self.execute(parsed.command, right)).await
     }
 

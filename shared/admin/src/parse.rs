@@ -14,7 +14,7 @@ use vestibule_wire::{
 
 use super::{
     Problem,
-    defaults::DefaultsChange,
+    defaults::DefaultsAction,
     entries_cursor::read_cursor,
     invocation::take_caller,
     plan::Sizing,
@@ -39,7 +39,7 @@ impl ParsedCommand {
         let operation = Operation::take(&mut fields)?;
         take_caller(&mut fields)?;
         let command = operation.read(fields)?;
-        check(&command)?;
+        validate(&command)?;
         Ok(Self { operation, command })
     }
 
@@ -59,8 +59,9 @@ impl From<InvalidField> for Problem {
     }
 }
 
-/// Checks what no field shows alone.
-fn check(command: &Command) -> Result<(), Problem> {
+/// Refuses a command for what no field shows alone. The fields are read again when it is carried out: that is cheap, and it may
+/// wait for a confirmation until then.
+fn validate(command: &Command) -> Result<(), Problem> {
     match command {
         Command::Create(order) => {
             if order.queues.is_none() {
@@ -68,12 +69,12 @@ fn check(command: &Command) -> Result<(), Problem> {
             }
             in_ms(&order.settings.0).map(drop)
         }
-        Command::Defaults(order) => DefaultsChange::of(order).map(drop),
+        Command::Defaults(order) => DefaultsAction::of(order).map(drop),
         Command::Update(order) => {
-            given_settings(order)?;
-            given_revision(order).map(drop)
+            read_settings(order)?;
+            read_revision(order).map(drop)
         }
-        Command::Finish(order) => order.message.as_ref().map_or(Ok(()), check_message),
+        Command::Finish(order) => order.message.as_ref().map_or(Ok(()), validate_message),
         Command::Promote(order) => select_promoted(order).map(drop),
         Command::Lane(order) => select_entry(order.token, order.visitor.as_deref(), order.kind).map(drop),
         Command::Inspect(order) => select_entry(order.token, order.visitor.as_deref(), order.kind).map(drop),
@@ -86,7 +87,22 @@ fn check(command: &Command) -> Result<(), Problem> {
         }
         Command::Entries(order) => read_cursor(order).map(drop),
         Command::Plan(order) => Sizing::of(order).map(drop),
-        _ => Ok(()),
+        Command::Describe(_)
+        | Command::List(_)
+        | Command::Open(_)
+        | Command::Pause(_)
+        | Command::Resume(_)
+        | Command::Drain(_)
+        | Command::Close(_)
+        | Command::Delete(_)
+        | Command::Sources(_)
+        | Command::Stats(_)
+        | Command::Report(_)
+        | Command::Check(_)
+        | Command::Preflight(_)
+        | Command::Restore(_)
+        | Command::Reset(_)
+        | Command::Rotate(_) => Ok(()),
     }
 }
 
@@ -97,7 +113,7 @@ pub(super) fn read_queue_id(text: Option<&str>) -> Result<QueueId, Problem> {
 }
 
 /// The settings that an update changes, with their times in Unix milliseconds.
-pub(super) fn given_settings(order: &UpdateOrder) -> Result<Map<String, Value>, Problem> {
+pub(super) fn read_settings(order: &UpdateOrder) -> Result<Map<String, Value>, Problem> {
     if order.settings.0.is_empty() {
         return Err(Problem::invalid_field(
             "settings",
@@ -108,7 +124,7 @@ pub(super) fn given_settings(order: &UpdateOrder) -> Result<Map<String, Value>, 
 }
 
 /// The settings that the operator of an update has seen.
-pub(super) fn given_revision(order: &UpdateOrder) -> Result<Option<SettingsRevision>, Problem> {
+pub(super) fn read_revision(order: &UpdateOrder) -> Result<Option<SettingsRevision>, Problem> {
     let not_shown = || Problem::invalid_field("revision", "must be the revision that describe shows");
     let text = order.revision.as_deref();
     text.map(|text| SettingsRevision::from_text(text).ok_or_else(not_shown))
@@ -116,7 +132,7 @@ pub(super) fn given_revision(order: &UpdateOrder) -> Result<Option<SettingsRevis
 }
 
 /// Refuses a last message that the setting of that name may not be.
-fn check_message(message: &Value) -> Result<(), Problem> {
+fn validate_message(message: &Value) -> Result<(), Problem> {
     let given = Map::from_iter([("message".to_owned(), message.clone())]);
     let checked = Settings::default().with_fields(&given);
     checked
@@ -169,7 +185,7 @@ impl<'a> Confirmation<'a> {
         }
     }
 
-    /// The confirmation of a command that needs one before its queue is read.
+    /// The confirmation of a command that needs one, except of `delete`, which may complete an earlier one without.
     pub(super) fn of(command: &'a Command) -> Option<Self> {
         match command {
             Command::Drain(order)

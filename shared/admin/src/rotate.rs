@@ -93,7 +93,8 @@ fn new_key_text() -> String {
 }
 
 fn describe_ring(ring: &KeyRing, published_at_ms: u64, cache_seconds: u32) -> Value {
-    let signs_from_ms = ring.keys().last().map(|key| key.signs_from_ms);
+    let newest = ring.keys().last();
+    let signs_from_ms = newest.map_or(published_at_ms, |key| key.signs_from_ms);
     let retires_at_ms = ring
         .keys()
         .iter()

@@ -207,6 +207,7 @@ pub(super) fn select_evicted(order: &EvictOrder) -> Result<EvictSelector, Proble
         (Some(_), None, None) if all => conflict("all", "one entry"),
         (Some(one), None, None) => Ok(EvictSelector::One(one)),
         (None, Some(_), Some(_)) => conflict("tokens", "a source or a time"),
+        (None, Some(_), None) if all => conflict("all", "tokens"),
         (None, Some(tokens), None) => Ok(EvictSelector::Many(EntryFilter::Listed(tokens.clone()))),
         (None, None, Some(_)) => Ok(EvictSelector::Many(EntryFilter::Joined {
             source: order.source,

@@ -19,7 +19,7 @@ use vestibule_wire::results::{SettingsChange, to_value};
 use super::{
     Admin, Problem,
     overtaken::{effective_settings, find_overtaken},
-    parse::{Confirmation, given_revision, given_settings},
+    parse::{Confirmation, read_revision, read_settings},
 };
 
 /// The most attempts at a change while concurrent changes of the stored settings interfere (optimistic
@@ -34,7 +34,7 @@ impl Admin {
     /// must be confirmed.
     pub(super) async fn update(&self, order: &UpdateOrder, right: Right) -> Result<Value, Problem> {
         let queue = &order.queue;
-        let (given, revision) = (&given_settings(order)?, given_revision(order)?);
+        let (given, revision) = (&read_settings(order)?, read_revision(order)?);
         let confirmation = Confirmation::new(queue, order.confirm.as_ref(), order.epoch);
         reject_blocked(given)?;
         let before = self.read_stored_queue(queue).await?;

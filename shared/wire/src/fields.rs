@@ -79,7 +79,8 @@ fn in_our_words(text: &str) -> String {
     if text.starts_with("invalid type: null,") {
         return "is missing".to_owned();
     }
-    let (said, expected) = text.split_once(", expected ").unwrap_or((text, ""));
+    // What was given comes first, and may contain anything.
+    let (said, expected) = text.rsplit_once(", expected ").unwrap_or((text, ""));
     match expected {
         "" => text.to_owned(),
         "a boolean" => "must be true or false".to_owned(),

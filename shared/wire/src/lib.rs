@@ -1,4 +1,5 @@
-//! What leaves the API and comes to it, as serde types: the answers, the requests, the problems, and the events of queues.
+//! What leaves the API and comes to it, as serde types: the answers, the requests, the problems, the events of queues, and the
+//! commands of operators with their results.
 //!
 //! Their doc comments are the descriptions in the API's document: `infra/openapi.sh render` makes its schemas from these
 //! types, and the types of the web's scripts from the schemas. Times are Unix milliseconds of line time.

@@ -6,7 +6,8 @@ use super::{
     module_graph::ModuleGraph, names::visit, read_file, repository_root, rust_tokens::production_tokens,
 };
 
-/// The folders with code of their own, from top to bottom. Imports run one way.
+/// The folders from top to bottom. Imports run one way. `config`, `page` and `problem` are not among them: all of these may use the
+/// first and the last one, and the distribution serves the second.
 const FOLDERS: [&str; 9] = [
     "authorizer",
     "serve",

@@ -217,8 +217,11 @@ export interface components {
             readonly estimated_wait_seconds?: components["schemas"]["WaitEstimate"] | null;
             /** @description How many visits were completed since the line created or restored the queue. */
             readonly completed?: number;
-            /** @description Who may enter now. */
-            readonly entrance?: components["schemas"]["Entrance"];
+            /**
+             * @description Who may enter now.
+             * @enum {string}
+             */
+            readonly entrance?: "open" | "draining" | "closed" | "finished";
             /** @description True while the clocks of the line's server and of the admin function differ too much, so that no entry is promoted. */
             readonly clocks_apart?: boolean;
             /** @description Why the queue has no numbers. Absent if it has. */
@@ -236,11 +239,6 @@ export interface components {
             /** @description The upper end, in seconds. */
             readonly high: number;
         };
-        /**
-         * @description Who may enter. `open`: All visitors may enter. `draining`: No new visitor may enter. Entries in line are still served. `closed`: No new visitor may enter and no entry is promoted. Entries keep their places. `finished`: The queue is over: no visitor enters, and every waiting entry ends. Ready entries may still be claimed, and sessions go on. `sold_out`: As `Finished`, and visitors are told that everything is sold. `cancelled`: As `Finished`, and visitors are told that what they wait for does not take place.
-         * @enum {string}
-         */
-        readonly Entrance: "open" | "draining" | "closed" | "finished" | "sold_out" | "cancelled";
         /** @description The result of `delete`. */
         readonly DeletedQueue: {
             /** @description The id of the queue. */
@@ -477,7 +475,7 @@ export interface components {
             readonly source: string | null;
             /** @description Whether the source is blocked. */
             readonly blocked: boolean;
-            /** @description All entries. */
+            /** @description All live entries. */
             readonly entries: number;
             /** @description Waiting entries whose visitors checked in lately, or all if presence is off. */
             readonly present: number;
@@ -504,7 +502,7 @@ export interface components {
         };
         /** @description How many entries there are of one source, or of several. `entries` counts the live ones. */
         readonly SourceCounts: {
-            /** @description All entries. */
+            /** @description All live entries. */
             readonly entries: number;
             /** @description Waiting entries whose visitors checked in lately, or all if presence is off. */
             readonly present: number;
@@ -539,7 +537,7 @@ export interface components {
             readonly changed: boolean;
             /** @description True if a later change replaced the blocks before they came into force. */
             readonly superseded: boolean;
-            /** @description The blocks of the queue. */
+            /** @description The blocks of the queue: each has a `token` or a `source`, and `until_ms`, which is null for a block without an end. */
             readonly blocked: readonly {
                 /** @description The entry token of a visitor. Absent in the block of a source. */
                 readonly token?: string;
@@ -684,7 +682,7 @@ export interface components {
         };
         /** @description How the totals compare with the entries in the line. The difference stays the same until the line loses entries. */
         readonly Imbalance: {
-            /** @description Visits that began or returned, less those that ended, less the entries in the line. */
+            /** @description Visits that began or returned, minus those that ended, minus the entries in the line. */
             readonly visits: number;
             /** @description The same when the last consistency check began, or at the restore if there was none since. */
             readonly at_check: number;
@@ -901,7 +899,7 @@ export interface components {
             readonly ended: number;
             /** @description Places that the line still had after their end. */
             readonly removed: number;
-            /** @description Differences left to the next check, because a change was under way, or because the backup refuses the write. */
+            /** @description Differences left to the next check, because a change was under way, or because neither side was certainly right. */
             readonly skipped: number;
             /** @description Changes that the backup refuses, after one more try. */
             readonly dead_lettered: number;
@@ -938,7 +936,7 @@ export interface components {
             readonly settings: components["schemas"]["PlannedSettings"];
             /** @description How many visitors the queue lets in per hour. */
             readonly visitors_per_hour: number;
-            /** @description The most visitors that the queue can let in per hour. */
+            /** @description The most visitors that the hash slot of the queue carries per hour. */
             readonly visitors_per_hour_max: number;
             /** @description The mean wait, in minutes. It is longer than the one of the command if the queue carries no higher pace. */
             readonly wait_minutes_mean: number;
@@ -1037,7 +1035,7 @@ export interface components {
             /** @description Now, in Unix milliseconds: the new key is among the public keys, and services begin to read it. */
             readonly published_at_ms: number;
             /** @description When new passes are signed with the new key, in Unix milliseconds. At once if the old one `leaked`. */
-            readonly signs_from_ms: number | null;
+            readonly signs_from_ms: number;
             /** @description When the old key is published no more, in Unix milliseconds: its last pass has ended. Null if it `leaked`. */
             readonly old_key_retires_at_ms: number | null;
             /** @description How old the keys in a process or a cache may be, in seconds. */
@@ -1049,7 +1047,7 @@ export interface components {
         };
         /** @description How many entries an `evict` without its confirmation would evict: the member `matching` of the problem `confirmation-needed`. */
         readonly MatchingEntries: {
-            /** @description All entries. */
+            /** @description All live entries. */
             readonly entries: number;
             /** @description Waiting entries whose visitors checked in lately, or all if presence is off. */
             readonly present: number;
@@ -1091,7 +1089,6 @@ export type QueueList = components['schemas']['QueueList'];
 export type QueueRow = components['schemas']['QueueRow'];
 export type Mode = components['schemas']['Mode'];
 export type WaitEstimate = components['schemas']['WaitEstimate'];
-export type Entrance = components['schemas']['Entrance'];
 export type DeletedQueue = components['schemas']['DeletedQueue'];
 export type Promotion = components['schemas']['Promotion'];
 export type LimitedBy = components['schemas']['LimitedBy'];

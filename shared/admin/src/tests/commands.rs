@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::AdminFixture;
+use super::{AdminFixture, refusals::accepted};
 use crate::OPERATIONS;
 
 #[tokio::test]
@@ -114,6 +114,17 @@ async fn operations_on_an_unknown_queue_are_refused() {
         assert_eq!(desk.run_refused(order).await["code"], "unknown-queue", "{op}");
     }
     assert_eq!(desk.run(json!({ "op": "list" })).await["queues"], json!([]));
+}
+
+#[tokio::test]
+async fn what_the_table_says_must_be_confirmed_is_not_carried_out_without() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    for operation in OPERATIONS.iter().filter(|operation| operation.needs_confirmation) {
+        for command in accepted(operation) {
+            let problem = desk.run_refused(command).await;
+            assert_eq!(problem["code"], "confirmation-needed", "{}", operation.name);
+        }
+    }
 }
 
 #[tokio::test]

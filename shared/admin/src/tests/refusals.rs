@@ -25,7 +25,7 @@ fn values() -> Vec<Value> {
 }
 
 /// Commands of the operation that are accepted: one for each of its forms.
-fn accepted(operation: &Operation) -> Vec<Value> {
+pub(super) fn accepted(operation: &Operation) -> Vec<Value> {
     let base = json!({ "op": operation.name, "queue": "q" });
     let forms = |forms: &[Value]| forms.iter().map(|form| with_fields(base.clone(), form)).collect();
     let op = operation.name;

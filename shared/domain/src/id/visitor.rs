@@ -12,7 +12,7 @@ use super::error::{IdError, VISITOR_ID_MAX};
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum VisitorKind {
-    /// Identified by an authorizer's verified claim, or by a caller that the queue trusts.
+    /// Identified by an authorizer's verified claim, by a ticket, or by a caller that the queue trusts.
     Known,
     /// Identified by a random UUID that only the visitor's client holds.
     Anon,

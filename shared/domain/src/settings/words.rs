@@ -78,9 +78,9 @@ declare_words! {
         /// The queue is over: no visitor enters, and every waiting entry ends. Ready entries may still be
         /// claimed, and sessions go on.
         Finished = "finished",
-        /// As `Finished`, and visitors are told that everything is sold.
+        /// As `finished`, and visitors are told that everything is sold.
         SoldOut = "sold_out",
-        /// As `Finished`, and visitors are told that what they wait for does not take place.
+        /// As `finished`, and visitors are told that what they wait for does not take place.
         Cancelled = "cancelled",
     }
 }

@@ -1,4 +1,4 @@
-//! The arguments of each command. A field that is `null` counts as absent, except the `settings` of `defaults`. Fields that several
+//! The arguments of each command. A field that may be left out may be `null` as well, except `settings`. Fields that several
 //! commands share are written again in each: serde lets unknown fields pass beside a `flatten`. They have no `Debug`, because a
 //! visitor id must not be logged.
 
@@ -12,7 +12,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-use super::fields::{Thousandths, UnixMs, Whole, Word, list};
+use super::fields::{Thousandths, UnixMs, Whole, Word, read_list};
 
 /// The most queues in one `create`.
 pub const CREATE_QUEUES_MAX: usize = 1_000;
@@ -55,7 +55,7 @@ pub struct CreateOrder {
     /// The id of the queue. Beside `queues` it is the first of them.
     pub queue: Option<String>,
     /// 1 to 1,000 ids. One that is not valid fails alone, with a problem in its row of the answer.
-    #[serde(default, deserialize_with = "queue_ids")]
+    #[serde(default, deserialize_with = "read_queue_ids")]
     #[cfg_attr(feature = "schemas", schemars(with = "Option<Vec<String>>"))]
     pub queues: Option<Vec<Value>>,
     /// The settings that are not to have their defaults.
@@ -71,8 +71,8 @@ pub struct DefaultsOrder {
     /// The beginning of the ids and a `*`. Without it, the defaults of all prefixes are shown.
     pub prefix: Option<QueuePattern>,
     /// The defaults that replace those of the prefix; `null` removes them. Without it, they are shown.
-    #[serde(default, deserialize_with = "present")]
-    #[cfg_attr(feature = "schemas", schemars(with = "Option<Map<String, Value>>"))]
+    #[serde(default, deserialize_with = "keep_null")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<Map<String, Value>>", extend("x-null" = true)))]
     pub settings: Option<Value>,
 }
 
@@ -182,13 +182,13 @@ pub struct EvictOrder {
     /// The kind of the visitor. Without it, entries of both kinds are looked for.
     pub kind: Option<Word<VisitorKind>>,
     /// 1 to 1,000 tokens.
-    #[serde(default, deserialize_with = "entry_tokens")]
+    #[serde(default, deserialize_with = "read_entry_tokens")]
     pub tokens: Option<Vec<EntryId>>,
     /// The source of the entries, as `sources` shows it.
     pub source: Option<Source>,
-    /// The first moment at which they joined.
+    /// The first moment at which they joined, in Unix milliseconds.
     pub joined_from_ms: Option<UnixMs>,
-    /// The last moment at which they joined.
+    /// The last moment at which they joined, in Unix milliseconds.
     pub joined_to_ms: Option<UnixMs>,
     /// Whether to remove also the visitors who have been present, and those who were let in.
     pub all: Option<bool>,
@@ -333,7 +333,8 @@ pub struct PlanOrder {
     pub visitors: Option<Whole<1, 100_000_000>>,
     /// The time in which they come, in seconds; 1,800 by default, or as long as the line needs.
     pub arrival_seconds: Option<Whole<1, DAY_SECONDS>>,
-    /// How long they are to wait on average, in minutes; 30 by default. The wait is longer if the line is slower.
+    /// How long they are to wait on average, in minutes; 30 by default, and 0 for as short as possible. The wait is longer if the line
+    /// is slower.
     pub wait_minutes: Option<Whole<0, 1_440>>,
     /// How often the protected service asks `validate` about each visitor; 0 by default.
     pub checks: Option<Whole<0, 10_000>>,
@@ -385,13 +386,13 @@ impl<'de> Deserialize<'de> for GivenSettings {
 }
 
 /// The ids of queues as they are given, so that one which is not valid fails alone.
-fn queue_ids<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Value>>, D::Error> {
-    list(from, CREATE_QUEUES_MAX, "queue ids")
+fn read_queue_ids<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Value>>, D::Error> {
+    read_list(from, CREATE_QUEUES_MAX, "queue ids")
 }
 
 /// Different tokens.
-fn entry_tokens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<EntryId>>, D::Error> {
-    let Some(values) = list(from, EVICT_TOKENS_MAX, "entry tokens")? else {
+fn read_entry_tokens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<EntryId>>, D::Error> {
+    let Some(values) = read_list(from, EVICT_TOKENS_MAX, "entry tokens")? else {
         return Ok(None);
     };
     let tokens = values
@@ -404,7 +405,7 @@ fn entry_tokens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<EntryId
 }
 
 /// A value that may be `null`, which is not the same as an absent one.
-fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+fn keep_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
 

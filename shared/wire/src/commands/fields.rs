@@ -82,7 +82,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Word<T> {
 }
 
 /// A list of at least one and at most `max` values; `what` names them.
-pub(super) fn list<'de, D: Deserializer<'de>>(
+pub(super) fn read_list<'de, D: Deserializer<'de>>(
     from: D,
     max: usize,
     what: &str,

@@ -30,7 +30,7 @@ pub struct KeyRotation {
     /// Now, in Unix milliseconds: the new key is among the public keys, and services begin to read it.
     pub published_at_ms: u64,
     /// When new passes are signed with the new key, in Unix milliseconds. At once if the old one `leaked`.
-    pub signs_from_ms: Option<u64>,
+    pub signs_from_ms: u64,
     /// When the old key is published no more, in Unix milliseconds: its last pass has ended. Null if it `leaked`.
     pub old_key_retires_at_ms: Option<u64>,
     /// How old the keys in a process or a cache may be, in seconds.

@@ -32,6 +32,7 @@ pub struct EntryRow {
     /// The number of the visit.
     pub visit: u64,
     /// The lane, from 0 (served first) to 7. Null if the backup does not have the place.
+    #[cfg_attr(feature = "schemas", schemars(range(max = 7)))]
     pub lane: Option<u8>,
     /// When the visitor entered, in Unix milliseconds. Null if the backup does not have the place.
     pub joined_at_ms: Option<u64>,
@@ -84,7 +85,7 @@ pub struct MatchingEntries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StageCounts {
-    /// All entries.
+    /// All live entries.
     pub entries: u64,
     /// Waiting entries whose visitors checked in lately, or all if presence is off.
     pub present: u64,
@@ -115,6 +116,7 @@ pub struct SourceList {
     /// How many shards were read. If they are not all, the counts are estimates from this sample.
     pub sampled_shards: u64,
     /// How many shards there are.
+    #[cfg_attr(feature = "schemas", schemars(range(max = 64)))]
     pub shards: u8,
     /// The entries of all sources beyond the first 100,000. Null if there are no more.
     pub others: Option<SourceCounts>,

@@ -15,26 +15,7 @@ mod visits;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use self::{
-    deployment::{Build, KeyRotation, PreflightResult},
-    entries::{
-        EntryList, EntryRow, Evictions, MatchingEntries, SourceCounts, SourceList, SourceRow, StageCounts,
-    },
-    numbers::{
-        DurationTotals, Imbalance, JournalCapacity, LastLoad, ListedNumbers, QueueList, QueueNumbers,
-        QueueRow, QueueStats, StayTotals,
-    },
-    plan::{BillItem, CrowdBill, CrowdPlan, PartPlan, PlannedSettings, ServicePlan},
-    queues::{
-        AllDefaults, BlockChange, CheckResult, CommandHelp, CreatedQueue, CreatedQueues, CreationRow,
-        DeletedQueue, NewQueue, PrefixDefaults, QueueDescription, RestoredQueue, SettingHelp, SettingsChange,
-    },
-    report::{CsvReport, DurationReport, LiveCounts, QueueReport, ReportedTotals},
-    visits::{
-        BlockInForce, EntryPromotion, Eviction, InspectedEntry, LaneMove, Place, Promotion, RecordKeys,
-        RecordVersion, RecordedVisit,
-    },
-};
+pub use self::{deployment::*, entries::*, numbers::*, plan::*, queues::*, report::*, visits::*};
 
 /// The result as JSON.
 #[allow(clippy::missing_panics_doc)] // A struct of plain fields always serializes.

@@ -44,6 +44,7 @@ pub struct ListedNumbers {
     /// How many visits were completed since the line created or restored the queue.
     pub completed: u64,
     /// Who may enter now.
+    #[cfg_attr(feature = "schemas", schemars(schema_with = "crate::schemas::entrance"))]
     pub entrance: Entrance,
     /// True while the clocks of the line's server and of the admin function differ too much, so that no entry is promoted.
     pub clocks_apart: bool,
@@ -178,7 +179,7 @@ pub struct StayTotals {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Imbalance {
-    /// Visits that began or returned, less those that ended, less the entries in the line.
+    /// Visits that began or returned, minus those that ended, minus the entries in the line.
     pub visits: i64,
     /// The same when the last consistency check began, or at the restore if there was none since.
     pub at_check: i64,

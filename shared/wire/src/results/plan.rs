@@ -35,7 +35,7 @@ pub struct CrowdPlan {
     pub settings: PlannedSettings,
     /// How many visitors the queue lets in per hour.
     pub visitors_per_hour: f64,
-    /// The most visitors that the queue can let in per hour.
+    /// The most visitors that the hash slot of the queue carries per hour.
     pub visitors_per_hour_max: f64,
     /// The mean wait, in minutes. It is longer than the one of the command if the queue carries no higher pace.
     pub wait_minutes_mean: f64,

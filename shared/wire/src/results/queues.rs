@@ -143,7 +143,7 @@ pub struct BlockChange {
     pub changed: bool,
     /// True if a later change replaced the blocks before they came into force.
     pub superseded: bool,
-    /// The blocks of the queue.
+    /// The blocks of the queue: each has a `token` or a `source`, and `until_ms`, which is null for a block without an end.
     #[cfg_attr(feature = "schemas", schemars(schema_with = "crate::schemas::blocks"))]
     pub blocked: Blocks,
 }
@@ -282,7 +282,7 @@ pub struct CheckResult {
     pub ended: u64,
     /// Places that the line still had after their end.
     pub removed: u64,
-    /// Differences left to the next check, because a change was under way, or because the backup refuses the write.
+    /// Differences left to the next check, because a change was under way, or because neither side was certainly right.
     pub skipped: u64,
     /// Changes that the backup refuses, after one more try.
     pub dead_lettered: usize,
@@ -291,5 +291,6 @@ pub struct CheckResult {
     /// True if the whole queue was compared.
     pub complete: bool,
     /// Where the check stopped: the `from_shard` of the next command. Null if `complete` is true.
+    #[cfg_attr(feature = "schemas", schemars(range(max = 63)))]
     pub next_shard: Option<u8>,
 }

@@ -54,8 +54,10 @@ pub struct LaneMove {
     /// The token of the entry, a UUID.
     pub token: String,
     /// The lane of the entry now, from 0 (served first) to 7.
+    #[cfg_attr(feature = "schemas", schemars(range(max = 7)))]
     pub lane: u8,
     /// The lane that the entry had.
+    #[cfg_attr(feature = "schemas", schemars(range(max = 7)))]
     pub from_lane: u8,
     /// The position in the lane, 1 at the head. Null if the entry does not wait any more.
     pub position: Option<u64>,
@@ -123,6 +125,7 @@ pub struct Place {
     pub score: Option<u64>,
     /// For a waiting entry: the lane, from 0 (served first) to 7.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemas", schemars(range(max = 7)))]
     pub lane: Option<u8>,
     /// For a waiting entry: when the visitor entered, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]

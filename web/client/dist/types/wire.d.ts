@@ -26,7 +26,7 @@ export interface components {
             readonly place?: number;
             /** @description For a waiting entry: its lane, a key of `lanes` in the public document. */
             readonly lane?: number;
-            /** @description The position in the own lane, 1 for its head. Where several lanes have entries, `ahead` tells when the turn comes. */
+            /** @description The position in the lane of the entry, 1 for its head. Where several lanes have entries, `ahead` tells when the turn comes. */
             readonly position?: number;
             /** @description For a waiting entry: how many turns come before its own, those of other lanes included. */
             readonly ahead?: number;
@@ -166,7 +166,7 @@ export interface components {
             readonly check_in_through: number;
             /** @description The highest place that went past the head. */
             readonly passed_through: number;
-            /** @description How many entries went past the head, less those that came back to a place in line. */
+            /** @description How many entries went past the head, minus those that came back to a place in line. */
             readonly gone_ahead: number;
             /** @description How many entries went past the head per second in the last half minute, promoted or passed over. Null before it was measured. */
             readonly speed: number | null;
