@@ -20,6 +20,7 @@ mod overtaken;
 mod pages;
 mod plan;
 mod queues;
+mod raced;
 mod recorded_results;
 mod refusals;
 mod report;

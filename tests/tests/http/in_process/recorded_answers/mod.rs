@@ -35,16 +35,10 @@ const MET_ELSEWHERE: [(Code, &str); 9] = [
     ),
     (
         Code::EpochChanged,
-        "a restore between two reads; code, title and detail alone",
+        "a reset during a command; admin::tests::raced",
     ),
-    (
-        Code::QueueReset,
-        "a reset during a check; code, title and detail alone",
-    ),
-    (
-        Code::EpochBehind,
-        "a table that went back; code, title and detail alone",
-    ),
+    (Code::QueueReset, "a reset during a check; admin::tests::raced"),
+    (Code::EpochBehind, "a table that went back; admin::tests::raced"),
 ];
 
 async fn the_answers_are_as_they_were() {
