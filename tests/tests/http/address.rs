@@ -137,6 +137,9 @@ async fn a_slash_at_the_end_leads_to_the_route(backend: &Backend) {
             ("no-store", "accept")
         );
     }
+    let claim = ApiRequest::post(queue.entry_path(&guest, "/claim/")).header("accept", "text/html");
+    let sent = backend.send(claim).await;
+    assert_eq!(sent.expect_status(308).header("location"), "../claim");
     let unknown = backend.send(ApiRequest::get(queue.path("/nothing/"))).await;
     backend.kind.expect_unknown_route(&unknown);
 }
