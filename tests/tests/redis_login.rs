@@ -2,6 +2,7 @@
 //! moment the server accepts one token as the user's password.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -124,7 +125,11 @@ impl User {
 
     /// Waits until one of these commands was the last one on every connection of the user. Meanwhile it pings
     /// the line that it is given.
-    async fn wait_until_last_command(&mut self, commands: &[&str], pinging: Option<&Line>) -> Vec<String> {
+    async fn wait_until_last_command(
+        &mut self,
+        commands: &[&str],
+        pinging: Option<&Line>,
+    ) -> BTreeSet<String> {
         let read_connections = async || {
             if let Some(line) = pinging {
                 line.ping().await.expect("pings");
