@@ -1,7 +1,7 @@
 //! The options of the command line.
 
 use clap::Parser;
-use vestibule_sizing::crowd::{Cache, CrowdDemand};
+use vestibule_sizing::crowd_sizing::{Cache, CrowdDemand};
 
 /// Asks the account and a deployed stack whether they are ready for a sale, and changes nothing.
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum, value_parser};
 use serde_json::{Map, Value, json};
 use vestibule_domain::id::QueueId;
-use vestibule_sizing::crowd::Cache;
+use vestibule_sizing::crowd_sizing::Cache;
 
 use crate::{arrivals::Curve, conduct::CrowdPlan};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use vestibule_sizing::{
     cost::{CostItem, Usage, total_dollars},
-    crowd::Cache,
+    crowd_sizing::Cache,
     facts::FACTS_OF,
 };
 

@@ -4,7 +4,7 @@
 use vestibule_domain::settings::Settings;
 use vestibule_sizing::{
     ceilings::{Ceilings, Function},
-    crowd::highest,
+    crowd_sizing::highest,
     facts::REQUESTS_PER_EXECUTION,
     load::{CrowdLoad, entering_cost},
     part_load::USED_SHARE,

@@ -8,7 +8,7 @@ use vestibule_simulate::{
     scenario::{Arrivals, Scenario, with_pace},
     simulation::{Clients, run_scenario},
 };
-use vestibule_sizing::{ceilings::Ceilings, crowd::highest, load::CrowdLoad};
+use vestibule_sizing::{ceilings::Ceilings, crowd_sizing::highest, load::CrowdLoad};
 
 const VISITORS: u32 = 20_000;
 const SLOT_POLLS_PER_SECOND: u32 = 300;

@@ -8,39 +8,7 @@ use vestibule_wire::results::{AllDefaults, PrefixDefaults, to_value};
 
 use vestibule_wire::commands::DefaultsOrder;
 
-use super::{Admin, Problem, parse::in_ms, settings::reject_blocked};
-
-/// What the command `defaults` does.
-pub(super) enum DefaultsAction {
-    /// Shows the defaults of one pattern, or of all.
-    Show(Option<QueuePattern>),
-    /// Replaces the defaults of a pattern.
-    Replace(QueuePattern, Map<String, Value>),
-    /// Removes the defaults of a pattern.
-    Remove(QueuePattern),
-}
-
-impl DefaultsAction {
-    /// What an order wants.
-    ///
-    /// # Errors
-    /// The order changes the defaults of no pattern, or to something else than settings.
-    pub(super) fn of(order: &DefaultsOrder) -> Result<Self, Problem> {
-        let pattern = order.prefix.clone();
-        let Some(given) = &order.settings else {
-            return Ok(Self::Show(pattern));
-        };
-        let pattern = pattern.ok_or_else(|| Problem::invalid_field("prefix", "is missing"))?;
-        match given {
-            Value::Null => Ok(Self::Remove(pattern)),
-            Value::Object(map) if !map.is_empty() => Ok(Self::Replace(pattern, in_ms(map)?)),
-            _ => Err(Problem::invalid_field(
-                "settings",
-                "must be an object of settings, or null to remove the defaults",
-            )),
-        }
-    }
-}
+use super::{Admin, Problem, defaults_action::DefaultsAction, settings::reject_blocked};
 
 /// The defaults of one pattern, valid or not.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use vestibule_domain::id::QueueId;
 use vestibule_engine::deletion::{complete_deletion, delete_queue};
 use vestibule_wire::results::{DeletedQueue, to_value};
 
-use super::{Admin, Problem, parse::Confirmation};
+use super::{Admin, Problem, confirmation::Confirmation};
 
 impl Admin {
     /// Deletes a queue. Repeated, the command completes a deletion that was cut off, which needs no confirmation, because

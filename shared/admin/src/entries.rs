@@ -10,7 +10,7 @@ use serde_json::Value;
 use vestibule_backup::EntryPartition;
 use vestibule_domain::{id::EntryId, record::EntryRecord, score::WaitScore, state::EntryState};
 use vestibule_line::LineError;
-use vestibule_wire::commands::{EntriesOrder, Whole, Word};
+use vestibule_wire::commands::{EntriesOrder, OneOf, Whole};
 use vestibule_wire::results::{EntryList, EntryRow, to_value};
 
 use super::{
@@ -58,7 +58,7 @@ impl Admin {
             for (record, row) in page.records.iter().zip(to_rows(
                 &page.records,
                 live.as_ref(),
-                order.state.map(|Word(state)| state),
+                order.state.map(|OneOf(state)| state),
             )) {
                 if rows.len() == limit {
                     break;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use vestibule_domain::id::{EntryId, SHARD_COUNT};
 use vestibule_wire::commands::EntriesOrder;
 
-use super::Problem;
+use super::problem::Problem;
 
 /// Where a page begins: behind an entry, or at the beginning of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use vestibule_domain::right::Right;
 use vestibule_wire::commands::CALLER_FIELD;
 
-use super::Problem;
+use super::problem::Problem;
 
 /// The longest name of a caller, in characters.
 const CALLER_CHARS_MAX: usize = 200;

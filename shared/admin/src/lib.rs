@@ -9,15 +9,18 @@ mod block;
 mod brake;
 mod change_words;
 mod check;
+mod confirmation;
 mod create;
 mod create_many;
 mod defaults;
+mod defaults_action;
 mod delete;
 mod describe;
 mod entries;
 mod entries_cursor;
 mod entry;
 mod evict;
+mod given_settings;
 mod invocation;
 mod iso_times;
 mod lane;
@@ -58,16 +61,18 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
-use vestibule_wire::commands::{Command, CreateOrder, Whole, Word};
+use vestibule_wire::commands::{Command, CreateOrder, OneOf, Whole};
 pub use vestibule_wire::commands::{OPERATIONS, Operation};
 
 pub use self::{
-    check::CHECK_TIME_MAX, describe::describe_build, invocation::Invocation, plan::plan_without_deployment,
-    problem::Problem, root_key::OperatorRootKey, signing_keys::SigningKeys,
+    check::CHECK_TIME_MAX, describe::describe_build, invocation::Invocation, problem::Problem,
+    root_key::OperatorRootKey, signing_keys::SigningKeys,
 };
 use self::{
+    confirmation::Confirmation,
+    given_settings::in_ms,
     iso_times::add_iso_times,
-    parse::{Confirmation, ParsedCommand, in_ms, read_queue_id},
+    parse::{ParsedCommand, read_queue_id},
     pending_order::PendingOrder,
     selectors::{
         EvictSelector, PromoteSelector, select_blocked, select_entry, select_evicted, select_promoted,
@@ -174,7 +179,7 @@ impl Admin {
                 self.delete(&order.queue, confirmation).await
             }
             Command::Finish(order) => {
-                let reason = order.reason.map_or(FinishReason::Over, |Word(reason)| reason);
+                let reason = order.reason.map_or(FinishReason::Over, |OneOf(reason)| reason);
                 self.finish(&order.queue, reason, order.message).await
             }
             Command::Promote(order) => match select_promoted(&order)? {
@@ -274,6 +279,17 @@ impl Admin {
             QueueLookup::Deleted(tombstone) => Err(Problem::queue_deleted(&tombstone)),
             QueueLookup::Absent => Err(Problem::unknown_queue()),
         }
+    }
+}
+
+/// Carries out a command `plan` without a deployment: it needs none.
+///
+/// # Errors
+/// [`Problem`] with the name of the field that is wrong, or if the command is another one.
+pub fn plan_without_deployment(command: Value) -> Result<Value, Problem> {
+    match ParsedCommand::parse(command)?.command {
+        Command::Plan(order) => plan::plan(&order),
+        _ => Err(Problem::invalid_field("op", "must be plan")),
     }
 }
 

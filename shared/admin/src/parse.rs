@@ -1,23 +1,19 @@
 //! Reads a command of operators. Nothing of a command that is not valid is carried out.
 
 use serde_json::{Map, Value};
-use vestibule_backup::SettingsRevision;
-use vestibule_domain::{
-    id::QueueId,
-    right::Right,
-    settings::{FIELDS, Field, FieldType, Settings, SettingsError, times_in_ms},
-};
+use vestibule_domain::{id::QueueId, right::Right, settings::Settings};
 use vestibule_wire::{
     InvalidField,
-    commands::{Command, Operation, UpdateOrder, Whole},
+    commands::{Command, Operation},
 };
 
 use super::{
-    Problem,
-    defaults::DefaultsAction,
+    defaults_action::DefaultsAction,
     entries_cursor::read_cursor,
+    given_settings::{in_ms, read_revision, read_settings},
     invocation::take_caller,
     plan::Sizing,
+    problem::Problem,
     selectors::{select_blocked, select_entry, select_evicted, select_promoted},
 };
 
@@ -112,25 +108,6 @@ pub(super) fn read_queue_id(text: Option<&str>) -> Result<QueueId, Problem> {
     text.parse().map_err(|error| Problem::invalid_id("queue", &error))
 }
 
-/// The settings that an update changes, with their times in Unix milliseconds.
-pub(super) fn read_settings(order: &UpdateOrder) -> Result<Map<String, Value>, Problem> {
-    if order.settings.0.is_empty() {
-        return Err(Problem::invalid_field(
-            "settings",
-            "must name at least one setting to change",
-        ));
-    }
-    in_ms(&order.settings.0)
-}
-
-/// The settings that the operator of an update has seen.
-pub(super) fn read_revision(order: &UpdateOrder) -> Result<Option<SettingsRevision>, Problem> {
-    let not_shown = || Problem::invalid_field("revision", "must be the revision that describe shows");
-    let text = order.revision.as_deref();
-    text.map(|text| SettingsRevision::from_text(text).ok_or_else(not_shown))
-        .transpose()
-}
-
 /// Refuses a last message that the setting of that name may not be.
 fn validate_message(message: &Value) -> Result<(), Problem> {
     let given = Map::from_iter([("message".to_owned(), message.clone())]);
@@ -138,83 +115,4 @@ fn validate_message(message: &Value) -> Result<(), Problem> {
     checked
         .map(drop)
         .map_err(|error| Problem::invalid_setting(&error))
-}
-
-/// The given settings, with their times in Unix milliseconds. An order names each time once.
-pub(super) fn in_ms(given: &Map<String, Value>) -> Result<Map<String, Value>, Problem> {
-    let is_twice = |field: &&Field| {
-        let is_time = field.field_type == FieldType::Time;
-        is_time && given.contains_key(field.name) && given.contains_key(field.text_name())
-    };
-    if let Some(field) = FIELDS.iter().find(is_twice) {
-        return Err(Problem::invalid_setting(&SettingsError {
-            field: field.text_name().to_owned(),
-            reason: format!(
-                "must not be given together with {}; give one of the two",
-                field.name
-            ),
-        }));
-    }
-    let given = times_in_ms(given).map_err(|error| Problem::invalid_setting(&error))?;
-    Ok(given.into_owned())
-}
-
-/// The values that a destructive command must repeat, so that the console's test button does not
-/// run such a command twice by accident. Parsing does not verify the values, because the right ones
-/// are known only once the queue was read.
-#[derive(Clone, Copy)]
-pub(super) struct Confirmation<'a> {
-    /// The queue of the command.
-    pub(super) queue: &'a QueueId,
-    /// The queue's id, repeated.
-    pub(super) confirm: Option<&'a str>,
-    /// The queue's current epoch.
-    pub(super) epoch: Option<u32>,
-}
-
-impl<'a> Confirmation<'a> {
-    pub(super) fn new(
-        queue: &'a QueueId,
-        confirm: Option<&'a String>,
-        epoch: Option<Whole<0, { u32::MAX }>>,
-    ) -> Self {
-        Self {
-            queue,
-            confirm: confirm.map(String::as_str),
-            epoch: epoch.map(Whole::get),
-        }
-    }
-
-    /// The confirmation of a command that needs one, except of `delete`, which may complete an earlier one without.
-    pub(super) fn of(command: &'a Command) -> Option<Self> {
-        match command {
-            Command::Drain(order)
-            | Command::Close(order)
-            | Command::Restore(order)
-            | Command::Reset(order) => Some(Self::new(&order.queue, order.confirm.as_ref(), order.epoch)),
-            Command::Finish(order) => Some(Self::new(&order.queue, order.confirm.as_ref(), order.epoch)),
-            Command::Evict(order) => Some(Self::new(&order.queue, order.confirm.as_ref(), order.epoch)),
-            _ => None,
-        }
-    }
-
-    /// Succeeds if the values are right for a queue of this epoch.
-    ///
-    /// # Errors
-    /// [`Problem`] that says what to add to the command `op`.
-    pub(super) fn verify(self, op: &str, epoch: u32) -> Result<(), Problem> {
-        let wrong = if self.confirm != Some(self.queue.as_str()) {
-            "confirm"
-        } else if self.epoch != Some(epoch) {
-            "epoch"
-        } else {
-            return Ok(());
-        };
-        Err(Problem::confirmation_needed(
-            op,
-            wrong,
-            self.queue.as_str(),
-            epoch,
-        ))
-    }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 use vestibule_domain::{id::QueueId, right::Right};
-use vestibule_wire::commands::CALLER_FIELD;
+use vestibule_wire::commands::{CALLER_FIELD, Operation};
 
-use super::{Operation, invocation::Invocation};
+use super::invocation::Invocation;
 
 /// The operations that concern no single queue, and `check`, which changes no visit. They are not in the log, and neither are
 /// those that [look](Right::Look).

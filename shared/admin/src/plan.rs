@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use vestibule_domain::settings::Settings;
 use vestibule_sizing::{
     cost::{CostItem, CrowdCost},
-    crowd::{Cache, CrowdDemand, CrowdSizing},
+    crowd_sizing::{Cache, CrowdDemand, CrowdSizing},
     facts::FACTS_OF,
     part_load::PartLoad,
     service::{Demand, Interval, SizingPlan},
@@ -13,9 +13,9 @@ use vestibule_wire::results::{
     BillItem, CrowdBill, CrowdPlan, PartPlan, PlannedSettings, ServicePlan, to_value,
 };
 
-use vestibule_wire::commands::{CacheKind, Command, PlanOrder, Whole, Word};
+use vestibule_wire::commands::{CacheKind, OneOf, PlanOrder, Whole};
 
-use super::{Problem, parse::ParsedCommand};
+use super::problem::Problem;
 
 /// The default of `interval_seconds`: how often a batch of visitors is let in.
 const DEFAULT_INTERVAL_SECONDS: u32 = 10;
@@ -98,8 +98,8 @@ impl Sizing {
             session_seconds,
             checks: order.checks.map_or(0, Whole::get),
             cache: match order.cache {
-                None | Some(Word(CacheKind::Serverless)) => Cache::Serverless,
-                Some(Word(CacheKind::Node)) => Cache::Node,
+                None | Some(OneOf(CacheKind::Serverless)) => Cache::Serverless,
+                Some(OneOf(CacheKind::Node)) => Cache::Node,
             },
             has_cdn: !order.without_cdn.unwrap_or_default(),
         };
@@ -134,17 +134,6 @@ fn read_demand(order: &PlanOrder) -> Result<Demand, Problem> {
         margin_percent: order.margin_percent.map_or(0, Whole::get),
         interval,
     })
-}
-
-/// Carries out a command `plan` without a deployment: it needs none.
-///
-/// # Errors
-/// [`Problem`] with the name of the field that is wrong, or if the command is another one.
-pub fn plan_without_deployment(command: Value) -> Result<Value, Problem> {
-    match ParsedCommand::parse(command)?.command {
-        Command::Plan(order) => plan(&order),
-        _ => Err(Problem::invalid_field("op", "must be plan")),
-    }
 }
 
 /// Computes what an order asks for.

@@ -4,7 +4,7 @@ use serde_json::Value;
 use vestibule_backup::{OperatorOrder, OrderLog};
 use vestibule_domain::{id::QueueId, tally::TallySnapshot};
 use vestibule_telemetry::clock::now_ms;
-use vestibule_wire::commands::{ReportFormat, ReportOrder, Whole, Word};
+use vestibule_wire::commands::{OneOf, ReportFormat, ReportOrder, Whole};
 use vestibule_wire::results::{CsvReport, to_value};
 
 use super::{Admin, Problem, report_content::ReportContent, report_csv::format_csv};
@@ -54,8 +54,8 @@ impl Admin {
             log,
         };
         Ok(match order.format {
-            None | Some(Word(ReportFormat::Json)) => to_value(report.into_result()),
-            Some(Word(ReportFormat::Csv)) => to_value(CsvReport {
+            None | Some(OneOf(ReportFormat::Json)) => to_value(report.into_result()),
+            Some(OneOf(ReportFormat::Csv)) => to_value(CsvReport {
                 csv: format_csv(&report),
             }),
         })

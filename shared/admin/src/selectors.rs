@@ -5,9 +5,9 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_line::EVICT_CHUNK;
-use vestibule_wire::commands::{EVICT_TOKENS_MAX, EvictOrder, PromoteOrder, Word};
+use vestibule_wire::commands::{EVICT_TOKENS_MAX, EvictOrder, OneOf, PromoteOrder};
 
-use super::Problem;
+use super::problem::Problem;
 
 const _: () = assert!(EVICT_TOKENS_MAX <= EVICT_CHUNK);
 
@@ -95,7 +95,7 @@ pub(super) enum BlockSelector {
 pub(super) fn select_entry(
     token: Option<EntryId>,
     visitor: Option<&str>,
-    kind: Option<Word<VisitorKind>>,
+    kind: Option<OneOf<VisitorKind>>,
 ) -> Result<EntrySelector, Problem> {
     find_entry(token, visitor, kind)?.ok_or_else(|| {
         Problem::invalid_field(
@@ -108,7 +108,7 @@ pub(super) fn select_entry(
 fn find_entry(
     token: Option<EntryId>,
     visitor: Option<&str>,
-    kind: Option<Word<VisitorKind>>,
+    kind: Option<OneOf<VisitorKind>>,
 ) -> Result<Option<EntrySelector>, Problem> {
     match (token, visitor) {
         (Some(_), Some(_)) => Err(Problem::invalid_field(
@@ -123,8 +123,8 @@ fn find_entry(
         (Some(token), None) => Ok(Some(EntrySelector::Token(token))),
         (None, Some(id)) => {
             let named = match kind {
-                Some(Word(VisitorKind::Known)) | None => Visitor::known(id),
-                Some(Word(VisitorKind::Anon)) => Visitor::anonymous(id),
+                Some(OneOf(VisitorKind::Known)) | None => Visitor::known(id),
+                Some(OneOf(VisitorKind::Anon)) => Visitor::anonymous(id),
             };
             let named = named.map_err(|error| Problem::invalid_id("visitor", &error))?;
             let other = kind.map_or_else(|| Visitor::anonymous(id).ok(), |_| None);
@@ -165,7 +165,7 @@ pub(super) fn select_promoted(order: &PromoteOrder) -> Result<PromoteSelector, P
 pub(super) fn select_blocked(
     token: Option<EntryId>,
     visitor: Option<&str>,
-    kind: Option<Word<VisitorKind>>,
+    kind: Option<OneOf<VisitorKind>>,
     source: Option<Source>,
 ) -> Result<BlockSelector, Problem> {
     match (find_entry(token, visitor, kind)?, source) {

@@ -18,8 +18,9 @@ use vestibule_wire::results::{SettingsChange, to_value};
 
 use super::{
     Admin, Problem,
+    confirmation::Confirmation,
+    given_settings::{read_revision, read_settings},
     overtaken::{effective_settings, find_overtaken},
-    parse::{Confirmation, read_revision, read_settings},
 };
 
 /// The most attempts at a change while concurrent changes of the stored settings interfere (optimistic

@@ -1,7 +1,7 @@
 //! What a crowd costs, at list prices.
 
 use super::{
-    crowd::{Cache, CrowdDemand, CrowdSizing},
+    crowd_sizing::{Cache, CrowdDemand, CrowdSizing},
     facts::{
         API_GB, API_REQUEST, CACHE_ECPU, CACHE_GB_HOUR, CACHE_GB_MIN, CACHE_NODE_HOUR, CDN_FUNCTION, CDN_GB,
         CDN_REQUEST, DOCUMENT_GB, ECPU_PER_POLL, FUNCTION_GB, FUNCTION_GB_SECOND, FUNCTION_REQUEST, Fact,

@@ -2,7 +2,7 @@
 
 use super::{
     cost::CrowdCost,
-    crowd::{Cache, CrowdDemand},
+    crowd_sizing::{Cache, CrowdDemand},
     facts::GATEWAY_PER_SECOND,
 };
 use vestibule_domain::settings::Settings;

@@ -3,7 +3,7 @@
 use vestibule_domain::{preflight::Finding, settings::Settings};
 use vestibule_sizing::{
     ceilings::FUNCTION_NAMES,
-    crowd::{CrowdDemand, CrowdSizing},
+    crowd_sizing::{CrowdDemand, CrowdSizing},
     facts::REQUESTS_PER_EXECUTION,
     part_load::PartLoad,
 };

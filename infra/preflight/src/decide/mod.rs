@@ -14,7 +14,7 @@ mod unanswered;
 mod zones;
 
 use vestibule_domain::preflight::Finding;
-use vestibule_sizing::crowd::{Cache, CrowdDemand};
+use vestibule_sizing::crowd_sizing::{Cache, CrowdDemand};
 
 use crate::account_answers::{AccountAnswers, StackAnswer};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use vestibule_domain::preflight::{Finding, Outcome};
-use vestibule_sizing::{ceilings::FUNCTION_NAMES, crowd::CrowdDemand};
+use vestibule_sizing::{ceilings::FUNCTION_NAMES, crowd_sizing::CrowdDemand};
 
 use super::{EMULATED, decide_findings, openapi_routes::declared_routes};
 use crate::account_answers::{

@@ -12,7 +12,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-use super::fields::{Thousandths, UnixMs, Whole, Word, read_list};
+use super::fields::{OneOf, Thousandths, UnixMs, Whole, read_list};
 
 /// The most queues in one `create`.
 pub const CREATE_QUEUES_MAX: usize = 1_000;
@@ -123,7 +123,7 @@ pub struct FinishOrder {
     /// The queue's id.
     pub queue: QueueId,
     /// The headline for those who waited; `over` by default.
-    pub reason: Option<Word<FinishReason>>,
+    pub reason: Option<OneOf<FinishReason>>,
     /// The last message: a text, or one for each language. Without it, the present one stays.
     pub message: Option<Value>,
     /// The queue's id once more.
@@ -146,7 +146,7 @@ pub struct PromoteOrder {
     /// The visitor's id, instead of the token.
     pub visitor: Option<String>,
     /// The kind of the visitor. Without it, entries of both kinds are looked for.
-    pub kind: Option<Word<VisitorKind>>,
+    pub kind: Option<OneOf<VisitorKind>>,
     /// Whether one entry is promoted beyond the pace.
     pub over_pace: Option<bool>,
 }
@@ -163,7 +163,7 @@ pub struct LaneOrder {
     /// The visitor's id, instead of the token.
     pub visitor: Option<String>,
     /// The kind of the visitor. Without it, entries of both kinds are looked for.
-    pub kind: Option<Word<VisitorKind>>,
+    pub kind: Option<OneOf<VisitorKind>>,
     /// The lane; 0 is served first.
     pub lane: Whole<0, LAST_LANE>,
 }
@@ -180,7 +180,7 @@ pub struct EvictOrder {
     /// The visitor's id, instead of the token.
     pub visitor: Option<String>,
     /// The kind of the visitor. Without it, entries of both kinds are looked for.
-    pub kind: Option<Word<VisitorKind>>,
+    pub kind: Option<OneOf<VisitorKind>>,
     /// 1 to 1,000 tokens.
     #[serde(default, deserialize_with = "read_entry_tokens")]
     pub tokens: Option<Vec<EntryId>>,
@@ -210,7 +210,7 @@ pub struct InspectOrder {
     /// The visitor's id, instead of the token.
     pub visitor: Option<String>,
     /// The kind of the visitor. Without it, entries of both kinds are looked for, and that of the known visitor is shown.
-    pub kind: Option<Word<VisitorKind>>,
+    pub kind: Option<OneOf<VisitorKind>>,
 }
 
 /// How many sources to show.
@@ -236,7 +236,7 @@ pub struct BlockOrder {
     /// The visitor's id, instead of the token.
     pub visitor: Option<String>,
     /// The kind of the visitor. Without it, entries of both kinds are looked for.
-    pub kind: Option<Word<VisitorKind>>,
+    pub kind: Option<OneOf<VisitorKind>>,
     /// The source, as `sources` shows it.
     pub source: Option<Source>,
     /// How long the block lasts, in seconds. Without it, that of a source lasts an hour, and that of a visitor until `unblock`.
@@ -255,7 +255,7 @@ pub struct UnblockOrder {
     /// The visitor's id, instead of the token.
     pub visitor: Option<String>,
     /// The kind of the visitor. Without it, blocks of both kinds are looked for.
-    pub kind: Option<Word<VisitorKind>>,
+    pub kind: Option<OneOf<VisitorKind>>,
     /// The source, as `sources` shows it.
     pub source: Option<Source>,
 }
@@ -268,7 +268,7 @@ pub struct ReportOrder {
     /// The queue's id.
     pub queue: QueueId,
     /// `json` by default.
-    pub format: Option<Word<ReportFormat>>,
+    pub format: Option<OneOf<ReportFormat>>,
     /// The generation; the last one by default.
     pub generation: Option<Whole<1, { u32::MAX }>>,
 }
@@ -292,7 +292,7 @@ pub struct EntriesOrder {
     /// The queue's id.
     pub queue: QueueId,
     /// Their state; any by default.
-    pub state: Option<Word<EntryState>>,
+    pub state: Option<OneOf<EntryState>>,
     /// How many entries, at most; 100 by default.
     pub limit: Option<Whole<1, 1_000>>,
     /// Where the page begins: the `cursor` of the answer before.
@@ -339,7 +339,7 @@ pub struct PlanOrder {
     /// How often the protected service asks `validate` about each visitor; 0 by default.
     pub checks: Option<Whole<0, 10_000>>,
     /// The cache that holds the line; `serverless` by default.
-    pub cache: Option<Word<CacheKind>>,
+    pub cache: Option<OneOf<CacheKind>>,
     /// Whether the API answers the reads of the public document, because no CDN stands before it.
     pub without_cdn: Option<bool>,
 }

@@ -69,9 +69,9 @@ impl<'de, const MAX: u32> Deserialize<'de> for Thousandths<MAX> {
 
 /// One of a few words. A refusal names them, whatever was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Word<T>(pub T);
+pub struct OneOf<T>(pub T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Word<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOf<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = match Value::deserialize(from)? {
             Value::String(text) => text,
@@ -100,9 +100,9 @@ mod schemas {
 
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-    use super::{Thousandths, UnixMs, Whole, Word};
+    use super::{OneOf, Thousandths, UnixMs, Whole};
 
-    impl<T: JsonSchema> JsonSchema for Word<T> {
+    impl<T: JsonSchema> JsonSchema for OneOf<T> {
         // So the field keeps its own description beside the words.
         fn inline_schema() -> bool {
             true
