@@ -138,7 +138,7 @@ fn tidy(schema: &mut Value, references: References) {
     if let Some(target) = object.shift_remove("$ref") {
         let reference = json!({ "$ref": target });
         match references {
-            // OpenAPI 3.0 ignores what stands beside a reference.
+            // OpenAPI 3.0 ignores the other members of a reference.
             References::Described if !object.is_empty() => {
                 object.insert("allOf".to_owned(), json!([reference]));
             }

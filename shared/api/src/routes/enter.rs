@@ -72,7 +72,7 @@ async fn answer(
     };
     let mut response = body.answer(status);
     let headers = response.headers_mut();
-    // Relative to the address that the client used. What stands before the function's own path there is not known to it: a
+    // Relative to the address that the client used. The function does not know what precedes its own path there: a
     // stage, the base path of a domain, or nothing behind a distribution, which leaves both out.
     let location = HeaderValue::try_from(format!("entries/{}", visitor.id));
     headers.insert(header::LOCATION, location.expect("an id is ASCII"));
