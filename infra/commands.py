@@ -13,7 +13,7 @@ import sys
 HEAD = """# Reference of the commands
 
 What each [command](commands.md) takes, and the `result` that it answers. [`commands.json`](commands.json) has the same with JSON
-schemas, and `infra/openapi.sh render` makes both of `shared/wire`.
+schemas, and `infra/openapi.sh render` makes both from `shared/wire`.
 
 Every command takes `caller`, too. A field that may be left out may be `null` as well, except `settings`. Beside each moment
 of a result, such as `joined_at_ms`, the same stands as a text in UTC, `joined_at`. These fields mean the same in each command:
@@ -47,8 +47,8 @@ def name_values(schema, schemas):
     return {"string": "a text", "boolean": "`true` or `false`", "object": "an object"}.get(kind, "any value")
 
 
-def describe(schema, schemas):
-    """Returns the description of a field: its own, or that of its type."""
+def describe(schema):
+    """Returns the description of a field for a cell of a table."""
     text = schema.get("description") or ""
     return text.replace("|", "\\|").replace("\n", " ")
 
@@ -57,7 +57,7 @@ def write_table(head, properties, schemas, required=()):
     yield f"| {head} | values | meaning |"
     yield "| --- | --- | --- |"
     for name, schema in properties.items():
-        yield f"| `{name}`{' (required)' * (name in required)} | {name_values(schema, schemas)} | {describe(schema, schemas)} |"
+        yield f"| `{name}`{' (required)' * (name in required)} | {name_values(schema, schemas)} | {describe(schema)} |"
     yield ""
 
 

@@ -5,7 +5,7 @@ use std::{
     process::Command,
 };
 
-use super::{crate_folders, read_file};
+use super::{crate_folders, names::visit, read_file, repository_root};
 
 /// Crates that must not depend on any of some others, not even through a third.
 const WALLS: [(&str, &[&str]); 7] = [
@@ -88,6 +88,60 @@ fn crates_keep_their_walls() {
             assert!(!depends_on.contains(other), "{name} must not depend on {other}");
         }
     }
+}
+
+#[test]
+fn each_dependency_has_a_user() {
+    let mut folders = crate_folders();
+    folders.push("functions".to_owned());
+    let root = repository_root();
+    for folder in &folders {
+        let is_inner = |path: &str| {
+            let inner = folders
+                .iter()
+                .filter(|other| other.starts_with(&format!("{folder}/")));
+            inner
+                .into_iter()
+                .any(|inner| path.starts_with(&format!("{inner}/")))
+        };
+        let mut words = BTreeSet::new();
+        visit(&root.join(folder), &mut |path| {
+            let relative = path
+                .strip_prefix(&root)
+                .expect("below the root")
+                .to_string_lossy();
+            if relative.ends_with(".rs") && !is_inner(&relative) {
+                let source = read_file(&*relative);
+                let found = source.split(|character: char| !character.is_alphanumeric() && character != '_');
+                words.extend(found.map(str::to_owned));
+            }
+        });
+        for name in dependencies_of_any_kind(&read_file(format!("{folder}/Cargo.toml"))) {
+            assert!(
+                words.contains(&name.replace('-', "_")),
+                "{folder} does not use {name}"
+            );
+        }
+    }
+}
+
+/// The names of the dependencies of a manifest, those of tests too.
+fn dependencies_of_any_kind(manifest: &str) -> Vec<String> {
+    let mut section = "";
+    let mut names = Vec::new();
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+        } else if section.ends_with("dependencies]") && !line.starts_with('#') {
+            names.extend(
+                line.split(['.', ' ', '='])
+                    .next()
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_owned),
+            );
+        }
+    }
+    names
 }
 
 /// The embedded server is behind a feature of the line, so the manifests cannot say it.

@@ -2,7 +2,6 @@
 
 use std::{ops::AddAssign, time::Duration};
 
-use serde::Serialize;
 use vestibule_backup::BackupError;
 use vestibule_line::LineError;
 
@@ -33,7 +32,7 @@ impl Default for CheckConfig {
 }
 
 /// What a check compared and what it repaired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CheckSummary {
     /// Entries with a place in the line.
     pub checked_line: u64,
