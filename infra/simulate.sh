@@ -14,9 +14,9 @@
 #                                                                 that the slot carries; else the default is 30
 #   SCENARIO=adaptive infra/simulate.sh                           a service that slows and recovers, and the pace that follows
 #                                                                 its load reports; SEED alone counts
-#   SCENARIO=all infra/simulate.sh                                each other scenario of infra/simulate/src/crowd_scenarios.rs
+#   SCENARIO=all infra/simulate.sh                                each other scenario of tools/simulate/src/crowd_scenarios.rs
 #   CEILING=none SCENARIO=flash infra/simulate.sh                 without ceilings: a scenario of
-#                                                                 infra/simulate/src/scenario.rs, or all. Once with clients
+#                                                                 tools/simulate/src/scenario.rs, or all. Once with clients
 #                                                                 that follow retry_after_ms, and once with clients that poll
 #                                                                 every three seconds
 #   CEILING=none SEEDS=5 VISITORS=20000 SCENARIO=all infra/simulate.sh

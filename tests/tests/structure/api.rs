@@ -82,7 +82,7 @@ fn folders_of_the_api_import_from_top_to_bottom() {
 
 #[test]
 fn the_services_are_bundled_without_methods() {
-    for folder in ["shared", "functions", "infra"] {
+    for folder in ["shared", "functions", "tools"] {
         for (path, source) in read_sources(folder) {
             let tokens = production_tokens(&source);
             assert!(

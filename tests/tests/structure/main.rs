@@ -27,7 +27,7 @@ fn read_file(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The folders of the crates under `shared` and `infra`, as the workspace lists them.
+/// The folders of the crates under `shared` and `tools`, as the workspace lists them.
 fn crate_folders() -> Vec<String> {
     let manifest = read_file("Cargo.toml");
     let (_, members) = manifest
@@ -37,7 +37,7 @@ fn crate_folders() -> Vec<String> {
     let folders: Vec<_> = members
         .split(',')
         .map(|member| member.trim().trim_matches('"').to_owned())
-        .filter(|member| member.starts_with("shared/") || member.starts_with("infra/"))
+        .filter(|member| member.starts_with("shared/") || member.starts_with("tools/"))
         .collect();
     assert!(folders.len() > 10, "the crates of the workspace: {folders:?}");
     folders

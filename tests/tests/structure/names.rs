@@ -152,7 +152,7 @@ const WORDS: [&str; 8] = [
 #[test]
 fn no_item_file_or_lua_local_has_a_misleading_name() {
     let mut found = Vec::new();
-    for folder in ["shared", "functions", "infra", "tests"] {
+    for folder in ["shared", "functions", "tools", "tests"] {
         visit(&repository_root().join(folder), &mut |path| {
             check_source(path, &mut found);
         });

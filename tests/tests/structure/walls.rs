@@ -8,7 +8,7 @@ use std::{
 use super::{crate_folders, names::visit, read_file, repository_root};
 
 /// Crates that must not depend on any of some others, not even through a third.
-const WALLS: [(&str, &[&str]); 7] = [
+const WALLS: [(&str, &[&str]); 8] = [
     ("vestibule-line", &["vestibule-backup"]),
     ("vestibule-backup", &["vestibule-line"]),
     ("vestibule-api", &["vestibule-admin", "vestibule-promoter"]),
@@ -25,17 +25,24 @@ const WALLS: [(&str, &[&str]); 7] = [
         ],
     ),
     (
+        "vestibule-crowd",
+        &["vestibule-api", "vestibule-line", "vestibule-backup"],
+    ),
+    (
         "vestibule-engine",
         &["vestibule-backup-dynamodb", "vestibule-backup-file"],
     ),
 ];
 
-/// The only crates of the project that the simulation may name: the rules and the line.
-const SIMULATE_MAY_USE: [&str; 4] = [
+/// The only crates of the project that the simulation may name: visitors, the line, and the answers of the API.
+const SIMULATE_MAY_USE: [&str; 7] = [
+    "vestibule-api",
+    "vestibule-crowd",
     "vestibule-domain",
     "vestibule-engine",
     "vestibule-line",
     "vestibule-sizing",
+    "vestibule-wire",
 ];
 
 /// The crates of the project by name, each with those that it depends on. Dependencies of tests do not count.

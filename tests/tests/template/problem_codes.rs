@@ -168,7 +168,7 @@ fn every_code_is_used_by_its_audience() {
         codes.map(|code| format!("{code:?}")).collect()
     };
     assert_eq!(
-        used_in(&["shared/api/src", "shared/line/src", "infra/local/src"]),
+        used_in(&["shared/api/src", "shared/line/src", "tools/local/src"]),
         of(&[Audience::Api, Audience::Authorizer, Audience::Both])
     );
     assert_eq!(

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 use vestibule_domain::state::EntryState;
-use vestibule_follower::{Failure, Follower, RequestKind};
+use vestibule_crowd::{Failure, Follower, RequestKind};
 use vestibule_wire::{Entry, PublicDocument};
 
 use crate::{
