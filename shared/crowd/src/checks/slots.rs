@@ -5,7 +5,7 @@ use vestibule_domain::settings::Settings;
 
 /// Counts the violations of pace and capacity.
 #[derive(Debug)]
-pub struct InvariantChecker {
+pub struct SlotChecker {
     /// The level of the token bucket, in entries times milliseconds of the interval. The unit keeps it a whole
     /// number.
     level: i128,
@@ -17,7 +17,7 @@ pub struct InvariantChecker {
     overshoot: u64,
 }
 
-impl InvariantChecker {
+impl SlotChecker {
     /// A checker for a new queue, whose bucket is full.
     pub fn new(settings: &Settings) -> Self {
         let mut checker = Self {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn one_admission_above_the_pace_is_counted() {
-        let mut checker = InvariantChecker::new(&settings(100));
+        let mut checker = SlotChecker::new(&settings(100));
         checker.admit(0, 10);
         checker.admit(5_000, 5);
         assert_eq!(checker.overshoot(), 0);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn admissions_above_the_capacity_are_counted() {
-        let mut checker = InvariantChecker::new(&settings(8));
+        let mut checker = SlotChecker::new(&settings(8));
         checker.admit(0, 8);
         checker.release_slots(2);
         checker.admit(10_000, 2);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn an_entry_may_be_admitted_while_a_slot_and_a_token_are_free() {
-        let mut checker = InvariantChecker::new(&settings(12));
+        let mut checker = SlotChecker::new(&settings(12));
         assert!(checker.may_admit(0));
         checker.admit(0, 10);
         assert!(!checker.may_admit(999), "no token");

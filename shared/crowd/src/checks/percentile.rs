@@ -6,17 +6,13 @@ fn rank(count: usize, percent: usize) -> usize {
 }
 
 /// A percentile of sorted numbers. `None` if there are none.
-pub(crate) fn percentile<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
+pub fn percentile<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
     sorted.get(rank(sorted.len(), percent) - 1).copied()
 }
 
 /// The least and the greatest value that a percentile can have if `unknown` further numbers, whatever they are, belong to
 /// the sorted ones. `None` stands for a bound that the known numbers do not give.
-pub(crate) fn percentile_bounds(
-    sorted: &[u64],
-    unknown: usize,
-    percent: usize,
-) -> (Option<u64>, Option<u64>) {
+pub fn percentile_bounds(sorted: &[u64], unknown: usize, percent: usize) -> (Option<u64>, Option<u64>) {
     let rank = rank(sorted.len() + unknown, percent);
     // All unknown numbers are less, or all are greater.
     let low = (rank.checked_sub(unknown + 1)).and_then(|at| sorted.get(at).copied());

@@ -1,33 +1,33 @@
-//! The signal that ends a rehearsal before its visitors are done.
+//! The signal that ends a crowd before its visitors are done.
 
 use tokio::sync::watch;
 
-/// Why a rehearsal ended early.
+/// Why a crowd ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StopReason {
+pub enum StopReason {
     /// The operator interrupted it.
     Interrupted,
     /// Its time was over.
     OutOfTime,
 }
 
-/// Ends a rehearsal.
+/// Ends a crowd.
 #[derive(Debug)]
-pub(crate) struct Stopper(watch::Sender<Option<StopReason>>);
+pub struct Stopper(watch::Sender<Option<StopReason>>);
 
-/// Learns when a rehearsal ends.
+/// Learns when a crowd ends.
 #[derive(Debug, Clone)]
-pub(crate) struct StopSignal(watch::Receiver<Option<StopReason>>);
+pub struct StopSignal(watch::Receiver<Option<StopReason>>);
 
 impl Stopper {
     /// A stopper with its signal.
-    pub(crate) fn new() -> (Self, StopSignal) {
+    pub fn new() -> (Self, StopSignal) {
         let (sender, receiver) = watch::channel(None);
         (Self(sender), StopSignal(receiver))
     }
 
-    /// Ends the rehearsal. The first reason counts.
-    pub(crate) fn stop(&self, reason: StopReason) {
+    /// Ends the crowd. The first reason counts.
+    pub fn stop(&self, reason: StopReason) {
         self.0.send_if_modified(|stored| {
             let is_first = stored.is_none();
             stored.get_or_insert(reason);
@@ -37,13 +37,18 @@ impl Stopper {
 }
 
 impl StopSignal {
-    /// Why the rehearsal has ended early, if it has.
-    pub(crate) fn reason(&self) -> Option<StopReason> {
+    /// A signal that never comes.
+    pub fn never() -> Self {
+        Stopper::new().1
+    }
+
+    /// Why the crowd has ended early, if it has.
+    pub fn reason(&self) -> Option<StopReason> {
         *self.0.borrow()
     }
 
-    /// Waits until the rehearsal is to end.
-    pub(crate) async fn wait(&mut self) {
+    /// Waits until the crowd is to end.
+    pub async fn wait(&mut self) {
         // Without a sender there is no stop any more.
         if self.0.wait_for(Option::is_some).await.is_err() {
             std::future::pending::<()>().await;

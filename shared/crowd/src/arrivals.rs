@@ -1,54 +1,66 @@
-//! When the visitors of a rehearsal arrive.
+//! When the visitors of a crowd arrive.
 
 use std::{f64::consts::TAU, time::Duration};
 
-use clap::ValueEnum;
-
 /// The waves of [`Curve::Wave`].
 const WAVES: f64 = 2.0;
+/// A flash is over after so many times its mean.
+const FLASH_MEANS: f64 = 5.0;
+/// The rate of swells, relative to their mean, is this much more at a crest, and less in a trough.
+const SWELL: f64 = 0.45 / 0.55;
 /// Halvings until an arrival is exact to a millionth of the time.
 const HALVINGS: u32 = 20;
 
 /// How the arrivals are spread over their time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Curve {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Curve {
     /// The same number each second
     Flat,
     /// Most at the beginning: 71 % in the first half, as at an opening
     Front,
     /// Two waves with a lull between them, as after two announcements
     Wave,
+    /// An exponential decay, which is cut off when hardly any come: after five times its mean
+    Flash,
+    /// So many swells: at a crest about twice the mean, and a fifth of it in a trough
+    Swells(u8),
 }
 
 impl Curve {
     /// When visitor `number` of `count` arrives, if all arrive within `spread`. Visitors are numbered from 0 in the order of
     /// arrival.
-    pub(crate) fn arrives_after(self, number: u32, count: u32, spread: Duration) -> Duration {
+    pub fn arrives_after(self, number: u32, count: u32, spread: Duration) -> Duration {
         let share = (f64::from(number) + 0.5) / f64::from(count.max(1));
         spread.mul_f64(self.time_of(share))
     }
 
     /// The share of the time after which this share of the visitors has arrived.
-    fn time_of(self, share: f64) -> f64 {
+    pub fn time_of(self, share: f64) -> f64 {
         match self {
             Self::Flat => share,
             Self::Front => share * share,
-            Self::Wave => {
-                let (mut low, mut high) = (0.0, 1.0);
-                for _ in 0..HALVINGS {
-                    let middle = f64::midpoint(low, high);
-                    // The integral of 1 - cos: no visitor at the ends and between the waves.
-                    let arrived = middle - (WAVES * TAU * middle).sin() / (WAVES * TAU);
-                    if arrived < share {
-                        low = middle;
-                    } else {
-                        high = middle;
-                    }
-                }
-                f64::midpoint(low, high)
-            }
+            // The integral of 1 - cos: no visitor at the ends and between the waves.
+            Self::Wave => invert(share, |time| time - (WAVES * TAU * time).sin() / (WAVES * TAU)),
+            Self::Flash => -(1.0 - share * (1.0 - (-FLASH_MEANS).exp())).ln() / FLASH_MEANS,
+            Self::Swells(swells) => invert(share, |time| {
+                time - SWELL * (f64::from(swells) * TAU * time).sin() / (f64::from(swells) * TAU)
+            }),
         }
     }
+}
+
+/// The argument in 0 to 1 at which a rising function has this value.
+fn invert(value: f64, function: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if function(middle) < value {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
 }
 
 #[cfg(test)]
@@ -89,7 +101,13 @@ mod tests {
 
     #[test]
     fn arrivals_come_in_order_within_their_time() {
-        for curve in [Curve::Flat, Curve::Front, Curve::Wave] {
+        for curve in [
+            Curve::Flat,
+            Curve::Front,
+            Curve::Wave,
+            Curve::Flash,
+            Curve::Swells(3),
+        ] {
             let all: Vec<_> = (0..500).map(|n| curve.arrives_after(n, 500, SPREAD)).collect();
             assert!(all.is_sorted() && all[499] <= SPREAD, "{curve:?}");
         }

@@ -7,41 +7,41 @@ const LONG_WINDOW_INTERVALS: u64 = 10;
 
 /// The pace that a queue is set to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PaceSetting {
+pub struct PaceSetting {
     /// How many entries are promoted per interval.
-    pub(crate) batch: u64,
+    pub batch: u64,
     /// The interval, in seconds.
-    pub(crate) interval_seconds: u64,
+    pub interval_seconds: u64,
 }
 
 /// The most admissions in any window of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct WindowFigures {
+pub struct WindowFigures {
     /// The length of the window, in seconds.
-    pub(crate) seconds: u64,
+    pub seconds: u64,
     /// The most admissions in such a window.
-    pub(crate) most: u64,
+    pub most: u64,
     /// How many the pace allows.
-    pub(crate) allowed: u64,
+    pub allowed: u64,
 }
 
 /// What the pace came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct PaceFigures {
+pub struct PaceFigures {
     /// Admissions per second from the first to the last. `None` with fewer than two.
-    pub(crate) mean_per_second: Option<f64>,
+    pub mean_per_second: Option<f64>,
     /// The pace that is set, per second.
-    pub(crate) set_per_second: f64,
+    pub set_per_second: f64,
     /// The longest time without an admission between the first and the last, in seconds.
-    pub(crate) longest_gap_seconds: f64,
+    pub longest_gap_seconds: f64,
     /// The fullest windows.
-    pub(crate) windows: Vec<WindowFigures>,
+    pub windows: Vec<WindowFigures>,
 }
 
 impl PaceFigures {
     /// Computes the figures of the admissions at these moments, in Unix milliseconds.
     #[allow(clippy::cast_precision_loss)] // Some hundred thousand admissions.
-    pub(crate) fn of_admissions(mut at_ms: Vec<u64>, pace: PaceSetting) -> Self {
+    pub fn of_admissions(mut at_ms: Vec<u64>, pace: PaceSetting) -> Self {
         at_ms.sort_unstable();
         let span_ms = at_ms.last().zip(at_ms.first()).map(|(last, first)| last - first);
         let mean = |span_ms: u64| (at_ms.len() - 1) as f64 * 1_000.0 / span_ms as f64;
@@ -60,7 +60,7 @@ impl PaceFigures {
     }
 
     /// Whether no window has more admissions than the pace allows.
-    pub(crate) fn is_kept(&self) -> bool {
+    pub fn is_kept(&self) -> bool {
         self.windows.iter().all(|window| window.most <= window.allowed)
     }
 }

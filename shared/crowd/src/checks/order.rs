@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use crate::record::VisitRecord;
+
 /// A turn that a visitor had who followed the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TurnRecord {
+pub struct TurnRecord {
     /// The lane of the entry.
-    pub(crate) lane: u8,
+    pub lane: u8,
     /// The order of the entry in its lane.
-    pub(crate) place: u64,
+    pub place: u64,
     /// When the entry was promoted, in Unix milliseconds of the server.
-    pub(crate) promoted_at_ms: u64,
+    pub promoted_at_ms: u64,
 }
 
 /// How many visitors were promoted later than one behind them in the same lane.
-pub(crate) fn count_overtaken(turns: &[TurnRecord]) -> u64 {
+pub fn count_overtaken(turns: &[TurnRecord]) -> u64 {
     let mut lanes = BTreeMap::<u8, Vec<(u64, u64)>>::new();
     for turn in turns {
         lanes
@@ -33,6 +35,27 @@ pub(crate) fn count_overtaken(turns: &[TurnRecord]) -> u64 {
         turns.into_iter().rev().filter(is_overtaken).count() as u64
     };
     lanes.into_values().map(overtaken_in_lane).sum()
+}
+
+/// How many visitors who asked as told were promoted later than one behind them in the same lane. One who did not is passed
+/// over, and comes later.
+pub fn count_overtaken_visits(records: &[VisitRecord]) -> u64 {
+    let turn = |record: &VisitRecord| {
+        let (lane, place) = record.place?;
+        Some(TurnRecord {
+            lane,
+            place,
+            promoted_at_ms: record.promoted_at_ms?,
+        })
+    };
+    let present = |record: &&VisitRecord| record.conduct.is_present_in_line() && !record.has_come_back;
+    count_overtaken(
+        &records
+            .iter()
+            .filter(present)
+            .filter_map(turn)
+            .collect::<Vec<_>>(),
+    )
 }
 
 #[cfg(test)]
