@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use vestibule_wire::{Entry, PublicDocument};
 
 use crate::{
@@ -11,8 +11,7 @@ use crate::{
 };
 
 /// What a visitor, or the protected service for a visitor, does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
     /// Reads the public document.
     Document,
@@ -21,10 +20,8 @@ pub enum Act {
     /// Asks for the state of the entry, at once.
     Poll,
     /// Asks for the state of the entry, and lets the server hold the answer.
-    #[serde(rename = "held_poll")]
     HeldPoll {
         /// For how long, in seconds.
-        #[serde(skip)]
         seconds: u32,
     },
     /// Claims the turn.
@@ -98,6 +95,13 @@ impl Act {
             Self::Claim => Some(RequestKind::Claim),
             _ => None,
         }
+    }
+}
+
+impl Serialize for Act {
+    /// Its name as one word, such as `held_poll`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name().replace(' ', "_"))
     }
 }
 

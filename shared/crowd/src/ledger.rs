@@ -168,6 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn held_polls_are_one_act_with_a_plain_name() {
+        let ledger = Ledger::default();
+        for seconds in [5, 20] {
+            ledger.record(Act::HeldPoll { seconds }, Duration::from_secs(1), None);
+        }
+        let figures = serde_json::to_value(ledger.figures()).expect("JSON");
+        assert_eq!(figures.as_array().map(Vec::len), Some(1));
+        assert_eq!(
+            (&figures[0]["operation"], &figures[0]["requests"]),
+            (&"held_poll".into(), &2.into())
+        );
+    }
+
+    #[test]
     fn an_entry_that_has_ended_is_no_failure_of_a_look() {
         let ledger = Ledger::default();
         ledger.record(Act::Look, Duration::ZERO, Some("expired"));
