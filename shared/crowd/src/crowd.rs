@@ -7,12 +7,14 @@ use std::{
 
 use futures_util::{StreamExt, stream};
 use tokio::{
+    sync::SemaphorePermit,
     task::JoinSet,
     time::{Instant, sleep_until},
 };
 
 use crate::{
     act::{Act, send},
+    connections::ConnectionLimit,
     door::{Caller, Door, ProtectedService},
     ledger::Ledger,
     record::VisitRecord,
@@ -95,6 +97,8 @@ pub struct Crowd<D, O = Unobserved> {
     pub clock: CrowdClock,
     /// Whether records keep the estimates that were shown.
     pub keeps_estimates: bool,
+    /// The connections, if their number is bounded. The time for which a request waits for one is not part of its latency.
+    pub limit: Option<ConnectionLimit>,
 }
 
 /// What a crowd left behind.
@@ -116,6 +120,7 @@ impl<D> Crowd<D> {
             stop: StopSignal::never(),
             clock: CrowdClock::start(),
             keeps_estimates: false,
+            limit: None,
         }
     }
 }
@@ -204,6 +209,7 @@ impl<D: Door + ProtectedService + 'static, O: Observer + 'static> Crowd<D, O> {
 
     async fn perform(&self, visitor: &mut Visitor, act: Act) -> Act {
         let from = visitor.stage();
+        let _connection = self.connect(act).await;
         let began_at = Instant::now();
         visitor.send(act, self.clock.now_ms());
         let outcome = if visitor.is_cut_off(self.clock.now_ms()) {
@@ -218,6 +224,14 @@ impl<D: Door + ProtectedService + 'static, O: Observer + 'static> Crowd<D, O> {
         visitor.receive(act, outcome, self.clock.now_ms());
         self.observe(from, visitor);
         act
+    }
+
+    async fn connect(&self, act: Act) -> Option<SemaphorePermit<'_>> {
+        let limit = self.limit.as_ref().filter(|_| act != Act::Turn)?;
+        let queued_at = Instant::now();
+        let connection = limit.acquire(act).await;
+        self.ledger.record_queueing(queued_at.elapsed());
+        connection
     }
 
     fn observe(&self, from: Stage, visitor: &Visitor) {

@@ -1,9 +1,6 @@
-//! The door of a deployment: requests over HTTP, on a bounded number of connections.
+//! The door of a deployment: requests over HTTP.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method, Request, Uri, header};
@@ -21,13 +18,12 @@ use hyper_util::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::{sync::Semaphore, time::timeout};
-use tower::{ServiceExt, util::BoxCloneSyncService};
+use tokio::time::timeout;
+use tower::{ServiceExt, service_fn, util::BoxCloneSyncService};
 use vestibule_wire::{Entry, PublicDocument};
 
 use crate::{
     door::{Caller, Door, ProtectedService},
-    ledger::Ledger,
     rules::Refusal,
 };
 
@@ -38,9 +34,19 @@ const IDLE_MAX: Duration = Duration::from_secs(30);
 /// More than any answer of the API.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 
-type Addresses = std::vec::IntoIter<std::net::SocketAddr>;
+/// The addresses of a host.
+pub type Addresses = std::vec::IntoIter<SocketAddr>;
 /// Finds the addresses of a host.
-pub type Resolver = BoxCloneSyncService<Name, Addresses, std::io::Error>;
+pub type Resolver = BoxCloneSyncService<Name, Addresses, io::Error>;
+
+/// A resolver that calls `find` with the name of a host.
+pub fn resolver<F, A>(find: F) -> Resolver
+where
+    F: Fn(String) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = io::Result<Addresses>> + Send + 'static,
+{
+    BoxCloneSyncService::new(service_fn(move |name: Name| find(name.as_str().to_owned())))
+}
 
 /// Sends requests over connections that are used again. It follows no redirect, so a server cannot lead it elsewhere.
 #[derive(Debug, Clone)]
@@ -81,7 +87,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// The certificates of the machine cannot be read.
-    pub fn new(connections: usize) -> std::io::Result<Self> {
+    pub fn new(connections: usize) -> io::Result<Self> {
         let resolve = GaiResolver::new().map_response(|found| found.collect::<Vec<_>>().into_iter());
         Self::with_resolver(BoxCloneSyncService::new(resolve), connections)
     }
@@ -90,7 +96,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// The certificates of the machine cannot be read.
-    pub fn with_resolver(resolver: Resolver, connections: usize) -> std::io::Result<Self> {
+    pub fn with_resolver(resolver: Resolver, connections: usize) -> io::Result<Self> {
         let mut http = HttpConnector::new_with_resolver(resolver);
         http.enforce_http(false);
         http.set_nodelay(true);
@@ -127,26 +133,6 @@ impl HttpClient {
     }
 }
 
-/// Connections, of which three quarters are for polls that the server may hold, so that a claim never queues behind them.
-#[derive(Debug)]
-pub struct ConnectionLimit {
-    short: Semaphore,
-    held: Semaphore,
-    ledger: Arc<Ledger>,
-}
-
-impl ConnectionLimit {
-    /// At most so many. The time that requests wait for one is recorded in the ledger.
-    pub fn new(connections: usize, ledger: Arc<Ledger>) -> Self {
-        let short = connections.div_ceil(4);
-        Self {
-            short: Semaphore::new(short),
-            held: Semaphore::new((connections - short).max(1)),
-            ledger,
-        }
-    }
-}
-
 /// The API of one queue.
 pub struct HttpDoor {
     client: HttpClient,
@@ -155,7 +141,6 @@ pub struct HttpDoor {
     /// The same for the protected service.
     service_queue_url: String,
     proof: Arc<dyn Proof>,
-    limit: Option<ConnectionLimit>,
 }
 
 /// A request to the API.
@@ -178,7 +163,6 @@ impl HttpDoor {
             service_queue_url: queue_url.clone(),
             queue_url,
             proof: Arc::new(NoProof),
-            limit: None,
         }
     }
 
@@ -189,34 +173,12 @@ impl HttpDoor {
         self
     }
 
-    /// The same, over a bounded number of connections.
-    #[must_use]
-    pub fn with_limit(mut self, limit: ConnectionLimit) -> Self {
-        self.limit = Some(limit);
-        self
-    }
-
     async fn ask<T: DeserializeOwned>(&self, call: ApiCall<'_>) -> Result<T, Refusal> {
         let body = self.exchange(call).await?;
         serde_json::from_slice(&body).map_err(|_| Refusal::NO_ANSWER)
     }
 
     async fn exchange(&self, call: ApiCall<'_>) -> Result<Vec<u8>, Refusal> {
-        // No semaphore is ever closed.
-        let _connection = match &self.limit {
-            Some(limit) => {
-                let queued_at = Instant::now();
-                let permit = if call.hold.is_zero() {
-                    &limit.short
-                } else {
-                    &limit.held
-                };
-                let permit = permit.acquire().await;
-                limit.ledger.record_queueing(queued_at.elapsed());
-                Some(permit)
-            }
-            None => None,
-        };
         let within = ANSWER_TIMEOUT + call.hold;
         let is_of_service = call.is_of_service;
         let mut request = self.build(call)?;

@@ -4,12 +4,14 @@
 //! - [`temper`]: how a visitor behaves; [`visitor`]: rules and temper together, and the [`record`] of what the visitor met.
 //!   They send nothing and have no clock
 //! - [`door`]: the API as a trait of five calls, and the protected service; `http`: the door of a deployment
-//! - [`crowd`]: sends visitors through a door, each at its time ([`arrivals`], [`plan`]); [`ledger`]: how long requests took
+//! - [`crowd`]: sends visitors through a door, each at its time ([`arrivals`], [`plan`]), over a bounded number of
+//!   [`connections`]; [`ledger`]: how long requests took
 //! - [`checks`]: what must hold of any crowd
 
 pub mod act;
 pub mod arrivals;
 pub mod checks;
+pub mod connections;
 pub mod crowd;
 pub mod door;
 #[cfg(feature = "http")]
