@@ -70,12 +70,12 @@ pub struct Visitor {
     looks: u32,
     stay: Option<StayProgress>,
     closing: Option<Closing>,
-    last: Seen,
+    last: LastPositions,
 }
 
-/// What the visitor saw last of its visit.
+/// The last positions of a visit.
 #[derive(Debug, Default)]
-struct Seen {
+struct LastPositions {
     visit: u64,
     answered: Option<u64>,
     computed: Option<i64>,
@@ -99,7 +99,7 @@ impl Visitor {
             looks: 0,
             stay: None,
             closing: None,
-            last: Seen::default(),
+            last: LastPositions::default(),
             caller,
             temper,
         }
@@ -447,9 +447,9 @@ impl Visitor {
             record.slot_ms.get_or_insert((now_ms, f64::INFINITY));
         }
         if self.last.visit != entry.visit {
-            self.last = Seen {
+            self.last = LastPositions {
                 visit: entry.visit,
-                ..Seen::default()
+                ..LastPositions::default()
             };
         }
         let has_risen = entry
