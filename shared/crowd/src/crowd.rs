@@ -74,6 +74,9 @@ pub struct PlannedVisit {
 pub trait Observer: Send + Sync {
     /// A visitor arrives in a stage, from another one or from outside.
     fn change_stage(&self, _from: Option<Stage>, _to: Stage) {}
+
+    /// A request was answered, or refused, after so long.
+    fn record_request(&self, _act: Act, _latency: Duration, _refusal: Option<&Refusal>) {}
 }
 
 /// Watches nothing.
@@ -218,8 +221,10 @@ impl<D: Door + ProtectedService + 'static, O: Observer + 'static> Crowd<D, O> {
             send(&self.door, act, &visitor.caller, visitor.token(), visitor.visit()).await
         };
         if act != Act::Turn {
-            let name = outcome.as_ref().err().map(Refusal::name);
-            self.ledger.record(act, began_at.elapsed(), name.as_deref());
+            let (latency, refusal) = (began_at.elapsed(), outcome.as_ref().err());
+            let name = refusal.map(Refusal::name);
+            self.ledger.record(act, latency, name.as_deref());
+            self.observer.record_request(act, latency, refusal);
         }
         visitor.receive(act, outcome, self.clock.now_ms());
         self.observe(from, visitor);

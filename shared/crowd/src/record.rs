@@ -91,7 +91,10 @@ pub struct VisitRecord {
     pub claim_by_ms: Option<u64>,
     /// When the visitor had the answer that let it in.
     pub claimed_at_ms: Option<f64>,
-    /// From when until when the visitor held a slot for certain: from the answer that gave it to the request that ends it.
+    /// How often the protected service was told that the visitor may act.
+    pub validations: u64,
+    /// From when until when the visitor held a slot for certain: from the answer that gave it to the request that ends it, or
+    /// to the moment before the server ends the turn or the session by itself.
     pub slot_ms: Option<(f64, f64)>,
     /// Numbers that rose.
     pub rises: Rises,
@@ -131,6 +134,7 @@ impl VisitRecord {
             called_at_ms: None,
             claim_by_ms: None,
             claimed_at_ms: None,
+            validations: 0,
             slot_ms: None,
             rises: Rises::default(),
             has_come_back: false,
@@ -155,8 +159,12 @@ impl VisitRecord {
             .or_else(|| self.joined_at_ms.filter(|_| self.is_fast_tracked))
     }
 
-    /// How long the visitor waited until the promotion, in milliseconds.
+    /// How long the visitor waited until the promotion, in milliseconds. `None` without one, or if that is not known.
     pub fn wait_ms(&self) -> Option<u64> {
+        // The server says of a visitor who was let in at once, too, when that was.
+        if self.is_fast_tracked {
+            return None;
+        }
         Some(self.promoted_at_ms?.saturating_sub(self.joined_at_ms?))
     }
 

@@ -72,7 +72,8 @@ impl StayProgress {
         let others = [check, extension].into_iter().flatten();
         others.fold(
             end,
-            |first, other| if other.at_ms < first.at_ms { other } else { first },
+            // A check that is due at the end of a stay comes before it.
+            |first, other| if other.at_ms <= first.at_ms { other } else { first },
         )
     }
 }

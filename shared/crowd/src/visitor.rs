@@ -19,8 +19,11 @@ const END_PAUSE_MS: f64 = 1_000.0;
 /// A no-show looks so often, once in so many milliseconds, whether the server has ended the turn.
 const LOOKS: u32 = 30;
 const LOOK_PAUSE_MS: f64 = 1_000.0;
-/// A no-show counts as having a slot until so long before the deadline, so that the count is never too high.
+/// A visitor counts as having a slot until so long before the server ends the turn or the session by itself, so that the count
+/// is never too high.
 const SLOT_MARGIN_MS: f64 = 1_000.0;
+/// The status of an answer about a visit that has ended.
+const GONE: u16 = 410;
 
 /// Where a visitor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +71,10 @@ pub struct Visitor {
     is_silent: bool,
     returns: u32,
     looks: u32,
+    /// When the answer to the last look came.
+    looked_at_ms: Option<f64>,
+    /// Until when the slot is the visitor's for certain, by the last answer.
+    slot_until_ms: f64,
     stay: Option<StayProgress>,
     closing: Option<Closing>,
     last: LastPositions,
@@ -97,6 +104,8 @@ impl Visitor {
             is_silent: false,
             returns: 0,
             looks: 0,
+            looked_at_ms: None,
+            slot_until_ms: f64::INFINITY,
             stay: None,
             closing: None,
             last: LastPositions::default(),
@@ -193,10 +202,11 @@ impl Visitor {
         }
     }
 
-    /// When a no-show looks: after the deadline of the turn, and then again and again.
+    /// When a no-show looks: at the deadline of the turn, and then again and again.
     fn look_at_ms(&self) -> f64 {
         let deadline_ms = self.deadline_ms().unwrap_or_default();
-        deadline_ms + LOOK_PAUSE_MS * f64::from(self.looks)
+        let again_ms = self.looked_at_ms.map(|looked_at_ms| looked_at_ms + LOOK_PAUSE_MS);
+        again_ms.map_or(deadline_ms, |again_ms| again_ms.max(deadline_ms))
     }
 
     /// The deadline of the turn, by the last answer.
@@ -264,6 +274,9 @@ impl Visitor {
 
     /// Takes what came of an act.
     pub fn receive(&mut self, act: Act, outcome: Result<Answer, Refusal>, now_ms: f64) {
+        if act == Act::Look {
+            self.looked_at_ms = Some(now_ms);
+        }
         match outcome {
             _ if act == Act::Turn => self.turn(now_ms),
             Ok(Answer::Entry(entry)) => self.receive_entry(act, *entry, now_ms),
@@ -276,6 +289,9 @@ impl Visitor {
             }
             Ok(Answer::Done) => self.receive_done(act, now_ms),
             Err(refusal) => self.receive_refusal(act, &refusal, now_ms),
+        }
+        if self.looks >= LOOKS && self.record.end.is_none() {
+            self.end(VisitEnd::Unknown, now_ms);
         }
     }
 
@@ -325,12 +341,7 @@ impl Visitor {
         if let Some((from_ms, until_ms)) = self.record.slot_ms
             && until_ms.is_infinite()
         {
-            // The server ends the turn of a no-show by itself.
-            let deadline_ms = self
-                .deadline_ms()
-                .filter(|_| self.state() == Some(EntryState::Ready));
-            let until_ms = deadline_ms.map_or(now_ms, |deadline_ms| now_ms.min(deadline_ms - SLOT_MARGIN_MS));
-            self.record.slot_ms = Some((from_ms, until_ms.max(from_ms)));
+            self.record.slot_ms = Some((from_ms, now_ms.min(self.slot_until_ms).max(from_ms)));
         }
     }
 
@@ -443,8 +454,19 @@ impl Visitor {
             record.is_promoted |= !record.is_fast_tracked;
             record.claimed_at_ms.get_or_insert(now_ms);
         }
+        let slot_left_ms = match entry.state {
+            EntryState::Ready => entry.claim_in_ms,
+            EntryState::Active => entry.expires_in_ms,
+            _ => None,
+        };
         if matches!(entry.state, EntryState::Ready | EntryState::Active) {
             record.slot_ms.get_or_insert((now_ms, f64::INFINITY));
+            self.slot_until_ms = slot_left_ms.map_or(f64::INFINITY, |left_ms| {
+                now_ms + milliseconds(left_ms) - SLOT_MARGIN_MS
+            });
+        } else if entry.state == EntryState::Waiting {
+            // The server lost the promotion, and the slot with it.
+            self.free_slot(now_ms);
         }
         if self.last.visit != entry.visit {
             self.last = LastPositions {
@@ -501,6 +523,7 @@ impl Visitor {
             (Act::Leave, None) => self.end(VisitEnd::LeftSlot, now_ms),
             (Act::Complete, None) => self.end(VisitEnd::Completed, now_ms),
             (Act::Validate, None) => {
+                self.record.validations += 1;
                 if let Some(stay) = &mut self.stay {
                     stay.checked += 1;
                 }
@@ -520,8 +543,8 @@ impl Visitor {
         }
         match act {
             Act::Validate | Act::Extend => self.refuse_service(act, refusal, now_ms),
-            Act::Look if refusal.is_end_of_visit() => self.end(VisitEnd::NoShow, now_ms),
-            Act::Look if self.looks >= LOOKS => self.end(VisitEnd::Unknown, now_ms),
+            Act::Look if refusal.status == GONE => self.end(VisitEnd::NoShow, now_ms),
+            Act::Look if !refusal.is_retryable() => self.end(VisitEnd::Lost(refusal.name()), now_ms),
             Act::Look => {}
             _ => {
                 let Some(kind) = act.request_kind() else { return };
