@@ -1,7 +1,7 @@
 //! While all requests are refused with 503 for a minute, a crowd that keeps to `Retry-After` sends hardly more requests
 //! than before, and all visitors are back within one `retry_after_ms`. The time of the test is virtual.
 
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{cell::RefCell, rc::Rc, sync::Arc, time::Duration};
 
 use axum::http::{StatusCode, header};
 use serde_json::json;
@@ -13,7 +13,7 @@ use vestibule_domain::state::EntryState;
 use vestibule_faults::Fault;
 use vestibule_line::Arrival;
 use vestibule_tests::{
-    follower::{Failure, Follower, RequestKind},
+    follower::{Chance, Follower, FollowerOptions, Refusal, RequestKind},
     in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, anonymous_visitor, entry_path, queue_id},
 };
 
@@ -137,7 +137,14 @@ impl Scene {
             .await
             .expect("entered");
         sleep(Duration::from_secs(2).mul_f64(rand::random())).await;
-        let mut follower = Follower::new(self.reads_documents, 0.0);
+        let mut follower = Follower::new(
+            FollowerOptions {
+                reads_documents: self.reads_documents,
+                ..FollowerOptions::default()
+            },
+            Chance::of_seed(number),
+            0.0,
+        );
         let mut is_refused = false;
         let path = entry_path(&id.to_string());
         loop {
@@ -153,15 +160,15 @@ impl Scene {
             match response.status {
                 StatusCode::OK if next.kind == RequestKind::Document => {
                     let document = serde_json::from_value(response.body).expect("a document");
-                    follower.receive_document(document, now_ms);
+                    follower.receive_document(&Arc::new(document), now_ms);
                 }
                 StatusCode::OK => {
                     let entry = serde_json::from_value(response.body).expect("an entry");
-                    follower.receive_entry(entry, now_ms);
+                    follower.receive_entry(next.kind, entry, now_ms);
                 }
                 StatusCode::SERVICE_UNAVAILABLE => {
                     is_refused = true;
-                    follower.receive_failure(read_failure(next.kind, &response), now_ms);
+                    follower.receive_refusal(next.kind, &read_refusal(&response), now_ms);
                     continue;
                 }
                 _ => {
@@ -211,11 +218,9 @@ impl Scene {
     }
 }
 
-fn read_failure(kind: RequestKind, response: &ApiResponse) -> Failure {
+fn read_refusal(response: &ApiResponse) -> Refusal {
     let seconds = response.header(header::RETRY_AFTER.as_str());
-    Failure {
-        kind,
-        status: response.status.as_u16(),
-        retry_after_ms: seconds.parse::<f64>().expect("whole seconds") * 1_000.0,
-    }
+    let retry_after_ms = seconds.parse::<f64>().expect("whole seconds") * 1_000.0;
+    let body = response.body.to_string();
+    Refusal::from_answer(response.status.as_u16(), retry_after_ms, body.as_bytes())
 }

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
+use vestibule_crowd::rules::{Chance, Follower, FollowerOptions, Refusal, RequestKind};
 use vestibule_domain::state::EntryState;
-use vestibule_crowd::{Failure, Follower, RequestKind};
 
 /// The timeout of a request, without the hold.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,7 +61,14 @@ impl FollowingVisitor {
     /// `retry_after_ms` alone.
     pub fn new(http: reqwest::Client, queue_url: Arc<str>, reads_documents: bool) -> Self {
         Self {
-            follower: Follower::new(reads_documents, 0.0),
+            follower: Follower::new(
+                FollowerOptions {
+                    reads_documents,
+                    ..FollowerOptions::default()
+                },
+                Chance::of_seed(rand::random()),
+                0.0,
+            ),
             counts: RequestCounts::default(),
             id: Uuid::new_v4().to_string(),
             http,
@@ -96,8 +103,8 @@ impl FollowingVisitor {
         let answer = self.request(kind).send().await;
         match answer {
             Ok(answer) if answer.status().is_success() => self.take_answer(kind, answer).await,
-            Ok(answer) => self.take_refusal(kind, &answer),
-            Err(_) => self.take_failure(kind, 0, 0.0),
+            Ok(answer) => self.take_refusal(kind, answer).await,
+            Err(_) => self.take_failure(kind, &Refusal::NO_ANSWER),
         }
     }
 
@@ -164,38 +171,41 @@ impl FollowingVisitor {
     async fn take_answer(&mut self, kind: RequestKind, answer: Response) -> Step {
         if kind == RequestKind::Document {
             let Some(document) = read_json(answer).await else {
-                return self.take_failure(kind, 0, 0.0);
+                return self.take_failure(kind, &Refusal::NO_ANSWER);
             };
-            let is_newer = self.follower.receive_document(document, self.now_ms());
+            let now_ms = self.now_ms();
+            let is_newer = self.follower.receive_document(&Arc::new(document), now_ms);
             return Step::Document { is_newer };
         }
         let Some(entry) = read_json(answer).await else {
-            return self.take_failure(kind, 0, 0.0);
+            return self.take_failure(kind, &Refusal::NO_ANSWER);
         };
-        self.follower.receive_entry(entry, self.now_ms());
+        let now_ms = self.now_ms();
+        self.follower.receive_entry(kind, entry, now_ms);
         Step::Entry
     }
 
-    fn take_refusal(&mut self, kind: RequestKind, answer: &Response) -> Step {
+    async fn take_refusal(&mut self, kind: RequestKind, answer: Response) -> Step {
         let status = answer.status();
-        let is_refused_claim = kind == RequestKind::Claim && status == StatusCode::CONFLICT;
-        if !is_retryable(status) && !is_refused_claim && kind != RequestKind::Document {
-            return Step::End(status.as_u16());
-        }
         let seconds = answer.headers().get(header::RETRY_AFTER);
         let seconds: Option<f64> = seconds.and_then(|value| value.to_str().ok()?.parse().ok());
-        self.take_failure(kind, status.as_u16(), seconds.unwrap_or(0.0) * 1_000.0)
+        let body = answer.bytes().await.unwrap_or_default();
+        let retry_after_ms = seconds.unwrap_or(0.0) * 1_000.0;
+        self.take_failure(
+            kind,
+            &Refusal::from_answer(status.as_u16(), retry_after_ms, &body),
+        )
     }
 
-    fn take_failure(&mut self, kind: RequestKind, status: u16, retry_after_ms: f64) -> Step {
+    fn take_failure(&mut self, kind: RequestKind, refusal: &Refusal) -> Step {
         self.counts.failures += 1;
-        let failure = Failure {
-            kind,
-            status,
-            retry_after_ms,
-        };
-        self.follower.receive_failure(failure, self.now_ms());
-        Step::Failure(status)
+        let now_ms = self.now_ms();
+        self.follower.receive_refusal(kind, refusal, now_ms);
+        if self.follower.is_over() {
+            Step::End(refusal.status)
+        } else {
+            Step::Failure(refusal.status)
+        }
     }
 }
 

@@ -180,7 +180,7 @@ impl CrowdContext {
                 && let Some(duration) = sleeps_for.take()
             {
                 sleep(duration).await;
-                visitor.follower.rejoin(visitor.now_ms());
+                visitor.follower.wake(visitor.now_ms(), false);
                 (visit.has_come_back, can_enter_again) = (true, true);
             }
             if let Some((at, end)) = gives_up
