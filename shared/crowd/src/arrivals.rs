@@ -22,8 +22,11 @@ pub enum Curve {
     Wave,
     /// An exponential decay, which is cut off when hardly any come: after five times its mean
     Flash,
-    /// So many swells: at a crest about twice the mean, and a fifth of it in a trough
-    Swells(u8),
+    /// Swells: at a crest about twice the mean, and a fifth of it in a trough
+    Swells {
+        /// How many halves of a swell: an odd number ends on a crest
+        halves: u8,
+    },
 }
 
 impl Curve {
@@ -42,9 +45,10 @@ impl Curve {
             // The integral of 1 - cos: no visitor at the ends and between the waves.
             Self::Wave => invert(share, |time| time - (WAVES * TAU * time).sin() / (WAVES * TAU)),
             Self::Flash => -(1.0 - share * (1.0 - (-FLASH_MEANS).exp())).ln() / FLASH_MEANS,
-            Self::Swells(swells) => invert(share, |time| {
-                time - SWELL * (f64::from(swells) * TAU * time).sin() / (f64::from(swells) * TAU)
-            }),
+            Self::Swells { halves } => {
+                let angle = f64::from(halves) / 2.0 * TAU;
+                invert(share, |time| time - SWELL * (angle * time).sin() / angle)
+            }
         }
     }
 }
@@ -106,7 +110,7 @@ mod tests {
             Curve::Front,
             Curve::Wave,
             Curve::Flash,
-            Curve::Swells(3),
+            Curve::Swells { halves: 5 },
         ] {
             let all: Vec<_> = (0..500).map(|n| curve.arrives_after(n, 500, SPREAD)).collect();
             assert!(all.is_sorted() && all[499] <= SPREAD, "{curve:?}");

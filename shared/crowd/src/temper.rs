@@ -49,6 +49,11 @@ pub enum Conduct {
         /// The factor of the frequency.
         factor: f64,
     },
+    /// Asks no sooner than so long after the last answer, whatever it is told.
+    PollsLate {
+        /// How long.
+        pause_ms: f64,
+    },
 }
 
 /// A kind of conduct, by which crowds are counted.
@@ -103,7 +108,7 @@ impl Conduct {
             Self::Sleeps { .. } | Self::Oversleeps { .. } | Self::SleepsWhenCalled { .. } => {
                 ConductKind::Sleeper
             }
-            Self::Paces { .. } => ConductKind::Pacer,
+            Self::Paces { .. } | Self::PollsLate { .. } => ConductKind::Pacer,
         }
     }
 }

@@ -67,6 +67,8 @@ pub struct Visitor {
     sleep_ms: Option<(f64, f64)>,
     /// When its device has no network.
     offline_ms: Option<(f64, f64)>,
+    /// When a request was last answered, or failed.
+    heard_at_ms: f64,
     /// Whether it sends nothing any more, until it is told to end its visit.
     is_silent: bool,
     returns: u32,
@@ -101,6 +103,7 @@ impl Visitor {
             in_line_since_ms: None,
             sleep_ms: None,
             offline_ms: offline_ms.map(|range| (now_ms + range.start, now_ms + range.end)),
+            heard_at_ms: now_ms,
             is_silent: false,
             returns: 0,
             looks: 0,
@@ -153,6 +156,12 @@ impl Visitor {
         self.is_silent
     }
 
+    /// Whether its phone sleeps.
+    pub fn is_asleep(&self, now_ms: f64) -> bool {
+        self.sleep_ms
+            .is_some_and(|(from_ms, until_ms)| (from_ms..until_ms).contains(&now_ms))
+    }
+
     /// Whether its device has no network, so that no request arrives.
     pub fn is_cut_off(&self, now_ms: f64) -> bool {
         self.offline_ms
@@ -188,13 +197,15 @@ impl Visitor {
                 act: Act::Look,
                 at_ms: self.look_at_ms(),
             },
-            (Conduct::Paces { factor }, Some(EntryState::Waiting)) => {
-                let answered_ms = self.temper.clock.true_time(self.follower.entry_at_ms());
-                Due {
-                    act: next.kind.into(),
-                    at_ms: answered_ms + (at_ms - answered_ms).max(0.0) / factor,
-                }
-            }
+            // From the last answer of any kind: a pause after a failure is scaled as well.
+            (Conduct::Paces { factor }, Some(EntryState::Waiting)) => Due {
+                act: next.kind.into(),
+                at_ms: self.heard_at_ms + (at_ms - self.heard_at_ms).max(0.0) / factor,
+            },
+            (Conduct::PollsLate { pause_ms }, Some(EntryState::Waiting)) => Due {
+                act: next.kind.into(),
+                at_ms: at_ms.max(self.heard_at_ms + pause_ms),
+            },
             _ => Due {
                 act: next.kind.into(),
                 at_ms,
@@ -274,6 +285,9 @@ impl Visitor {
 
     /// Takes what came of an act.
     pub fn receive(&mut self, act: Act, outcome: Result<Answer, Refusal>, now_ms: f64) {
+        if act != Act::Turn {
+            self.heard_at_ms = now_ms;
+        }
         if act == Act::Look {
             self.looked_at_ms = Some(now_ms);
         }

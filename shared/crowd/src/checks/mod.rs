@@ -35,15 +35,21 @@ pub struct Faults {
 impl Faults {
     /// Finds them in the records of visitors.
     pub fn of(records: &[VisitRecord]) -> Self {
-        let sum = |count: fn(&VisitRecord) -> u64| records.iter().map(count).sum();
-        Self {
-            lost: sum(|record| u64::from(record.is_lost())),
+        let mut faults = Self {
             overtaken: count_overtaken_visits(records),
-            position_rises: sum(|record| record.rises.answered),
-            shown_rises: sum(|record| record.rises.shown),
-            ahead_rises: sum(|record| record.rises.ahead),
-            second_places: sum(|record| u64::from(record.visits.len() > 1 && !record.has_come_back)),
-        }
+            ..Self::default()
+        };
+        records.iter().for_each(|record| faults.add(record));
+        faults
+    }
+
+    /// Adds what one record shows. Whether a visitor was overtaken is only known of many.
+    pub fn add(&mut self, record: &VisitRecord) {
+        self.lost += u64::from(record.is_lost());
+        self.position_rises += record.rises.answered;
+        self.shown_rises += record.rises.shown;
+        self.ahead_rises += record.rises.ahead;
+        self.second_places += u64::from(record.visits.len() > 1 && !record.has_come_back);
     }
 }
 
