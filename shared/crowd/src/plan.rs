@@ -53,14 +53,15 @@ impl CrowdPlan {
                 length_ms: self.stay.length_ms * rng.random_range(0.5..1.5),
                 ..self.stay
             };
+            let conduct = self.conduct_at(percent, patience_ms);
             PlannedVisit {
                 arrives_after: self.curve.arrives_after(number, self.visitors, self.arrival),
                 caller: Caller::anonymous(),
                 temper: Temper {
-                    conduct: self.conduct_at(percent, patience_ms),
+                    conduct,
                     stay,
                     // One who slept through the turn wants the old place back.
-                    returns: 1,
+                    returns: u32::from(conduct != Conduct::NoShow),
                     ..Temper::honest(0.0)
                 },
                 seed: rng.random(),

@@ -67,6 +67,8 @@ pub struct VisitRecord {
     pub conduct: ConductKind,
     /// When the visitor arrived.
     pub arrived_at_ms: f64,
+    /// How often the visitor entered as another than before.
+    pub changes_of_id: u64,
     /// Whether the server gave a place.
     pub has_entered: bool,
     /// Whether a request to enter had no answer, so that the server may have given a place all the same.
@@ -93,6 +95,8 @@ pub struct VisitRecord {
     pub claimed_at_ms: Option<f64>,
     /// How often the protected service was told that the visitor may act.
     pub validations: u64,
+    /// How often the visitor was let in, and the server forgot that.
+    pub sent_back: u64,
     /// From when until when the visitor held a slot for certain: from the answer that gave it to the request that ends it, or
     /// to the moment before the server ends the turn or the session by itself.
     pub slot_ms: Option<(f64, f64)>,
@@ -106,6 +110,8 @@ pub struct VisitRecord {
     pub polls: u64,
     /// How many of them read the public document.
     pub document_reads: u64,
+    /// How often the client took a document for a newer one that was not.
+    pub old_documents: u64,
     /// How many were refused or got no answer.
     pub failures: u64,
     /// Estimates that were shown while the visitor waited, if the visitor keeps them.
@@ -122,6 +128,7 @@ impl VisitRecord {
         Self {
             conduct,
             arrived_at_ms,
+            changes_of_id: 0,
             has_entered: false,
             may_have_entered: false,
             token: None,
@@ -135,12 +142,14 @@ impl VisitRecord {
             claim_by_ms: None,
             claimed_at_ms: None,
             validations: 0,
+            sent_back: 0,
             slot_ms: None,
             rises: Rises::default(),
             has_come_back: false,
             requests: 0,
             polls: 0,
             document_reads: 0,
+            old_documents: 0,
             failures: 0,
             estimates: Vec::new(),
             unknown_estimates: 0,

@@ -171,8 +171,10 @@ pub struct Temper {
     pub conduct: Conduct,
     /// While it is let in.
     pub stay: Stay,
-    /// How often it enters again after a missed turn.
+    /// How often it enters again after a missed turn. A no-show who does so uses the turn that comes then.
     pub returns: u32,
+    /// Whether the protected service lets it in: it validates the turn, which the visitor does not claim.
+    pub is_let_in_by_service: bool,
     /// How its client is set.
     pub client: FollowerOptions,
     /// How many tabs follow the place, each by itself. At least 1.
@@ -195,6 +197,7 @@ impl Temper {
                 extends: true,
             },
             returns: 0,
+            is_let_in_by_service: false,
             client: FollowerOptions::default(),
             tabs: 1,
             clock: DeviceClock::RIGHT,

@@ -16,6 +16,8 @@ use crate::{
 /// A request that ends a visit is sent so often until it is answered, with a pause that grows by this each time.
 const END_ATTEMPTS: u32 = 5;
 const END_PAUSE_MS: f64 = 1_000.0;
+/// The protected service validates a turn again after so long, if the visitor may not act yet.
+const SERVICE_PAUSE_MS: f64 = 1_000.0;
 /// A no-show looks so often, once in so many milliseconds, whether the server has ended the turn.
 const LOOKS: u32 = 30;
 const LOOK_PAUSE_MS: f64 = 1_000.0;
@@ -72,6 +74,13 @@ pub struct Visitor {
     /// Whether it sends nothing any more, until it is told to end its visit.
     is_silent: bool,
     returns: u32,
+    /// The id under which it entered last.
+    entered_as: Option<String>,
+    /// The order of the newest document that the client took.
+    newest_document: Option<(u32, u32, u64)>,
+    /// From when on the protected service validates the turn, and whether it has had an answer.
+    service_at_ms: f64,
+    is_service_answered: bool,
     looks: u32,
     /// When the answer to the last look came.
     looked_at_ms: Option<f64>,
@@ -106,6 +115,10 @@ impl Visitor {
             heard_at_ms: now_ms,
             is_silent: false,
             returns: 0,
+            entered_as: None,
+            newest_document: None,
+            service_at_ms: now_ms,
+            is_service_answered: false,
             looks: 0,
             looked_at_ms: None,
             slot_until_ms: f64::INFINITY,
@@ -193,9 +206,18 @@ impl Visitor {
         let next = self.follower.next_request();
         let at_ms = self.temper.clock.true_time(next.at_ms);
         match (self.temper.conduct, self.state()) {
-            (Conduct::NoShow, Some(EntryState::Ready)) => Due {
+            (Conduct::NoShow, Some(EntryState::Ready)) if self.returns == 0 => Due {
                 act: Act::Look,
                 at_ms: self.look_at_ms(),
+            },
+            (_, Some(EntryState::Ready)) if self.temper.is_let_in_by_service => Due {
+                // The client learns from its next request what the service did.
+                act: if self.is_service_answered {
+                    Act::Poll
+                } else {
+                    Act::Validate
+                },
+                at_ms: at_ms.max(self.service_at_ms),
             },
             // From the last answer of any kind: a pause after a failure is scaled as well.
             (Conduct::Paces { factor }, Some(EntryState::Waiting)) => Due {
@@ -276,6 +298,7 @@ impl Visitor {
         }
         match act {
             Act::Document => self.record.document_reads += 1,
+            Act::Enter => self.record_id(),
             Act::Poll | Act::HeldPoll { .. } => self.record.polls += 1,
             Act::Leave | Act::Complete => self.free_slot(now_ms),
             Act::Look if self.temper.conduct == Conduct::NoShow => self.looks += 1,
@@ -297,6 +320,10 @@ impl Visitor {
             Ok(Answer::Document(document)) => {
                 let is_newer = self.follower.receive_document(&document, self.own_ms(now_ms));
                 if is_newer {
+                    let order = (document.generation, document.epoch, document.now_ms);
+                    let is_old = self.newest_document.is_some_and(|newest| order <= newest);
+                    self.record.old_documents += u64::from(is_old);
+                    self.newest_document = self.newest_document.max(Some(order));
                     self.record_screen(true, now_ms);
                 }
                 self.end_if_over(None, now_ms);
@@ -391,6 +418,7 @@ impl Visitor {
             return self.continue_closing(now_ms);
         }
         self.begin_line(now_ms);
+        self.is_service_answered = false;
         match self.state() {
             Some(EntryState::Active) => {
                 let left_ms = self.follower.entry().and_then(|entry| entry.expires_in_ms);
@@ -402,7 +430,7 @@ impl Visitor {
                 }
             }
             // A promotion that a lost server forgot comes again.
-            Some(_) => self.stay = None,
+            Some(_) => self.send_back(now_ms),
             None => {}
         }
         if self.temper.conduct == Conduct::Fake {
@@ -445,6 +473,13 @@ impl Visitor {
         {
             self.sleep_ms.get_or_insert((now_ms, now_ms + for_ms));
         }
+    }
+
+    fn record_id(&mut self) {
+        // A visitor with a ticket gets the id with the first answer.
+        let Some(id) = &self.caller.visitor else { return };
+        let before = self.entered_as.replace(id.clone());
+        self.record.changes_of_id += u64::from(before.is_some_and(|before| before != *id));
     }
 
     fn record_entry(&mut self, entry: &Entry, now_ms: f64) {
@@ -538,6 +573,7 @@ impl Visitor {
             (Act::Complete, None) => self.end(VisitEnd::Completed, now_ms),
             (Act::Validate, None) => {
                 self.record.validations += 1;
+                self.is_service_answered = true;
                 if let Some(stay) = &mut self.stay {
                     stay.checked += 1;
                 }
@@ -557,7 +593,11 @@ impl Visitor {
         }
         match act {
             Act::Validate | Act::Extend => self.refuse_service(act, refusal, now_ms),
-            Act::Look if refusal.status == GONE => self.end(VisitEnd::NoShow, now_ms),
+            Act::Look if refusal.status == GONE => {
+                if !self.comes_back(refusal, now_ms) {
+                    self.end(VisitEnd::NoShow, now_ms);
+                }
+            }
             Act::Look if !refusal.is_retryable() => self.end(VisitEnd::Lost(refusal.name()), now_ms),
             Act::Look => {}
             _ => {
@@ -578,6 +618,9 @@ impl Visitor {
         if refusal.is_end_of_visit() {
             let is_silent = act == Act::Look;
             return self.end(self.ended_by_server(is_silent, refusal), now_ms);
+        }
+        if act == Act::Complete && refusal.code == Some(Code::NotYourTurn) {
+            return self.send_back(now_ms);
         }
         if !refusal.is_retryable() {
             return self.end(VisitEnd::Lost(refusal.name()), now_ms);
@@ -617,13 +660,39 @@ impl Visitor {
             if let Some(stay) = &mut self.stay {
                 stay.give_up_extending();
             }
-        } else if refusal.is_retryable() {
-            if let Some(stay) = &mut self.stay {
+        } else if let Some(stay) = &mut self.stay {
+            if refusal.is_retryable() {
                 stay.checked += 1;
+            } else if refusal.code == Some(Code::NotYourTurn) {
+                self.send_back(now_ms);
+            } else {
+                self.lose_session(refusal, now_ms);
             }
         } else {
-            self.lose_session(refusal, now_ms);
+            self.service_at_ms = now_ms + SERVICE_PAUSE_MS;
+            self.is_service_answered = !refusal.is_retryable();
         }
+    }
+
+    /// The server has forgotten that the visitor was let in, so the client asks for the state.
+    fn send_back(&mut self, now_ms: f64) {
+        if self.stay.take().is_some() {
+            self.record.sent_back += 1;
+            self.free_slot(now_ms);
+            self.follower.wake(self.own_ms(now_ms), false);
+        }
+    }
+
+    /// Enters again after a missed turn, if the visitor does that.
+    fn comes_back(&mut self, refusal: &Refusal, now_ms: f64) -> bool {
+        if refusal.code != Some(Code::Expired) || self.returns >= self.temper.returns {
+            return false;
+        }
+        self.returns += 1;
+        self.looks = 0;
+        self.record.has_come_back = true;
+        self.follower.forget_entry(self.own_ms(now_ms));
+        true
     }
 
     fn lose_session(&mut self, refusal: &Refusal, now_ms: f64) {
@@ -639,6 +708,9 @@ impl Visitor {
         if !self.follower.is_over() {
             return;
         }
+        if self.stay.is_none() && refusal.is_some_and(|refusal| self.comes_back(refusal, now_ms)) {
+            return;
+        }
         let name = refusal.map_or_else(
             || self.state().map_or("finished", EntryState::name).to_owned(),
             Refusal::name,
@@ -649,10 +721,6 @@ impl Visitor {
                 VisitEnd::Refused(name)
             } else if self.stay.is_some() && is_expired {
                 VisitEnd::SessionExpired
-            } else if is_expired && self.returns < self.temper.returns {
-                self.returns += 1;
-                self.record.has_come_back = true;
-                return self.follower.forget_entry(self.own_ms(now_ms));
             } else if self.temper.conduct == Conduct::NoShow && self.record.is_promoted {
                 VisitEnd::NoShow
             } else {

@@ -18,7 +18,7 @@ use crate::record::VisitRecord;
 /// What went wrong for the visitors of a crowd. All is 0 in a line that keeps its promises.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Visitors who did as told and lost the place, the turn or the session.
+    /// Visitors who did as told and lost the place, the turn or the session, also if they got it back.
     pub lost: u64,
     /// Visitors who were promoted later than one behind them in the same lane.
     pub overtaken: u64,
@@ -30,6 +30,10 @@ pub struct Faults {
     pub ahead_rises: u64,
     /// Visitors whom the server gave more than one place.
     pub second_places: u64,
+    /// Visitors who entered under more than one id.
+    pub second_ids: u64,
+    /// How often a client took a document for a newer one that was not.
+    pub old_documents: u64,
 }
 
 impl Faults {
@@ -45,11 +49,13 @@ impl Faults {
 
     /// Adds what one record shows. Whether a visitor was overtaken is only known of many.
     pub fn add(&mut self, record: &VisitRecord) {
-        self.lost += u64::from(record.is_lost());
+        self.lost += u64::from(record.is_lost() || record.sent_back > 0);
         self.position_rises += record.rises.answered;
         self.shown_rises += record.rises.shown;
         self.ahead_rises += record.rises.ahead;
         self.second_places += u64::from(record.visits.len() > 1 && !record.has_come_back);
+        self.second_ids += u64::from(record.changes_of_id > 0);
+        self.old_documents += record.old_documents;
     }
 }
 
