@@ -14,8 +14,8 @@ pub(crate) struct StayProgress {
     began_ms: f64,
     /// How often the protected service asked.
     pub(crate) checked: u32,
-    /// When the session ends. `None` if that is not known, or it does not grow any more.
-    session_ends_ms: Option<f64>,
+    /// When the session is made longer, and when it ends. `None` if that is not known, or it does not grow any more.
+    session_ms: Option<(f64, f64)>,
 }
 
 impl StayProgress {
@@ -23,20 +23,20 @@ impl StayProgress {
         Self {
             began_ms: now_ms,
             checked: 0,
-            session_ends_ms,
+            session_ms: session_ends_ms.map(|ends_ms| (extend_at_ms(now_ms, ends_ms), ends_ms)),
         }
     }
 
     /// The session was made longer. One that has its longest time already does not grow, and is left to end.
-    pub(crate) fn extend(&mut self, ends_ms: Option<f64>) {
-        let before_ms = self.session_ends_ms;
-        self.session_ends_ms =
-            ends_ms.filter(|ends_ms| before_ms.is_none_or(|before_ms| *ends_ms > before_ms));
+    pub(crate) fn extend(&mut self, now_ms: f64, ends_ms: Option<f64>) {
+        let before_ms = self.session_ms.map(|(_, ends_ms)| ends_ms);
+        let longer_ms = ends_ms.filter(|ends_ms| before_ms.is_none_or(|before_ms| *ends_ms > before_ms));
+        self.session_ms = longer_ms.map(|ends_ms| (extend_at_ms(now_ms, ends_ms), ends_ms));
     }
 
     /// The session is as long as it gets.
     pub(crate) fn give_up_extending(&mut self) {
-        self.session_ends_ms = None;
+        self.session_ms = None;
     }
 
     /// What comes next of the stay.
@@ -62,12 +62,11 @@ impl StayProgress {
             at_ms: self.began_ms + stay.length_ms * share,
         });
         // A session that lasts longer than the stay needs no more time.
-        let session_ends_ms = self
-            .session_ends_ms
-            .filter(|session_ends_ms| stay.extends && *session_ends_ms < ends_ms + EXTEND_AHEAD_MS);
-        let extension = session_ends_ms.map(|session_ends_ms| Due {
+        let is_too_short = |session_ends_ms: f64| stay.extends && session_ends_ms < ends_ms + EXTEND_AHEAD_MS;
+        let extension = self.session_ms.filter(|(_, ends_ms)| is_too_short(*ends_ms));
+        let extension = extension.map(|(at_ms, _)| Due {
             act: Act::Extend,
-            at_ms: session_ends_ms - EXTEND_AHEAD_MS,
+            at_ms,
         });
         let others = [check, extension].into_iter().flatten();
         others.fold(
@@ -76,4 +75,9 @@ impl StayProgress {
             |first, other| if other.at_ms <= first.at_ms { other } else { first },
         )
     }
+}
+
+/// When a session that ends then is made longer: a while before its end, and not at once if it is short.
+fn extend_at_ms(now_ms: f64, ends_ms: f64) -> f64 {
+    ends_ms - EXTEND_AHEAD_MS.min((ends_ms - now_ms) / 2.0)
 }

@@ -424,7 +424,7 @@ impl Visitor {
                 let left_ms = self.follower.entry().and_then(|entry| entry.expires_in_ms);
                 let session_ends_ms = left_ms.map(|left_ms| now_ms + milliseconds(left_ms));
                 match &mut self.stay {
-                    Some(stay) if act == Act::Extend => stay.extend(session_ends_ms),
+                    Some(stay) if act == Act::Extend => stay.extend(now_ms, session_ends_ms),
                     Some(_) => {}
                     None => self.stay = Some(StayProgress::new(now_ms, session_ends_ms)),
                 }
