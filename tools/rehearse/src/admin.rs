@@ -5,8 +5,7 @@ use std::time::Duration;
 use http::{Request, header};
 use serde_json::{Value, json};
 use vestibule_aws::admin_client::AdminFunction;
-
-use crate::api::HttpClient;
+use vestibule_crowd::http::HttpClient;
 
 /// A command of the runner takes at most so long.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum, value_parser};
 use serde_json::{Map, Value, json};
+use vestibule_crowd::{
+    arrivals::Curve,
+    plan::CrowdPlan,
+    temper::{Stay, StayEnd},
+};
 use vestibule_domain::id::QueueId;
 use vestibule_sizing::crowd_sizing::Cache;
-
-use crate::{arrivals::Curve, conduct::CrowdPlan};
 
 /// A crowd on one machine and one network address. A larger one says more about this machine than about the deployment.
 const VISITORS_MAX: i64 = 100_000;
@@ -29,6 +32,27 @@ pub(crate) enum ServiceAuth {
     Iam,
     /// The rehearsal does not act as the service: visitors leave, and nothing is validated
     None,
+}
+
+/// How the arrivals are spread over their time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalCurve {
+    /// The same number each second
+    Flat,
+    /// Most at the beginning: 71 % in the first half, as at an opening
+    Front,
+    /// Two waves with a lull between them, as after two announcements
+    Wave,
+}
+
+impl From<ArrivalCurve> for Curve {
+    fn from(curve: ArrivalCurve) -> Self {
+        match curve {
+            ArrivalCurve::Flat => Self::Flat,
+            ArrivalCurve::Front => Self::Front,
+            ArrivalCurve::Wave => Self::Wave,
+        }
+    }
 }
 
 /// The cache of the deployment, for the cost.
@@ -88,8 +112,8 @@ pub(crate) struct Cli {
     pub arrival_seconds: u32,
 
     /// How the arrivals are spread over that time
-    #[arg(long, value_name = "CURVE", value_enum, default_value_t = Curve::Front)]
-    pub curve: Curve,
+    #[arg(long, value_name = "CURVE", value_enum, default_value_t = ArrivalCurve::Front)]
+    pub curve: ArrivalCurve,
 
     /// How long a visitor stays who was let in, on average
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = value_parser!(u32).range(1..=SECONDS_MAX))]
@@ -179,8 +203,9 @@ fn parse_settings(text: &str) -> Result<Settings, String> {
 }
 
 impl Cli {
-    /// The crowd that comes, or why there is none.
-    pub(crate) fn crowd(&self) -> Result<CrowdPlan, String> {
+    /// The crowd that comes, or why there is none. If the rehearsal cannot act as the protected service, nothing is validated, and
+    /// visitors leave.
+    pub(crate) fn crowd(&self, has_service: bool) -> Result<CrowdPlan, String> {
         let shares = [self.leavers, self.no_shows, self.fakes];
         if shares.iter().map(|share| u32::from(*share)).sum::<u32>() > 100 {
             return Err("--leavers, --no-shows and --fakes are more than 100 % together".to_owned());
@@ -188,12 +213,23 @@ impl Cli {
         Ok(CrowdPlan {
             visitors: self.visitors,
             arrival: seconds(self.arrival_seconds),
-            curve: self.curve,
+            curve: self.curve.into(),
             leavers: self.leavers,
+            vanishers: 0,
+            sleepers: 0,
             no_shows: self.no_shows,
             fakes: self.fakes,
             patience: seconds(self.patience_seconds),
-            session: seconds(self.session_seconds),
+            stay: Stay {
+                length_ms: 1_000.0 * f64::from(self.session_seconds),
+                checks: if has_service { self.checks } else { 0 },
+                end: if has_service {
+                    StayEnd::Completes
+                } else {
+                    StayEnd::Leaves
+                },
+                extends: true,
+            },
             seed: self.seed,
         })
     }
@@ -246,7 +282,15 @@ mod tests {
     #[test]
     fn shares_beyond_the_whole_crowd_are_refused() {
         let cli = parse("--leavers 50 --no-shows 30 --fakes 21").expect("each is a share");
-        assert!(cli.crowd().is_err_and(|error| error.contains("--fakes")));
+        assert!(cli.crowd(true).is_err_and(|error| error.contains("--fakes")));
+    }
+
+    #[test]
+    fn visitors_leave_if_no_service_can_complete_them() {
+        let cli = parse("--checks 3").expect("options");
+        let stay = |has_service| cli.crowd(has_service).expect("a crowd").stay;
+        assert_eq!((stay(true).checks, stay(true).end), (3, StayEnd::Completes));
+        assert_eq!((stay(false).checks, stay(false).end), (0, StayEnd::Leaves));
     }
 
     #[test]

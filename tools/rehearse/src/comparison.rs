@@ -5,10 +5,10 @@
 //! difference that no race explains.
 
 use serde::Serialize;
+use vestibule_crowd::checks::{percentile, percentile_bounds};
 
 use crate::{
     crowd_totals::CrowdTotals,
-    percentile::{percentile, percentile_bounds},
     server_report::{ServerReport, ServerWaits},
 };
 

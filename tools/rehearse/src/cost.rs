@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use vestibule_crowd::{act::Act, ledger::ActFigures};
 use vestibule_sizing::{
     cost::{CostItem, Usage, total_dollars},
     crowd_sizing::Cache,
     facts::FACTS_OF,
 };
-
-use crate::{ledger::OperationFigures, operation::Operation};
 
 /// The deployment that is paid for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,24 +44,22 @@ pub(crate) struct CostLine {
 impl CostFigures {
     /// Computes the cost of these requests, sent within `duration`.
     pub(crate) fn of_requests(
-        requests: &[OperationFigures],
+        requests: &[ActFigures],
         entered: u64,
         duration: Duration,
         deployment: PaidDeployment,
     ) -> Self {
-        let count = |is_meant: fn(Operation) -> bool| {
-            let meant = requests.iter().filter(|figures| is_meant(figures.operation));
+        let count = |is_meant: fn(Act) -> bool| {
+            let meant = requests.iter().filter(|figures| is_meant(figures.act));
             as_f64(meant.map(|figures| figures.requests).sum())
         };
         let held = requests
             .iter()
-            .filter(|figures| figures.operation == Operation::HeldPoll);
+            .filter(|figures| matches!(figures.act, Act::HeldPoll { .. }));
         let usage = Usage {
-            visitor_requests: count(|operation| {
-                operation != Operation::Document && !operation.is_of_service()
-            }),
-            service_requests: count(Operation::is_of_service),
-            document_reads: count(|operation| operation == Operation::Document),
+            visitor_requests: count(|act| act != Act::Document && !act.is_of_service()),
+            service_requests: count(Act::is_of_service),
+            document_reads: count(|act| act == Act::Document),
             held_seconds: held.map(|figures| figures.total_seconds).sum(),
             entered: as_f64(entered),
             hours: duration.as_secs_f64() / 3_600.0,
@@ -95,17 +92,18 @@ fn as_f64(number: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use vestibule_crowd::ledger::Ledger;
+
     use super::*;
-    use crate::ledger::Ledger;
 
     fn cost(has_cdn: bool, cache: Cache) -> CostFigures {
         let ledger = Ledger::default();
-        for operation in [Operation::Document, Operation::Poll, Operation::Validate] {
+        for act in [Act::Document, Act::Poll, Act::Validate] {
             for _ in 0..1_000 {
-                ledger.record(operation, Duration::from_millis(1), None);
+                ledger.record(act, Duration::from_millis(1), None);
             }
         }
-        ledger.record(Operation::HeldPoll, Duration::from_secs(4), None);
+        ledger.record(Act::HeldPoll { seconds: 5 }, Duration::from_secs(4), None);
         let deployment = PaidDeployment { has_cdn, cache };
         CostFigures::of_requests(&ledger.figures(), 100, Duration::from_hours(1), deployment)
     }

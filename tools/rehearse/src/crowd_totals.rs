@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-
-use crate::{
-    conduct::Conduct,
-    order::{TurnRecord, count_overtaken},
-    visit_record::{VisitEnd, VisitRecord},
+use vestibule_crowd::{
+    record::{VisitEnd, VisitRecord},
+    temper::ConductKind,
 };
 
 /// The counts of a crowd.
@@ -16,7 +14,7 @@ pub(crate) struct CrowdTotals {
     /// Visitors who arrived.
     pub(crate) arrived: u64,
     /// Visitors by their conduct.
-    pub(crate) by_conduct: BTreeMap<Conduct, u64>,
+    pub(crate) by_conduct: BTreeMap<ConductKind, u64>,
     /// Visitors who got a place.
     pub(crate) entered: u64,
     /// Visitors who may have got a place without an answer.
@@ -68,20 +66,20 @@ impl CrowdTotals {
         self.promoted += u64::from(visit.is_promoted);
         let is_in_line = visit.has_entered && !visit.is_promoted && !visit.is_fast_tracked;
         self.may_be_promoted += u64::from(is_in_line);
-        self.claimed += u64::from(visit.is_claimed);
+        self.claimed += u64::from(visit.is_claimed());
         match &visit.end {
-            VisitEnd::Completed => self.completed += 1,
-            VisitEnd::LeftLine => self.left += 1,
-            VisitEnd::LeftSlot => {
+            Some(VisitEnd::Completed) => self.completed += 1,
+            Some(VisitEnd::LeftLine) => self.left += 1,
+            Some(VisitEnd::LeftSlot) => {
                 self.left += 1;
                 self.left_slot += 1;
             }
-            VisitEnd::NoShow | VisitEnd::Lapsed => self.lapsed += 1,
-            VisitEnd::SessionExpired => self.expired += 1,
-            VisitEnd::Lost(code) => *self.lost.entry(code.clone()).or_default() += 1,
-            VisitEnd::Refused(code) => *self.refused.entry(code.clone()).or_default() += 1,
-            VisitEnd::NoPlace => self.without_place += 1,
-            VisitEnd::Unknown => self.unknown += 1,
+            Some(VisitEnd::NoShow | VisitEnd::Lapsed) => self.lapsed += 1,
+            Some(VisitEnd::SessionExpired) => self.expired += 1,
+            Some(VisitEnd::Lost(code)) => *self.lost.entry(code.clone()).or_default() += 1,
+            Some(VisitEnd::Refused(code)) => *self.refused.entry(code.clone()).or_default() += 1,
+            Some(VisitEnd::NoPlace) => self.without_place += 1,
+            Some(VisitEnd::Unknown | VisitEnd::Vanished) | None => self.unknown += 1,
         }
     }
 
@@ -91,39 +89,6 @@ impl CrowdTotals {
     }
 }
 
-/// How many visitors who did as told were promoted later than one behind them.
-pub(crate) fn count_overtaken_visits(visits: &[VisitRecord], claim_seconds: u64) -> u64 {
-    let turn = |visit: &VisitRecord| {
-        let (lane, place) = visit.place?;
-        Some(TurnRecord {
-            lane,
-            place,
-            promoted_at_ms: visit.promoted_at_ms(claim_seconds)?,
-        })
-    };
-    let honest = visits.iter().filter(|visit| visit.conduct.is_honest_in_line());
-    count_overtaken(&honest.filter_map(turn).collect::<Vec<_>>())
-}
-
-/// The moments at which visitors got a slot, in Unix milliseconds of the server.
-pub(crate) fn admissions_ms(visits: &[VisitRecord], claim_seconds: u64) -> Vec<u64> {
-    let admission = |visit: &VisitRecord| {
-        let fast_tracked_at_ms = visit.joined_at_ms.filter(|_| visit.is_fast_tracked);
-        visit.promoted_at_ms(claim_seconds).or(fast_tracked_at_ms)
-    };
-    visits.iter().filter_map(admission).collect()
-}
-
-/// The waits until the promotion that the visitors know, sorted, in milliseconds.
-pub(crate) fn sorted_waits_ms(visits: &[VisitRecord], claim_seconds: u64) -> Vec<u64> {
-    let mut waits: Vec<_> = visits
-        .iter()
-        .filter_map(|visit| visit.wait_ms(claim_seconds))
-        .collect();
-    waits.sort_unstable();
-    waits
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,53 +96,33 @@ mod tests {
     fn visit(end: VisitEnd) -> VisitRecord {
         VisitRecord {
             has_entered: true,
-            place: Some((4, 10)),
-            joined_at_ms: Some(1_000),
-            end,
-            ..VisitRecord::new(Conduct::Honest)
-        }
-    }
-
-    fn promoted(end: VisitEnd, claim_by_ms: u64) -> VisitRecord {
-        VisitRecord {
-            is_promoted: true,
-            claim_by_ms: Some(claim_by_ms),
-            ..visit(end)
+            end: Some(end),
+            ..VisitRecord::new(ConductKind::Honest, 0.0)
         }
     }
 
     #[test]
     fn a_visitor_who_left_the_line_may_have_been_promoted() {
-        let visits = [visit(VisitEnd::LeftLine), promoted(VisitEnd::LeftSlot, 61_000)];
-        let totals = CrowdTotals::of_visits(&visits);
+        let promoted = VisitRecord {
+            is_promoted: true,
+            ..visit(VisitEnd::LeftSlot)
+        };
+        let totals = CrowdTotals::of_visits(&[visit(VisitEnd::LeftLine), promoted]);
         assert_eq!((totals.entered, totals.left, totals.left_slot), (2, 2, 1));
         assert_eq!((totals.promoted, totals.may_be_promoted), (1, 1));
     }
 
     #[test]
-    fn waits_and_admissions_follow_from_the_deadline_of_the_claim() {
-        let fast = VisitRecord {
-            is_fast_tracked: true,
-            ..visit(VisitEnd::Completed)
-        };
+    fn an_end_without_an_answer_is_unclear() {
+        let mut unanswered = VisitRecord::new(ConductKind::Honest, 0.0);
+        unanswered.may_have_entered = true;
         let visits = [
-            promoted(VisitEnd::Completed, 64_000),
-            fast,
-            visit(VisitEnd::LeftLine),
+            visit(VisitEnd::Unknown),
+            visit(VisitEnd::Lost("evicted".to_owned())),
+            unanswered,
         ];
-        assert_eq!(sorted_waits_ms(&visits, 60), [3_000]);
-        assert_eq!(admissions_ms(&visits, 60), [4_000, 1_000]);
-    }
-
-    #[test]
-    fn visitors_who_never_polled_are_not_overtaken() {
-        let behind = VisitRecord {
-            place: Some((4, 11)),
-            ..promoted(VisitEnd::Completed, 61_000)
-        };
-        let mut ahead = promoted(VisitEnd::LeftSlot, 62_000);
-        assert_eq!(count_overtaken_visits(&[ahead.clone(), behind.clone()], 60), 1);
-        ahead.conduct = Conduct::Fake;
-        assert_eq!(count_overtaken_visits(&[ahead, behind], 60), 0);
+        assert_eq!(CrowdTotals::of_visits(&visits[..2]).unclear_ends(), 2);
+        let totals = CrowdTotals::of_visits(&visits);
+        assert_eq!((totals.unknown, totals.may_have_entered), (2, 1));
     }
 }

@@ -1,36 +1,22 @@
 //! A rehearsal of a sale: a bounded crowd of visitors against a deployment, and a report of what they met. See `--help`.
 //!
-//! [`conduct`] and [`arrivals`] plan the crowd, [`visit`] runs each visitor by the rules of the shipped client, [`ledger`]
-//! and [`visit_record`] write down what happened. [`report`] and [`comparison`] judge it.
+//! The visitors and what they write down are of the crate `vestibule-crowd`. [`target`] says where they may go, [`service_access`]
+//! proves the protected service, [`queue`] gives the commands of operators. [`report`] and [`comparison`] judge what the visitors
+//! met.
 
 mod admin;
-mod api;
-mod arrivals;
-mod arriving_visitors;
 mod cli;
 mod comparison;
-mod conduct;
 mod cost;
 mod crowd_totals;
-mod gauges;
-mod ledger;
-mod operation;
-mod order;
-mod pace;
-mod percentile;
 mod progress;
 mod queue;
 mod report;
 mod report_text;
 mod run;
-mod scene;
 mod server_report;
 mod service_access;
-mod stop;
 mod target;
-mod visit;
-mod visit_record;
-mod visitor;
 
 use std::process::ExitCode;
 

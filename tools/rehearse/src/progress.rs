@@ -3,16 +3,19 @@
 use std::{
     collections::VecDeque,
     io::{IsTerminal, Write, stderr},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::{
-    gauges::{Gauges, Stage},
+use vestibule_crowd::{
+    crowd::Observer,
     ledger::{Ledger, LedgerSums},
-    scene::Scene,
+    visitor::Stage,
 };
 
 /// The pause between two lines, on a terminal and elsewhere.
@@ -20,6 +23,30 @@ const PAUSE_ON_TERMINAL: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(2);
 /// The time that is left follows from this many of the last lines.
 const LINES_KEPT: usize = 10;
+
+/// Counts the visitors in each stage.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StageGauges(Arc<[AtomicU64; 5]>);
+
+impl StageGauges {
+    fn gauge(&self, stage: Stage) -> &AtomicU64 {
+        &self.0[stage as usize]
+    }
+
+    /// How many visitors are in a stage.
+    fn count(&self, stage: Stage) -> u64 {
+        self.gauge(stage).load(Ordering::Relaxed)
+    }
+}
+
+impl Observer for StageGauges {
+    fn change_stage(&self, from: Option<Stage>, to: Stage) {
+        if let Some(from) = from {
+            self.gauge(from).fetch_sub(1, Ordering::Relaxed);
+        }
+        self.gauge(to).fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 /// The bounds that the progress is told beside.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +72,7 @@ struct Moment {
 }
 
 impl Moment {
-    fn read(elapsed: Duration, gauges: &Gauges, ledger: &Ledger) -> Self {
+    fn read(elapsed: Duration, gauges: &StageGauges, ledger: &Ledger) -> Self {
         let [entering, waiting, ready, active, ended] = [
             Stage::Entering,
             Stage::Waiting,
@@ -115,7 +142,7 @@ impl Moment {
 }
 
 /// Writes a line each second or two until it is aborted.
-pub(crate) async fn show_progress(scene: Arc<Scene>, ledger: Arc<Ledger>, bounds: ProgressBounds) {
+pub(crate) async fn show_progress(gauges: StageGauges, ledger: Arc<Ledger>, bounds: ProgressBounds) {
     let is_terminal = stderr().is_terminal();
     let mut ticks = interval(if is_terminal { PAUSE_ON_TERMINAL } else { PAUSE });
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -123,7 +150,7 @@ pub(crate) async fn show_progress(scene: Arc<Scene>, ledger: Arc<Ledger>, bounds
     let mut moments = VecDeque::new();
     loop {
         ticks.tick().await;
-        let moment = Moment::read(began_at.elapsed(), &scene.gauges, &ledger);
+        let moment = Moment::read(began_at.elapsed(), &gauges, &ledger);
         if let Some(before) = moments.front() {
             let line = moment.describe(before, bounds);
             // A closed stderr must not end the rehearsal.
@@ -179,6 +206,17 @@ mod tests {
             line,
             "  50 s of at most 100: 1000 of 1000 arrived, 500 waiting, 20 ready, 80 active, 400 done; 300 requests/s, \
              4 failed; about 30 s left"
+        );
+    }
+
+    #[test]
+    fn a_visitor_is_in_one_stage_at_a_time() {
+        let gauges = StageGauges::default();
+        gauges.change_stage(None, Stage::Entering);
+        gauges.change_stage(Some(Stage::Entering), Stage::Waiting);
+        assert_eq!(
+            (gauges.count(Stage::Entering), gauges.count(Stage::Waiting)),
+            (0, 1)
         );
     }
 

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use vestibule_crowd::checks::PaceSetting;
 
 use crate::{
     admin::{AdminChannel, AdminError},
-    pace::PaceSetting,
     server_report::ServerReport,
 };
 
@@ -17,8 +17,6 @@ pub(crate) struct QueueSettings {
     /// How many entries are promoted per interval.
     batch: u64,
     interval_seconds: u64,
-    /// How long a turn can be claimed.
-    pub(crate) claim_seconds: u64,
     /// Whether load reports move the pace.
     adaptive: bool,
     batch_max: Option<u64>,

@@ -3,17 +3,14 @@
 use std::time::Duration;
 
 use serde::Serialize;
-
-use crate::{
-    comparison::ComparisonRow,
-    cost::CostFigures,
-    crowd_totals::{CrowdTotals, admissions_ms, count_overtaken_visits},
-    ledger::OperationFigures,
-    pace::PaceFigures,
-    queue::QueueSettings,
+use vestibule_crowd::{
+    checks::{Faults, PaceFigures, admissions_ms, most_slots_at_once},
+    ledger::ActFigures,
+    record::VisitRecord,
     stop::StopReason,
-    visit_record::VisitRecord,
 };
+
+use crate::{comparison::ComparisonRow, cost::CostFigures, crowd_totals::CrowdTotals, queue::QueueSettings};
 
 /// A request that waited so long for a connection shows that this machine was the bottleneck, in milliseconds.
 pub(crate) const QUEUEING_MS_MAX: f64 = 500.0;
@@ -32,7 +29,7 @@ pub(crate) struct Report {
     /// Order, pace and capacity.
     pub(crate) guarantees: GuaranteeFigures,
     /// Latencies and errors.
-    pub(crate) operations: Vec<OperationFigures>,
+    pub(crate) operations: Vec<ActFigures>,
     /// Requests per visitor, without those of the protected service.
     pub(crate) requests_per_visitor: f64,
     /// Reads of the public document among them.
@@ -69,8 +66,8 @@ pub(crate) enum Comparison {
 pub(crate) struct GuaranteeFigures {
     /// Visitors with a turn after a wait.
     turns: u64,
-    /// How many of them were promoted later than one behind them. `None` if the time to claim is not known.
-    overtaken: Option<u64>,
+    /// How many of them were promoted later than one behind them.
+    overtaken: u64,
     /// Answers with a higher position than before.
     answered_rises: u64,
     /// Positions that rose before the visitor's eyes.
@@ -85,27 +82,25 @@ pub(crate) struct GuaranteeFigures {
 
 impl GuaranteeFigures {
     /// Computes the figures of these visits.
-    pub(crate) fn of_visits(visits: &[VisitRecord], slots_max: u64, settings: Option<QueueSettings>) -> Self {
-        let sum = |number: fn(&VisitRecord) -> u64| visits.iter().map(number).sum();
-        let claim_seconds = settings.map(|settings| settings.claim_seconds);
+    pub(crate) fn of_visits(visits: &[VisitRecord], settings: Option<QueueSettings>) -> Self {
+        let faults = Faults::of(visits);
         Self {
             turns: visits.iter().filter(|visit| visit.is_promoted).count() as u64,
-            overtaken: claim_seconds.map(|seconds| count_overtaken_visits(visits, seconds)),
-            answered_rises: sum(|visit| visit.answered_rises),
-            shown_rises: sum(|visit| visit.shown_rises),
-            slots_max,
+            overtaken: faults.overtaken,
+            answered_rises: faults.position_rises,
+            shown_rises: faults.shown_rises,
+            slots_max: most_slots_at_once(visits),
             capacity: settings.map(|settings| settings.capacity),
-            pace: settings.map(|settings| {
-                PaceFigures::of_admissions(admissions_ms(visits, settings.claim_seconds), settings.pace())
-            }),
+            pace: settings.map(|settings| PaceFigures::of_admissions(admissions_ms(visits), settings.pace())),
         }
     }
 
     fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
-        if let Some(overtaken) = self.overtaken.filter(|overtaken| *overtaken > 0) {
+        if self.overtaken > 0 {
             findings.push(format!(
-                "order: {overtaken} visitors were promoted later than one behind them"
+                "order: {} visitors were promoted later than one behind them",
+                self.overtaken
             ));
         }
         if self.shown_rises > 0 {
@@ -126,14 +121,11 @@ impl GuaranteeFigures {
     /// The lines of the report.
     pub(crate) fn describe(&self) -> Vec<String> {
         let unknown = || "not known without the queue's settings".to_owned();
-        let overtaken = self
-            .overtaken
-            .map_or_else(unknown, |overtaken| format!("{overtaken} overtaken"));
         let capacity = self
             .capacity
             .map_or_else(unknown, |capacity| format!("of {capacity}"));
         let mut lines = vec![
-            format!("order      {} turns, {overtaken}", self.turns),
+            format!("order      {} turns, {} overtaken", self.turns, self.overtaken),
             format!(
                 "positions  {} shown positions rose; the client hid {} answers with a higher one",
                 self.shown_rises, self.answered_rises
@@ -172,13 +164,23 @@ pub(crate) fn stop_text(reason: StopReason) -> &'static str {
     }
 }
 
-/// What is wrong, by all figures. `faults` are visits that this program could not follow, and `longest_queueing_ms` says
-/// how late it was.
+/// What went wrong in this program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnFaults<'a> {
+    /// Visits that it could not follow.
+    pub(crate) visits: u64,
+    /// The longest time that a request waited for a free connection, in milliseconds.
+    pub(crate) longest_queueing_ms: f64,
+    /// Why it could not sign a request of the protected service.
+    pub(crate) unsigned: Option<&'a str>,
+}
+
+/// What is wrong, by all figures.
 pub(crate) fn find_faults(
     crowd: &CrowdTotals,
     guarantees: &GuaranteeFigures,
     comparison: &Comparison,
-    (faults, longest_queueing_ms): (u64, f64),
+    own: OwnFaults,
 ) -> Vec<String> {
     let mut findings = guarantees.findings();
     for (code, count) in &crowd.lost {
@@ -192,8 +194,11 @@ pub(crate) fn find_faults(
             crowd.unknown
         ));
     }
-    if faults > 0 {
-        findings.push(format!("visits: this program failed in {faults} visits"));
+    if own.visits > 0 {
+        findings.push(format!("visits: this program failed in {} visits", own.visits));
+    }
+    if let Some(reason) = own.unsigned {
+        findings.push(format!("service: {reason}"));
     }
     match comparison {
         Comparison::Rows { rows, .. } => {
@@ -208,6 +213,7 @@ pub(crate) fn find_faults(
         Comparison::NotAsked => {}
         Comparison::Failed(reason) => findings.push(format!("report: {reason}")),
     }
+    let longest_queueing_ms = own.longest_queueing_ms;
     if longest_queueing_ms > QUEUEING_MS_MAX && !findings.is_empty() {
         findings.push(format!(
             "this program was late itself: a request waited {longest_queueing_ms:.0} ms for a connection. Repeat with more \

@@ -89,7 +89,7 @@ fn describe_requests(text: &mut String, report: &Report) {
         let times = times.map(|ms| format!("{ms:>9.1}")).concat();
         line(
             text,
-            &format!("{:<12}{:>9}{times}", figures.operation.name(), figures.requests),
+            &format!("{:<12}{:>9}{times}", figures.act.name(), figures.requests),
         );
         for (code, count) in &figures.failures {
             line(text, &format!("            {count} failed: {code}"));

@@ -7,24 +7,26 @@ use http::HeaderValue;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule_aws::admin_client::AdminFunction;
+use vestibule_crowd::{
+    checks::sorted_waits_ms,
+    connections::ConnectionLimit,
+    crowd::{Crowd, CrowdClock, CrowdOutcome},
+    http::{HttpClient, HttpDoor},
+    ledger::Ledger,
+    stop::{StopReason, Stopper},
+};
 use vestibule_telemetry::stop_signals::StopSignals;
 
 use crate::{
     admin::{AdminChannel, AdminError},
-    api::{Api, HttpClient},
-    arriving_visitors::{CrowdOutcome, send_crowd},
     cli::{Cli, ServiceAuth, seconds},
     comparison::{ComparisonRow, compare},
     cost::{CostFigures, PaidDeployment},
-    crowd_totals::{CrowdTotals, sorted_waits_ms},
-    gauges::Gauges,
-    ledger::Ledger,
-    progress::{ProgressBounds, end_progress, show_progress},
+    crowd_totals::CrowdTotals,
+    progress::{ProgressBounds, StageGauges, end_progress, show_progress},
     queue::OperatedQueue,
-    report::{Comparison, GuaranteeFigures, Report, find_faults, in_ms, per_visitor, stop_text},
-    scene::Scene,
-    service_access::{ServiceAccess, Signer, SigningError},
-    stop::{StopReason, Stopper},
+    report::{Comparison, GuaranteeFigures, OwnFaults, Report, find_faults, in_ms, per_visitor, stop_text},
+    service_access::{ServiceAccess, ServiceProof, Signer, SigningError, UnsignedRequests},
     target::{AllowedHosts, TargetError},
 };
 
@@ -63,8 +65,10 @@ struct Deployment {
 
 /// Runs the rehearsal.
 pub(crate) async fn run(cli: &Cli) -> Result<Report, RunError> {
-    let plan = cli.crowd().map_err(RunError::Options)?;
     let deployment = open_deployment(cli).await?;
+    let plan = cli
+        .crowd(deployment.service.is_available())
+        .map_err(RunError::Options)?;
     let random_name = || format!("rehearsal-{}", &Uuid::new_v4().simple().to_string()[..8]);
     let queue = cli
         .queue
@@ -78,20 +82,20 @@ pub(crate) async fn run(cli: &Cli) -> Result<Report, RunError> {
         }
         None => None,
     };
-    let ledger = Arc::new(Ledger::default());
     let (stopper, stop) = Stopper::new();
-    let api = Api::new(
-        HttpClient::new(deployment.allowed, connections)?,
-        (&deployment.url, &deployment.service_url, &queue),
-        deployment.service,
-        connections,
-        ledger.clone(),
-    );
-    let scene = Arc::new(Scene {
-        api,
-        gauges: Gauges::default(),
-        checks: cli.checks,
-        stop: stop.clone(),
+    let client = HttpClient::with_resolver(deployment.allowed.resolver(), connections)?;
+    let queue_url = |url: &str| format!("{url}/queues/{queue}");
+    let proof = ServiceProof::new(deployment.service);
+    let door = HttpDoor::new(client, queue_url(&deployment.url))
+        .with_service(queue_url(&deployment.service_url), proof.clone());
+    let crowd = Arc::new(Crowd {
+        door,
+        ledger: Arc::default(),
+        observer: StageGauges::default(),
+        stop,
+        clock: CrowdClock::start(),
+        keeps_estimates: false,
+        limit: Some(ConnectionLimit::new(connections)),
     });
     let stopping = tokio::spawn(stop_in_time(stopper, seconds(cli.seconds_max)));
     let bounds = ProgressBounds {
@@ -99,21 +103,28 @@ pub(crate) async fn run(cli: &Cli) -> Result<Report, RunError> {
         arrival: plan.arrival,
         longest: seconds(cli.seconds_max),
     };
-    let progress = tokio::spawn(show_progress(scene.clone(), ledger.clone(), bounds));
+    let progress = tokio::spawn(show_progress(
+        crowd.observer.clone(),
+        crowd.ledger.clone(),
+        bounds,
+    ));
     let began_at = Instant::now();
-    let outcome = send_crowd(&scene, plan).await;
-    let duration = began_at.elapsed();
+    // One who missed the turn has lost it, and does not try again: the report shall show that.
+    let visits = plan.visits().map(|mut visit| {
+        visit.temper.returns = 0;
+        visit
+    });
+    let outcome = crowd.send(visits).await;
+    let rehearsed = Rehearsed {
+        outcome: &outcome,
+        ledger: &crowd.ledger,
+        unsigned: proof.unsigned(),
+        stopped: crowd.stop.reason(),
+        duration: began_at.elapsed(),
+    };
     progress.abort();
     end_progress();
-    let mut report = write_report(
-        cli,
-        (&queue, operated.as_ref()),
-        &scene,
-        &ledger,
-        &outcome,
-        duration,
-    )
-    .await;
+    let mut report = write_report(cli, &queue, operated.as_ref(), rehearsed).await;
     stopping.abort();
     if let Some(operated) = operated.filter(|_| !cli.keep) {
         let deleted = operated.delete_if_own().await;
@@ -147,7 +158,7 @@ async fn open_deployment(cli: &Cli) -> Result<Deployment, RunError> {
             Some(AdminChannel::Function(function))
         }
         _ if is_runner => {
-            let client = HttpClient::new(AllowedHosts::default(), 1)?;
+            let client = HttpClient::with_resolver(AllowedHosts::default().resolver(), 1)?;
             Some(AdminChannel::Runner(Box::new(client), format!("{url}/_admin")))
         }
         _ => return Err(RunError::NoAdmin),
@@ -200,42 +211,51 @@ async fn stop_in_time(stopper: Stopper, longest: Duration) -> std::io::Result<()
     std::process::exit(INTERRUPTED);
 }
 
+/// What a rehearsal left behind.
+#[derive(Clone, Copy)]
+struct Rehearsed<'a> {
+    outcome: &'a CrowdOutcome,
+    ledger: &'a Ledger,
+    unsigned: &'a UnsignedRequests,
+    stopped: Option<StopReason>,
+    duration: Duration,
+}
+
 async fn write_report(
     cli: &Cli,
-    (queue, operated): (&str, Option<&OperatedQueue>),
-    scene: &Scene,
-    ledger: &Ledger,
-    outcome: &CrowdOutcome,
-    duration: Duration,
+    queue: &str,
+    operated: Option<&OperatedQueue>,
+    rehearsed: Rehearsed<'_>,
 ) -> Report {
-    let visits = &outcome.visits;
+    let visits = &rehearsed.outcome.records;
     let crowd = CrowdTotals::of_visits(visits);
     let settings = operated.map(|operated| operated.settings);
-    let guarantees = GuaranteeFigures::of_visits(visits, scene.gauges.slots_max(), settings);
+    let guarantees = GuaranteeFigures::of_visits(visits, settings);
     let comparison = match operated {
-        Some(operated) => compare_with_server(operated, outcome, &crowd).await,
+        Some(operated) => compare_with_server(operated, rehearsed.outcome, &crowd).await,
         None => Comparison::NotAsked,
     };
-    let operations = ledger.figures();
-    let longest_queueing_ms = in_ms(ledger.longest_queueing());
+    let mut operations = rehearsed.ledger.figures();
+    rehearsed.unsigned.name_failures(&mut operations);
+    let longest_queueing_ms = in_ms(rehearsed.ledger.longest_queueing());
+    let own_faults = OwnFaults {
+        visits: rehearsed.outcome.faults,
+        longest_queueing_ms,
+        unsigned: rehearsed.unsigned.reason(),
+    };
     let paid = PaidDeployment {
         has_cdn: !cli.without_cdn,
         cache: cli.cache.into(),
     };
     Report {
         queue: queue.to_owned(),
-        seconds: duration.as_secs_f64(),
-        stopped: scene.stop.reason().map(stop_text),
-        findings: find_faults(
-            &crowd,
-            &guarantees,
-            &comparison,
-            (outcome.faults, longest_queueing_ms),
-        ),
+        seconds: rehearsed.duration.as_secs_f64(),
+        stopped: rehearsed.stopped.map(stop_text),
+        findings: find_faults(&crowd, &guarantees, &comparison, own_faults),
         requests_per_visitor: per_visitor(visits, |visit| visit.requests),
         document_reads_per_visitor: per_visitor(visits, |visit| visit.document_reads),
         longest_queueing_ms,
-        cost: CostFigures::of_requests(&operations, crowd.entered, duration, paid),
+        cost: CostFigures::of_requests(&operations, crowd.entered, rehearsed.duration, paid),
         crowd,
         guarantees,
         operations,
@@ -249,7 +269,7 @@ async fn compare_with_server(
     outcome: &CrowdOutcome,
     crowd: &CrowdTotals,
 ) -> Comparison {
-    let waits_ms = sorted_waits_ms(&outcome.visits, operated.settings.claim_seconds);
+    let waits_ms = sorted_waits_ms(&outcome.records);
     let mut reads = 0;
     loop {
         let server = match operated.report().await {

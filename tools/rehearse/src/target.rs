@@ -1,8 +1,12 @@
 //! Which servers a rehearsal may send its load to: this machine, and hosts that the operator names twice.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+};
 
 use url::{Host, Url};
+use vestibule_crowd::http::{Addresses, Resolver, resolver};
 
 /// An address that a rehearsal must not use.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,9 +45,14 @@ impl AllowedHosts {
         self.0.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
     }
 
+    /// Finds the addresses to which a request may go.
+    pub(crate) fn resolver(self) -> Resolver {
+        resolver(move |name| self.clone().resolve(name))
+    }
+
     /// The addresses of a host name to which a request may go. Names of this machine are not asked from DNS, and a name
     /// that was not allowed must not lead away from it.
-    pub(crate) async fn resolve(self, name: String) -> std::io::Result<std::vec::IntoIter<SocketAddr>> {
+    async fn resolve(self, name: String) -> io::Result<Addresses> {
         let found: Vec<_> = if name.to_ascii_lowercase().ends_with(".localhost") {
             vec![SocketAddr::from(([127, 0, 0, 1], 0))]
         } else {
