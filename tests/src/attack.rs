@@ -15,16 +15,12 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::{
     task::JoinHandle,
-    time::{sleep, timeout_at},
+    time::{Instant, sleep, sleep_until, timeout_at},
 };
+use vestibule_crowd::record::VisitRecord;
 
 pub use self::{admission::Admission, attacker::Attack, figures::AttackResult, gateway::Gateway};
-use self::{
-    admission::Tickets,
-    figures::HonestVisits,
-    honest::{HonestClients, Visit},
-    meter::PromotionMeter,
-};
+use self::{admission::Tickets, figures::HonestVisits, honest::HonestVisitors, meter::PromotionMeter};
 use crate::runner::Runner;
 
 /// The pace lets in so many visitors in each [`INTERVAL_SECONDS`]. A tick comes each second, and what a late one missed is
@@ -71,21 +67,21 @@ pub async fn run_attack(
     tickets.require_in(&mut settings);
     let create = json!({ "op": "create", "queue": queue, "settings": settings });
     runner.run_command(create).await;
-    let clients = Arc::new(HonestClients::new(gateway, &queue, tickets.clone()));
+    let visitors = Arc::new(HonestVisitors::new(gateway, &queue, tickets.clone()));
     let meter = PromotionMeter::start(runner, &queue);
 
     // Those who are in line before arrive one after the other, so that the order of the answers is that of the line.
     let mut in_line = Vec::new();
     for _ in 0..plan.in_line_before {
-        in_line.push(clients.arrive().await);
+        in_line.push(visitors.arrive().await);
     }
     let mut newcomers = Vec::new();
     let attacking = attack.map(|attack| attack.start(gateway, &queue, tickets));
     let pause = Duration::from_secs(1) / u32::try_from(PER_SECOND).expect("a small number");
-    let begun = tokio::time::Instant::now();
-    let in_line = in_line.into_iter().map(|visit| {
-        let clients = clients.clone();
-        tokio::spawn(async move { clients.go_through(visit).await })
+    let begun = Instant::now();
+    let in_line = in_line.into_iter().map(|visitor| {
+        let visitors = visitors.clone();
+        tokio::spawn(async move { visitors.go_through(visitor).await })
     });
     let in_line: Vec<_> = in_line.collect();
     for number in 0.. {
@@ -93,11 +89,11 @@ pub async fn run_attack(
         if due >= begun + plan.duration {
             break;
         }
-        tokio::time::sleep_until(due).await;
-        let arriving = clients.clone();
+        sleep_until(due).await;
+        let visitors = visitors.clone();
         newcomers.push(tokio::spawn(async move {
-            let visit = arriving.arrive().await;
-            arriving.go_through(visit).await
+            let visitor = visitors.arrive().await;
+            visitors.go_through(visitor).await
         }));
     }
     let attacker = match attacking {
@@ -105,8 +101,8 @@ pub async fn run_attack(
         None => attacker::Traffic::default(),
     };
     let line_seconds = plan.in_line_before / PER_SECOND;
-    let until = tokio::time::Instant::now() + Duration::from_secs(line_seconds) + AFTERMATH;
-    let end_visits = async |visits: Vec<JoinHandle<Visit>>| {
+    let until = Instant::now() + Duration::from_secs(line_seconds) + AFTERMATH;
+    let end_visits = async |visits: Vec<JoinHandle<VisitRecord>>| {
         let served = visits.into_iter().map(|visit| async move {
             let abort = visit.abort_handle();
             let served = timeout_at(until, visit).await;
@@ -125,6 +121,7 @@ pub async fn run_attack(
         in_line,
         newcomers,
         traffic: attacker,
+        times: visitors.times(),
         readings: meter.stop().await,
     }
 }

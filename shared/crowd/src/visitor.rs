@@ -82,8 +82,6 @@ pub struct Visitor {
     service_at_ms: f64,
     is_service_answered: bool,
     looks: u32,
-    /// When the answer to the last look came.
-    looked_at_ms: Option<f64>,
     /// Until when the slot is the visitor's for certain, by the last answer.
     slot_until_ms: f64,
     stay: Option<StayProgress>,
@@ -120,7 +118,6 @@ impl Visitor {
             service_at_ms: now_ms,
             is_service_answered: false,
             looks: 0,
-            looked_at_ms: None,
             slot_until_ms: f64::INFINITY,
             stay: None,
             closing: None,
@@ -238,8 +235,10 @@ impl Visitor {
     /// When a no-show looks: at the deadline of the turn, and then again and again.
     fn look_at_ms(&self) -> f64 {
         let deadline_ms = self.deadline_ms().unwrap_or_default();
-        let again_ms = self.looked_at_ms.map(|looked_at_ms| looked_at_ms + LOOK_PAUSE_MS);
-        again_ms.map_or(deadline_ms, |again_ms| again_ms.max(deadline_ms))
+        match self.looks {
+            0 => deadline_ms,
+            _ => deadline_ms.max(self.heard_at_ms + LOOK_PAUSE_MS),
+        }
     }
 
     /// The deadline of the turn, by the last answer.
@@ -310,9 +309,6 @@ impl Visitor {
     pub fn receive(&mut self, act: Act, outcome: Result<Answer, Refusal>, now_ms: f64) {
         if act != Act::Turn {
             self.heard_at_ms = now_ms;
-        }
-        if act == Act::Look {
-            self.looked_at_ms = Some(now_ms);
         }
         match outcome {
             _ if act == Act::Turn => self.turn(now_ms),

@@ -7,6 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vestibule_crowd::door::Caller;
 
 use crate::tickets::{TicketIssuer, key_set};
 
@@ -61,11 +62,11 @@ impl Tickets {
         self.0.is_some().then_some(1)
     }
 
-    /// What a new honest visitor sends to enter.
-    pub(super) fn honest_body(&self) -> Value {
+    /// A new honest visitor.
+    pub(super) fn honest_caller(&self) -> Caller {
         match &self.0 {
-            Some(issuers) => json!({ "ticket": sign(&issuers.shop, &issuers.queue) }),
-            None => json!({}),
+            Some(issuers) => Caller::with_ticket(sign(&issuers.shop, &issuers.queue)),
+            None => Caller::anonymous(),
         }
     }
 

@@ -1,6 +1,10 @@
 //! What an attack did to the honest visitors.
 
-use super::{Admission, Attack, BATCH, INTERVAL_SECONDS, attacker::Traffic, honest::Visit, meter::Reading};
+use vestibule_crowd::{act::Act, checks::percentile, record::VisitRecord};
+
+use super::{
+    Admission, Attack, BATCH, INTERVAL_SECONDS, attacker::Traffic, honest::RequestTimes, meter::Reading,
+};
 
 /// What an attack did to the honest visitors.
 #[derive(Debug)]
@@ -12,6 +16,8 @@ pub struct AttackResult {
     /// The honest visitors who came meanwhile.
     pub(super) newcomers: HonestVisits,
     pub(super) traffic: Traffic,
+    /// The requests of the honest visitors.
+    pub(super) times: RequestTimes,
     pub(super) readings: Vec<Reading>,
 }
 
@@ -19,13 +25,13 @@ pub struct AttackResult {
 #[derive(Debug)]
 pub(super) struct HonestVisits {
     /// The visits that came to their end.
-    visits: Vec<Visit>,
+    visits: Vec<VisitRecord>,
     /// Visitors whose turn had not come when the run ended.
     unserved: usize,
 }
 
 impl HonestVisits {
-    pub(super) fn new(visits: Vec<Option<Visit>>) -> Self {
+    pub(super) fn new(visits: Vec<Option<VisitRecord>>) -> Self {
         Self {
             unserved: visits.iter().filter(|visit| visit.is_none()).count(),
             visits: visits.into_iter().flatten().collect(),
@@ -58,10 +64,10 @@ impl AttackResult {
 
     /// Visits of which the protected service was not told that the visitor may act.
     pub fn failed_validates(&self) -> usize {
-        self.visits().filter(|visit| !visit.is_validated).count()
+        self.visits().filter(|visit| visit.validations == 0).count()
     }
 
-    fn visits(&self) -> impl Iterator<Item = &Visit> {
+    fn visits(&self) -> impl Iterator<Item = &VisitRecord> {
         self.in_line.visits.iter().chain(&self.newcomers.visits)
     }
 
@@ -116,14 +122,17 @@ impl AttackResult {
         self.waits_of(self.in_line.visits.iter())
     }
 
-    fn waits_of<'a>(&self, visits: impl Iterator<Item = &'a Visit>) -> Vec<f64> {
+    fn waits_of<'a>(&self, visits: impl Iterator<Item = &'a VisitRecord>) -> Vec<f64> {
+        let turn = |visit: &VisitRecord| visit.joined_at_ms.zip(visit.promoted_at_ms);
         let mut waits: Vec<_> = visits
-            .filter(|visit| visit.promoted_at_ms > visit.joined_at_ms)
-            .map(|visit| {
-                let ahead = self.visits().filter(|other| {
-                    other.joined_at_ms < visit.joined_at_ms && other.promoted_at_ms > visit.joined_at_ms
-                });
-                let let_in = self.let_in_before(visit.promoted_at_ms) - self.let_in_at(visit.joined_at_ms);
+            .filter_map(turn)
+            .filter(|(joined_at_ms, promoted_at_ms)| promoted_at_ms > joined_at_ms)
+            .map(|(joined_at_ms, promoted_at_ms)| {
+                let ahead = self
+                    .visits()
+                    .filter_map(turn)
+                    .filter(|other| other.0 < joined_at_ms && other.1 > joined_at_ms);
+                let let_in = self.let_in_before(promoted_at_ms) - self.let_in_at(joined_at_ms);
                 as_float(let_in + BATCH) / as_float(ahead.count() as u64 + BATCH)
             })
             .collect();
@@ -159,10 +168,7 @@ impl AttackResult {
         println!("{name}_promotions={}", promotions.counted);
         println!("{name}_promotions_by_pace={}", promotions.by_pace);
         println!("{name}_failed_validates={}", self.failed_validates());
-        println!(
-            "{name}_honest_refused={}",
-            self.visits().map(|visit| visit.refused).sum::<u64>()
-        );
+        println!("{name}_honest_refused={}", self.times.refused());
         for (figure, value) in self.times() {
             println!("{name}_{figure}={value:.1}");
             if let Some(without) = without_attack
@@ -178,23 +184,37 @@ impl AttackResult {
 
     /// The wait from the first try to enter until the turn, and the latencies of the honest visitors.
     fn times(&self) -> Vec<(&'static str, f64)> {
-        let of = |time: &dyn Fn(&Visit) -> f64| self.visits().map(time).collect::<Vec<_>>();
-        let polls = || self.visits().flat_map(|visit| visit.status_ms.clone()).collect();
-        let wait = of(&|visit| as_float(visit.promoted_at_ms.saturating_sub(visit.arrived_at_ms)) / 1_000.0);
+        let waits = self.visits().filter_map(|visit| {
+            let promoted_at_ms = as_float(visit.promoted_at_ms?);
+            Some((promoted_at_ms - visit.arrived_at_ms).max(0.0) / 1_000.0)
+        });
+        let of = |meant: Act| self.times.sorted_ms(|act, ms| (act == meant).then_some(ms));
+        let (enter, claim, validate) = (of(Act::Enter), of(Act::Claim), of(Act::Validate));
+        let status = self.times.sorted_ms(answer_ms);
         vec![
-            ("wait_mean_seconds", mean(&wait)),
-            ("enter_median_ms", percentile(of(&|visit| visit.enter_ms), 50)),
-            ("enter_p99_ms", percentile(of(&|visit| visit.enter_ms), 99)),
-            ("status_median_ms", percentile(polls(), 50)),
-            ("status_p99_ms", percentile(polls(), 99)),
-            ("claim_median_ms", percentile(of(&|visit| visit.claim_ms), 50)),
-            ("claim_p99_ms", percentile(of(&|visit| visit.claim_ms), 99)),
-            (
-                "validate_median_ms",
-                percentile(of(&|visit| visit.validate_ms), 50),
-            ),
-            ("validate_p99_ms", percentile(of(&|visit| visit.validate_ms), 99)),
+            ("wait_mean_seconds", mean(&waits.collect::<Vec<_>>())),
+            ("enter_median_ms", at_percent(&enter, 50)),
+            ("enter_p99_ms", at_percent(&enter, 99)),
+            ("status_median_ms", at_percent(&status, 50)),
+            ("status_p99_ms", at_percent(&status, 99)),
+            ("claim_median_ms", at_percent(&claim, 50)),
+            ("claim_p99_ms", at_percent(&claim, 99)),
+            ("validate_median_ms", at_percent(&validate, 50)),
+            ("validate_p99_ms", at_percent(&validate, 99)),
         ]
+    }
+}
+
+/// How long a poll was under way, beyond the time for which the server held it. `None` for another request, and for a poll
+/// that ended sooner than the client offered to wait: how long the server held it is not known.
+fn answer_ms(act: Act, latency_ms: f64) -> Option<f64> {
+    match act {
+        Act::Poll => Some(latency_ms),
+        Act::HeldPoll { seconds } => {
+            let beyond_ms = latency_ms - 1_000.0 * f64::from(seconds);
+            (beyond_ms >= 0.0).then_some(beyond_ms)
+        }
+        _ => None,
     }
 }
 
@@ -202,13 +222,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / as_float(values.len() as u64)
 }
 
-fn percentile(mut values: Vec<f64>, percent: usize) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = values.len() * percent / 100;
-    values
-        .get(at.min(values.len().saturating_sub(1)))
-        .copied()
-        .unwrap_or(f64::NAN)
+fn at_percent(sorted: &[f64], percent: usize) -> f64 {
+    percentile(sorted, percent).unwrap_or(f64::NAN)
 }
 
 /// The numbers here are far below 2^52.
