@@ -529,7 +529,8 @@ impl Visitor {
 
     /// Records what the visitor sees after an answer about the entry, or after a newer document.
     fn record_screen(&mut self, is_by_document: bool, now_ms: f64) {
-        if self.state() != Some(EntryState::Waiting) || (is_by_document && !self.follower.is_far()) {
+        let is_waiting = self.state() == Some(EntryState::Waiting) && !self.follower.is_over();
+        if !is_waiting || (is_by_document && !self.follower.is_far()) {
             return;
         }
         let own_ms = self.own_ms(now_ms);

@@ -19,9 +19,3 @@ pub(super) fn within(value: f64, min: f64, max: f64) -> f64 {
 pub(super) fn as_f64(number: u64) -> f64 {
     number as f64
 }
-
-/// A count that may have gone back, as [`as_f64`].
-#[allow(clippy::cast_precision_loss)]
-pub(super) fn signed_as_f64(number: i64) -> f64 {
-    number as f64
-}

@@ -4,7 +4,7 @@ use vestibule_domain::{draw::DrawSeed, estimate::Estimate, id::EntryId, state::E
 use vestibule_wire::{Entry, Lane, PublicDocument};
 
 use super::{
-    bounds::{PAUSE_MS_MIN, as_f64, signed_as_f64, within},
+    bounds::{PAUSE_MS_MIN, as_f64, within},
     entry::is_before_opening,
 };
 
@@ -42,7 +42,7 @@ pub(super) fn calls(document: &PublicDocument, entry: &Entry) -> bool {
         return lane_of(document, entry).is_some_and(|lane| lane.check_in_through >= place);
     }
     // The order follows from the draw, or else from the visit. The lane is not known, so each may be the own one.
-    let order = drawn_order(document, entry).unwrap_or(PHASE_OPEN + entry.visit);
+    let order = drawn_order(document, entry).unwrap_or(PHASE_OPEN.saturating_add(entry.visit));
     let mut lanes = document.lanes.iter();
     lanes.any(|(number, lane)| lane.check_in_through >= u64::from(*number) * LANE_PLACES + order)
 }
@@ -58,7 +58,8 @@ fn drawn_order(document: &PublicDocument, entry: &Entry) -> Option<u64> {
 pub(super) fn unclamped_position(document: &PublicDocument, entry: &Entry) -> Option<i64> {
     let position = i64::try_from(entry.position?).ok()?;
     let gone_ahead = entry.gone_ahead.zip(lane_of(document, entry));
-    Some(position - gone_ahead.map_or(0, |(before, lane)| lane.gone_ahead - before))
+    let gone_since = gone_ahead.map_or(0, |(before, lane)| lane.gone_ahead.saturating_sub(before));
+    Some(position.saturating_sub(gone_since))
 }
 
 /// A row of a table by position.
@@ -108,7 +109,7 @@ pub(super) fn ahead_of(entry: &Entry, position: u64, newer: Option<&PublicDocume
     let Some(document) = newer else {
         let told = entry.ahead.unwrap_or(answered.saturating_sub(1));
         return (
-            (told + position).saturating_sub(answered),
+            told.saturating_add(position).saturating_sub(answered),
             entry.ahead_is_expected,
         );
     };
@@ -147,6 +148,14 @@ pub(super) fn refresh_ms(
     within(expected_ms / REFRESHES_PER_WAIT, near_ms, far_ms)
 }
 
+/// When the queue opens, if it has not.
+fn opens_at_ms(document: &PublicDocument) -> Option<f64> {
+    document
+        .opens_at_ms
+        .filter(|opens_at_ms| *opens_at_ms > 0)
+        .map(as_f64)
+}
+
 fn expected_wait_ms(
     entry: Option<&Entry>,
     age_ms: f64,
@@ -154,18 +163,17 @@ fn expected_wait_ms(
     document: Option<&PublicDocument>,
 ) -> f64 {
     // A document of before the opening knows no waits, and an answer with a position is newer.
-    let waits = document.filter(|document| document.opens_at_ms.is_none() || position.is_none());
+    let waits = document.filter(|document| opens_at_ms(document).is_none() || position.is_none());
     if let Some(((document, position), entry)) = waits.zip(position).zip(entry) {
         return range_at(document, position, entry).map_or(f64::INFINITY, |(low, _)| low * 1_000.0);
     }
     if let Some((document, _)) = document.zip(entry.filter(|entry| is_before_opening(entry))) {
-        let opens_at_ms = document.opens_at_ms.map(as_f64);
-        return opens_at_ms.map_or(OPENED_WAIT_MS, |opens_at_ms| {
+        return opens_at_ms(document).map_or(OPENED_WAIT_MS, |opens_at_ms| {
             opens_at_ms - as_f64(document.now_ms)
         });
     }
     match entry.and_then(|entry| entry.estimated_wait_seconds) {
-        Some(range) => as_f64(range.low + range.high) * 500.0 - age_ms,
+        Some(range) => (as_f64(range.low) + as_f64(range.high)) * 500.0 - age_ms,
         // Without any expected wait, the first document may tell it, and otherwise the line stands still.
         None if waits.is_some() => f64::INFINITY,
         None => 0.0,
@@ -202,20 +210,17 @@ fn round_outwards(low: f64, high: f64) -> Estimate {
     }
 }
 
-/// Whether the entry is within two windows of the boundary up to which entries are called.
-/// `web/client/src/document.ts` explains the estimate of the number of entries in the window.
+/// Whether the entry is within two windows of the boundary up to which entries are called. The window is the entries between
+/// `passed_through` and `check_in_through`; `web/client/src/document.ts` explains the estimate of their number.
 pub(super) fn is_near_boundary(
     entry: &Entry,
     position: Option<u64>,
     document: Option<&PublicDocument>,
 ) -> bool {
-    let place = signed_as_f64(
-        entry
-            .place
-            .and_then(|place| i64::try_from(place).ok())
-            .unwrap_or(0),
-    );
-    let lane = document.and_then(|document| lane_of(document, entry));
+    let place = as_f64(entry.place.unwrap_or(0));
+    // Before the opening the lane is not known.
+    let lane = document.zip(entry.lane);
+    let lane = lane.and_then(|(document, lane)| document.lanes.get(&lane));
     let passed = lane.map_or(0.0, |lane| as_f64(lane.passed_through));
     let called = lane.map_or(0.0, |lane| as_f64(lane.check_in_through));
     // Before the first entry has passed, the distance to the own place says nothing about the number of entries.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vestibule_domain::{estimate::Estimate, state::EntryState};
+use vestibule_domain::{estimate::Estimate, queue_state::QueueState, state::EntryState};
 use vestibule_wire::{Code, Entry, PublicDocument};
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     entry::{backoff_bound_ms, failed_pause_ms, is_far_from_head, poll_hold_seconds, poll_ms},
     refusal::Refusal,
     resync::Resync,
+    shown_position::{LowestPosition, lower_position, shown_position},
 };
 
 /// What the visitor sees again after an answer so recent is not asked for again, in milliseconds.
@@ -56,7 +57,7 @@ pub struct FollowerOptions {
     pub reads_documents: bool,
     /// Whether it reads the document before it enters, which spreads the visitors of a draw.
     pub is_spreading: bool,
-    /// Whether the visitor sees the page.
+    /// Whether the visitor sees the page. A hidden page lets the server hold its polls longer, and claims no turn.
     pub is_visible: bool,
 }
 
@@ -133,7 +134,7 @@ pub struct Follower {
     /// When the entry was last asked, also in vain.
     asked_at_ms: f64,
     woken_at_ms: f64,
-    lowest: Option<(u64, u64)>,
+    lowest: Option<LowestPosition>,
     failures: u32,
     retry_at_ms: f64,
     is_claim_refused: bool,
@@ -171,9 +172,20 @@ impl Follower {
 
     /// The visitor joins, or continues with a stored place.
     pub fn join(&mut self, token: Option<String>, now_ms: f64) {
+        let lowest = self.lowest.filter(|_| token.is_some());
+        self.join_at(token, lowest, now_ms);
+    }
+
+    /// The page was loaded again, or another tab has stored the place: the visitor continues with it, and with its
+    /// [lowest position](Self::lowest).
+    pub fn join_stored(&mut self, token: String, lowest: Option<LowestPosition>, now_ms: f64) {
+        self.join_at(Some(token), lowest, now_ms);
+    }
+
+    fn join_at(&mut self, token: Option<String>, lowest: Option<LowestPosition>, now_ms: f64) {
         self.phase = Phase::Joining;
-        self.lowest = self.lowest.filter(|_| token.is_some());
         self.stored_token = token;
+        self.lowest = lowest;
         self.retry_at_ms = now_ms;
     }
 
@@ -224,11 +236,11 @@ impl Follower {
         self.phase = Phase::Joined;
         let Some(entry) = &self.entry else { return };
         if !entry.state.is_live() {
-            return self.end(now_ms);
+            return self.end_with(Some(entry.state), now_ms);
         }
         // Another token: the queue was reset.
         let lowest = self.lowest.filter(|_| known.as_ref() == Some(&entry.token));
-        self.lowest = lower(lowest, entry.visit, entry.position);
+        self.lowest = lower_position(lowest, entry.visit, entry.position);
         self.stored_token = None;
         // A claim that changes nothing is not repeated at once.
         if entry.state == EntryState::Ready && kind == RequestKind::Claim {
@@ -251,8 +263,8 @@ impl Follower {
         let is_newer = self.reader.receive(document.clone(), now_ms);
         if is_newer && self.is_far() {
             // A called entry may have had its turn before the end, so the server is asked about it.
-            if document.finish_reason.is_some() && !self.is_called_since_answer() {
-                self.end(now_ms);
+            if document.state == QueueState::Finished && !self.is_called_since_answer() {
+                self.end_with(None, now_ms);
                 return true;
             }
             let is_comparable = self.resync.compare(document, now_ms, &mut self.chance);
@@ -260,7 +272,8 @@ impl Follower {
                 let position = unclamped_position(document, entry).map(|position| position.max(1));
                 let position = position.and_then(|position| u64::try_from(position).ok());
                 let shown = self.shown_position();
-                self.lowest = lower(self.lowest, entry.visit, position.filter(|_| shown.is_some()));
+                let position = position.filter(|_| shown.is_some());
+                self.lowest = lower_position(self.lowest, entry.visit, position);
             }
         }
         let refresh_ms = self.refresh_ms(now_ms);
@@ -273,8 +286,7 @@ impl Follower {
         self.heard_at_ms = now_ms;
         // The document of a finished queue is no failure, so a document fails with such a code only if the queue is gone.
         if refusal.is_end_of_queue() {
-            self.failed_status = Some(refusal.status);
-            return self.end(now_ms);
+            return self.end_with(None, now_ms);
         }
         // A late document costs no turn.
         if kind == RequestKind::Document {
@@ -355,7 +367,7 @@ impl Follower {
         }
         // While the gateway refuses polls, a claim finds out whether the turn has come: its route has a limit of its own.
         let can_claim = entry.state == EntryState::Ready || self.is_poll_refused;
-        if can_claim && !self.is_claim_refused {
+        if can_claim && self.options.is_visible && !self.is_claim_refused {
             return at_retry(RequestKind::Claim);
         }
         if !self.is_far() {
@@ -410,7 +422,9 @@ impl Follower {
             ahead: ahead.map(|(ahead, _)| ahead),
             is_ahead_expected: ahead.is_some_and(|(_, is_expected)| is_expected),
             estimate: self.shown_estimate(now_ms),
-            is_called: state == Some(EntryState::Waiting) && (!is_following || self.is_called_since_answer()),
+            is_called: self.phase != Phase::Ended
+                && state == Some(EntryState::Waiting)
+                && (!is_following || self.is_called_since_answer()),
             connection: match (self.failed_status, is_stale) {
                 (Some(_), _) if !self.is_over() => Connection::Retrying,
                 (_, true) => Connection::Stale,
@@ -422,9 +436,12 @@ impl Follower {
     /// The lowest position so far in the visit, which the visitor sees. `None` if the entry does not wait, or if the last answer
     /// has no position: that came from the backup, while the line could not be read.
     pub fn shown_position(&self) -> Option<u64> {
-        let entry = self.entry.as_ref()?;
-        let has_position = entry.state == EntryState::Waiting && entry.position.is_some();
-        self.lowest.filter(|_| has_position).map(|(_, position)| position)
+        shown_position(self.lowest, self.entry.as_ref())
+    }
+
+    /// The visit and the lowest position that was shown, for a reload. `None` if none was shown, or once the visit has ended.
+    pub fn lowest(&self) -> Option<LowestPosition> {
+        self.lowest
     }
 
     /// The position of the last answer or, for a far entry, that of a newer document. Unlike the shown position it may
@@ -442,6 +459,10 @@ impl Follower {
 
     /// The expected wait that the visitor sees.
     pub fn shown_estimate(&self, now_ms: f64) -> Option<Estimate> {
+        // A queue that is over tells no waits. The entry has its last state.
+        if self.phase == Phase::Ended {
+            return None;
+        }
         let newer = self.newer_document();
         let age_ms = newer.map_or(now_ms - self.entry_at_ms, |document| {
             self.reader.age_ms(document, now_ms)
@@ -524,7 +545,7 @@ impl Follower {
     fn enter_after(&mut self, spread_ms: f64, now_ms: f64) {
         // A late document ends no backoff.
         let is_late = !self.is_spreading && now_ms >= self.retry_at_ms;
-        if self.entry.is_some() || self.failures > 0 || is_late || self.stored_token.is_some() {
+        if self.entry.is_some() || self.failures > 0 || is_late {
             return;
         }
         self.is_spreading = false;
@@ -542,32 +563,24 @@ impl Follower {
         self.resync = Resync::start(self.reader.newest.clone());
     }
 
-    /// Ends the visit with a state, or forgets the entry if the server does not know it.
-    fn end_by(&mut self, refusal: &Refusal, now_ms: f64) {
-        let is_known = refusal.status == 410;
-        let ended = self.entry.take().filter(|_| is_known).map(|entry| Entry {
-            state: refusal.ended_state(),
+    /// Ends the visit with a state. Without one the queue is over, and the entry keeps its last state.
+    fn end_with(&mut self, state: Option<EntryState>, now_ms: f64) {
+        let ended = self.entry.take().map(|entry| Entry {
+            state: state.unwrap_or(entry.state),
             pass: None,
             ..entry
         });
         self.set_entry(ended, now_ms);
-        if is_known {
-            return self.end(now_ms);
+        (self.phase, self.lowest, self.stored_token) = (Phase::Ended, None, None);
+    }
+
+    /// Ends the visit with a state, or forgets the entry if the server does not know it.
+    fn end_by(&mut self, refusal: &Refusal, now_ms: f64) {
+        if refusal.status == 410 {
+            return self.end_with(Some(refusal.ended_state()), now_ms);
         }
+        self.set_entry(None, now_ms);
         (self.phase, self.lowest, self.stored_token) = (Phase::Failed, None, None);
         self.failed_status = Some(refusal.status);
     }
-
-    fn end(&mut self, now_ms: f64) {
-        self.entry_at_ms = now_ms;
-        (self.phase, self.lowest, self.stored_token) = (Phase::Ended, None, None);
-    }
-}
-
-/// The lowest position of a visit with one more. An unknown one changes nothing.
-fn lower(lowest: Option<(u64, u64)>, visit: u64, position: Option<u64>) -> Option<(u64, u64)> {
-    let Some(position) = position else { return lowest };
-    // A visitor who enters again has the same token and another visit.
-    let before = lowest.filter(|(before, _)| *before == visit);
-    Some((visit, before.map_or(position, |(_, lowest)| lowest.min(position))))
 }

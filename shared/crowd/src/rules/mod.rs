@@ -1,8 +1,9 @@
 //! The rules of the shipped client for one visitor: `web/client/src/follower.ts` and its modules, in Rust. The cases in
-//! `web/client/tests/cases` hold the two together.
+//! `web/client/tests/cases.json`, which both run, hold the two together: where they differ, the client is right.
 //!
-//! [`Follower`] decides which request comes next and when. It sends nothing. Left out is what a program has not: stored places of
-//! other tabs, texts, and the attention of a person. Its visitor attends to the page, so a turn is claimed at once.
+//! [`Follower`] decides which request comes next and when. It sends nothing. Left out is what a program has not: other tabs, texts,
+//! and the attention of a person. Its visitor attends to a page that it sees, so a turn is claimed at once, and a hidden page
+//! claims none.
 
 mod bounds;
 mod document;
@@ -11,6 +12,7 @@ mod entry;
 mod follower;
 mod refusal;
 mod resync;
+mod shown_position;
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
@@ -18,6 +20,7 @@ use self::bounds::PAUSE_MS_MAX;
 pub use self::{
     follower::{Connection, Follower, FollowerOptions, NextRequest, Phase, RequestKind, Screen},
     refusal::Refusal,
+    shown_position::LowestPosition,
 };
 
 /// The first bound of the random part of the backoff, in milliseconds. It doubles with each failure.

@@ -1,7 +1,9 @@
 //! Why a request was not carried out: `web/client/src/problem.ts`.
 
+use serde::Deserialize;
+use serde_json::Value;
 use vestibule_domain::state::EntryState;
-use vestibule_wire::{Code, Problem};
+use vestibule_wire::Code;
 
 /// With these codes the server says that the queue is over or gone. The visit has ended, and no visitor can enter.
 const OVER_CODES: [Code; 2] = [Code::QueueFinished, Code::QueueDeleted];
@@ -33,7 +35,8 @@ const FINAL_CODES: [Code; 10] = [
 pub struct Refusal {
     /// The status of the answer; 0 without an answer.
     pub status: u16,
-    /// The code of the problem. `None` without an answer, or if the answer is not from the API.
+    /// The code of the problem. `None` without an answer, if the answer is not from the API, or if the code is none of this
+    /// version.
     pub code: Option<Code>,
     /// `Retry-After`, in milliseconds; 0 without one.
     pub retry_after_ms: f64,
@@ -50,14 +53,15 @@ impl Refusal {
         state: None,
     };
 
-    /// The answer of the API, or of a proxy, with this status and body.
+    /// The answer of the API, or of a proxy, with this status and body. As the shipped client, it needs nothing but the code
+    /// of the problem and the state.
     pub fn from_answer(status: u16, retry_after_ms: f64, body: &[u8]) -> Self {
-        let problem = serde_json::from_slice::<Problem>(body).ok();
+        let problem: Value = serde_json::from_slice(body).unwrap_or_default();
         Self {
             status,
-            code: problem.as_ref().map(|problem| problem.code),
+            code: Code::deserialize(&problem["code"]).ok(),
             retry_after_ms,
-            state: problem.and_then(|problem| problem.state),
+            state: EntryState::deserialize(&problem["state"]).ok(),
         }
     }
 
