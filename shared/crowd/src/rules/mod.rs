@@ -13,6 +13,8 @@ mod follower;
 mod refusal;
 mod resync;
 mod shown_position;
+#[cfg(test)]
+mod tests;
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
