@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { EntryAnswer, PublicDocument } from "../src/answers.js";
 import { within } from "../src/bounds.js";
 import { Follower } from "../src/follower.js";
-import { activeEntry, bareEntry, farEntry, joinAt, joinedFollower, publicDocument, receiveDocument, receiveFailure, unavailable } from "./samples.js";
+import { activeEntry, bareEntry, farEntry, joinAt, joinedFollower, publicDocument, receiveDocument } from "./samples.js";
 import { FakePresence, settle, useScene } from "./scene.js";
 
 const scene = useScene();
@@ -78,38 +78,6 @@ test("a time that is none is not known", () => {
     const { opensAtMs, closesAtMs } = follower.stateAt(0).queue;
     for (const atMs of [opensAtMs, closesAtMs]) assert.equal(typeof atMs, "number", `${value}`);
   }
-});
-
-test("in line no Retry-After is longer than two thirds of claim_seconds", () => {
-  // The shortest claim_seconds is 10, and retry_after_ms is at most two thirds of the real one.
-  for (const [state, kind, retry_after_ms, longestMs] of [
-    ["waiting", "status", 2_000, 6_667],
-    ["waiting", "status", 20_000, 20_000],
-    ["ready", "claim", 1_000, 6_667],
-  ] as const) {
-    const follower = joinedFollower(bareEntry({ state, retry_after_ms }), () => 0.999_999);
-    for (let n = 0; n < 20; n++) {
-      receiveFailure(follower, kind, unavailable(MONTH_SECONDS * 1_000), 1_000);
-      assert.ok(pauseMs(follower, 1_000) <= longestMs, `${state}, retry_after_ms ${retry_after_ms}: ${pauseMs(follower, 1_000)} ms`);
-    }
-  }
-});
-
-test("a Retry-After of a month silences neither a newcomer, nor a place, nor the reader of documents", async () => {
-  const answer = { status: 503, body: "<h1>Maintenance</h1>", headers: { "Retry-After": String(MONTH_SECONDS) } };
-  scene().answer = () => answer;
-  scene().join();
-  await settle();
-  await scene().pass(TEN_MINUTES_MS, 10_000);
-  assert.equal(scene().requests.length, 2, "a newcomer asks again after ten minutes");
-
-  const place = await scene().joinWith(farEntry({ look_after_ms: 60_000 }));
-  scene().answer = () => answer;
-  await scene().pass(70_000, 1_000);
-  const before = scene().requests.length;
-  await scene().pass(2 * TEN_MINUTES_MS, 10_000);
-  assert.ok(scene().requests.length >= before + 2, `${scene().requests.length - before}`);
-  place.close();
 });
 
 test("a visitor who comes back to the tab asks at once, whatever Retry-After says", async () => {

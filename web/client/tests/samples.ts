@@ -8,7 +8,7 @@ import type { ProblemBody, Refusal } from "../src/problem.js";
 import type { RequestKind } from "../src/request.js";
 import type { PlaceState } from "../src/types.js";
 
-export const LANE: LaneDocument = { check_in_through: 100_000, passed_through: 90_000, gone_ahead: 1_000 };
+const LANE: LaneDocument = { check_in_through: 100_000, passed_through: 90_000, gone_ahead: 1_000 };
 
 /** An answer about an entry far from the head: 4,000 entries are ahead, and the line serves 10 per second. */
 export function farEntry(changes: Partial<EntryAnswer> = {}): EntryAnswer {
@@ -90,12 +90,17 @@ export function assertNext(follower: Follower, kind: RequestKind, atMs: number):
   assert.deepEqual({ kind: foundKind, atMs: foundAtMs }, { kind, atMs });
 }
 
-/** The state, which must have this status. */
+/** The answer about a visitor whose turn has come. */
+export function readyEntry(changes?: Partial<EntryAnswer>): EntryAnswer {
+  return nearEntry({ state: "ready", retry_after_ms: 1_000, claim_in_ms: 30_000, ...changes });
+}
+
 /** The answer about an admitted visitor. */
 export function activeEntry(changes?: Partial<EntryAnswer>): EntryAnswer {
   return nearEntry({ state: "active", pass: "p", retry_after_ms: 90_000, expires_in_ms: 60_000, ...changes });
 }
 
+/** The state, which must have this status. */
 export function stateWith<S extends PlaceState["status"]>(
   status: S,
   follower: Follower,
