@@ -14,7 +14,9 @@ use super::{
     document_reader::DocumentReader,
     entry::{backoff_bound_ms, failed_pause_ms, is_far_from_head, poll_hold_seconds, poll_ms},
     refusal::Refusal,
+    request::{NextRequest, RequestKind},
     resync::Resync,
+    screen::{Connection, Phase, Screen},
     shown_position::{LowestPosition, lower_position, shown_position},
 };
 
@@ -24,31 +26,6 @@ const WAKE_MS_MIN: f64 = 2_000.0;
 const RECONNECT_MS_BOUND: f64 = 1_000.0;
 /// A visitor enters without the document of a draw's spread if it takes so long, in milliseconds.
 const SPREAD_ANSWER_MS: f64 = 1_000.0;
-
-/// A request that the follower wants to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestKind {
-    /// Enter the queue.
-    Enter,
-    /// Ask the entry, with a poll that the server may hold.
-    Status {
-        /// For how long, in seconds.
-        hold_seconds: u32,
-    },
-    /// Claim the turn.
-    Claim,
-    /// Read the public document.
-    Document,
-}
-
-/// The next request, and when to send it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NextRequest {
-    /// The request.
-    pub kind: RequestKind,
-    /// When to send it, in milliseconds of the follower's clock. It may be past.
-    pub at_ms: f64,
-}
 
 /// What a page of the client is set to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,51 +47,6 @@ impl Default for FollowerOptions {
             is_visible: true,
         }
     }
-}
-
-/// How far a visit has come, as the client knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// The client enters, or asks about the place that it had.
-    Joining,
-    /// The server has answered about the entry.
-    Joined,
-    /// The visit has ended.
-    Ended,
-    /// The visitor was refused, or the place is lost.
-    Failed,
-}
-
-/// How the client reaches the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Connection {
-    /// The last answer is as new as it should be.
-    Online,
-    /// The last request failed, and is repeated.
-    Retrying,
-    /// No newer document has come for too long.
-    Stale,
-}
-
-/// What the visitor sees.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Screen {
-    /// How far the visit has come.
-    pub phase: Phase,
-    /// The state of the entry. `None` before the first answer. That of a visit that was finished with the queue is the last one.
-    pub state: Option<EntryState>,
-    /// The lowest position of the visit so far.
-    pub position: Option<u64>,
-    /// How many turns come before the own one.
-    pub ahead: Option<u64>,
-    /// Whether `ahead` is expected only.
-    pub is_ahead_expected: bool,
-    /// The expected wait in seconds.
-    pub estimate: Option<Estimate>,
-    /// Whether the entry waits and is to be asked, as far as the client knows.
-    pub is_called: bool,
-    /// How the client reaches the server.
-    pub connection: Connection,
 }
 
 /// The follower of one visitor. Times are milliseconds of a monotonic clock of the caller.

@@ -11,7 +11,9 @@ mod document_reader;
 mod entry;
 mod follower;
 mod refusal;
+mod request;
 mod resync;
+mod screen;
 mod shown_position;
 #[cfg(test)]
 mod tests;
@@ -20,8 +22,10 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 use self::bounds::PAUSE_MS_MAX;
 pub use self::{
-    follower::{Connection, Follower, FollowerOptions, NextRequest, Phase, RequestKind, Screen},
+    follower::{Follower, FollowerOptions},
     refusal::Refusal,
+    request::{NextRequest, RequestKind},
+    screen::{Connection, Phase, Screen},
     shown_position::LowestPosition,
 };
 
