@@ -11,7 +11,7 @@ import { Follower } from "../src/follower.js";
 import type { ProblemBody } from "../src/problem.js";
 import type { RequestKind } from "../src/request.js";
 import { NO_PLACE } from "../src/storage.js";
-import type { PlaceState } from "../src/types.js";
+import type { PlaceState, WaitingState } from "../src/types.js";
 import cases from "./cases.json" with { type: "json" };
 
 type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -128,8 +128,8 @@ async function take(follower: Follower, step: Step, isHidden: boolean): Promise<
 /** What the visitor sees, in the words of the cases. */
 function show(state: PlaceState): JsonObject {
   const { status, connection } = state;
-  if (status !== "waiting") return { status, connection };
-  const { position, ahead, isAheadExpected, estimatedWaitSeconds: range, isCalled } = state;
+  // At run time, a state has the fields of all statuses.
+  const { position, ahead, isAheadExpected, estimatedWaitSeconds: range, isCalled } = state as WaitingState;
   const estimate = range && [range.low, range.high];
   return { status, connection, position, ahead, ahead_is_expected: isAheadExpected, estimate, is_called: isCalled };
 }

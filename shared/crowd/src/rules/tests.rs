@@ -310,21 +310,15 @@ fn show(screen: &Screen) -> Value {
         Connection::Retrying => "retrying",
         Connection::Stale => "stale",
     };
-    let mut shown = json!({ "status": status, "connection": connection });
-    if status == "waiting" {
-        let of_line = json!({
-            "position": screen.position,
-            "ahead": screen.ahead,
-            "ahead_is_expected": screen.is_ahead_expected,
-            "estimate": screen.estimate.map(|range| [range.low, range.high]),
-            "is_called": screen.is_called,
-        });
-        shown
-            .as_object_mut()
-            .into_iter()
-            .for_each(|shown| shown.extend(of_line.as_object().cloned().unwrap_or_default()));
-    }
-    shown
+    json!({
+        "status": status,
+        "connection": connection,
+        "position": screen.position,
+        "ahead": screen.ahead,
+        "ahead_is_expected": screen.is_ahead_expected,
+        "estimate": screen.estimate.map(|range| [range.low, range.high]),
+        "is_called": screen.is_called,
+    })
 }
 
 #[test]
