@@ -15,7 +15,7 @@ use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{id::QueueId, settings::Settings, state::EntryState};
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{Line, OperatorView};
 use vestibule_promoter::Promoter;
 use vestibule_tests::{
     functions::fresh_tables,
@@ -140,7 +140,7 @@ impl Scene {
         timeout(BOUND, join_all(going)).await.expect("in time");
     }
 
-    async fn view(&self) -> QueueView {
+    async fn view(&self) -> OperatorView {
         let view = async || self.line.queue_view(&self.queue).await;
         poll_until(BOUND, view, Result::is_ok).await.expect("a view")
     }
@@ -207,23 +207,23 @@ async fn connect_backup(tables: &TableNames) -> DynamoDbBackup {
 
 struct Watch {
     stop: watch::Sender<()>,
-    watching: tokio::task::JoinHandle<Vec<QueueView>>,
+    watching: tokio::task::JoinHandle<Vec<OperatorView>>,
 }
 
 impl Watch {
-    async fn views(self) -> Vec<QueueView> {
+    async fn views(self) -> Vec<OperatorView> {
         drop(self.stop);
         self.watching.await.expect("the watching task does not panic")
     }
 }
 
 /// Between any two views the bucket gave at most what it held and what it earned meanwhile.
-fn verify_pace_and_capacity(views: &[QueueView]) {
+fn verify_pace_and_capacity(views: &[OperatorView]) {
     let batch = u64::from(BATCH);
     for (n, from) in views.iter().enumerate() {
         assert!(from.ready + from.active <= CAPACITY.into(), "{from:?}");
         for to in &views[n..] {
-            let let_in = |view: &QueueView| view.totals.promoted + view.totals.fast_tracked;
+            let let_in = |view: &OperatorView| view.totals.promoted + view.totals.fast_tracked;
             let (went, passed_ms) = (let_in(to) - let_in(from), to.now_ms - from.now_ms);
             assert!(
                 went <= batch + passed_ms * batch / 1_000,

@@ -6,6 +6,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Source},
     settings::{Block, BlockTarget, Blocks, Settings},
 };
+use vestibule_line::OperatorView;
 use vestibule_wire::results::{BlockChange, BlockInForce, to_value};
 
 use super::{Admin, Problem, entry::kind_needed, selectors::BlockSelector};
@@ -81,7 +82,7 @@ impl Admin {
         id: EntryId,
         source: Option<Source>,
     ) -> Result<Option<BlockInForce>, Problem> {
-        let (blocks, now_ms) = if let Ok(view) = self.line.queue_view(queue).await {
+        let (blocks, now_ms) = if let Ok(OperatorView { view, .. }) = self.line.queue_view(queue).await {
             (view.configuration.settings.blocked, view.now_ms)
         } else {
             // Those that will be in force, if the stored settings are valid.

@@ -23,7 +23,7 @@ impl Admin {
         };
         let wrong = vestibule_engine::sync::build_configuration(&stored, self.policy).err();
         let (state, clock) = in_force.as_ref().map(|view| (view.state(), view.clocks)).unzip();
-        let configuration = in_force.map(|view| view.configuration);
+        let configuration = in_force.map(|view| view.view.configuration);
         let opened_at_ms = configuration.as_ref().and_then(|found| found.opened_at_ms);
         let (settings, revision) = configuration
             .map(|found| (found.settings, found.revision))

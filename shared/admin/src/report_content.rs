@@ -5,7 +5,7 @@ use vestibule_domain::{
     id::QueueId,
     tally::{Histogram, RELATIVE_ERROR_PER_10000, TallySnapshot},
 };
-use vestibule_line::QueueView;
+use vestibule_line::OperatorView;
 use vestibule_wire::results::{DurationReport, LiveCounts, QueueReport, ReportedTotals};
 
 /// What a report consists of.
@@ -13,7 +13,7 @@ pub(super) struct ReportContent<'a> {
     pub(super) queue: &'a QueueId,
     pub(super) counted: TallySnapshot,
     /// The entries that are in the line now. `None` if the line does not have this generation of the queue.
-    pub(super) live: Option<QueueView>,
+    pub(super) live: Option<OperatorView>,
     pub(super) log: OrderLog,
 }
 
@@ -59,7 +59,7 @@ fn describe_durations(durations: &Histogram) -> DurationReport {
     }
 }
 
-fn count_live(view: &QueueView) -> LiveCounts {
+fn count_live(view: &OperatorView) -> LiveCounts {
     LiveCounts {
         state: view.state(),
         waiting: view.in_line(),

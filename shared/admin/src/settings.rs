@@ -12,7 +12,7 @@ use vestibule_domain::{
     settings::{BeforeOpening, Entrance, Field, FieldType, FinishReason, Mode, Settings, SettingsError},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
-use vestibule_line::{ConfigureOutcome, LineError, QueueView};
+use vestibule_line::{ConfigureOutcome, LineError};
 use vestibule_wire::commands::UpdateOrder;
 use vestibule_wire::results::{SettingsChange, to_value};
 
@@ -179,7 +179,7 @@ impl Admin {
     /// What is known of the opening of the queue, as far as line and backup tell.
     async fn find_opening(&self, queue: &QueueId, stored: &StoredQueue) -> Opening {
         let view = self.line.queue_view(queue).await.ok();
-        let by_line = view.as_ref().and_then(QueueView::find_opening);
+        let by_line = view.as_ref().and_then(|view| view.find_opening());
         Opening {
             opened_at_ms: stored.metadata.opened_at_ms.or(by_line),
             has_line: view.is_some_and(|view| view.waiting > 0),

@@ -3,7 +3,7 @@
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use vestibule_domain::{id::QueueId, tally::Tally};
-use vestibule_line::{JournalLimits, QueueView};
+use vestibule_line::{JournalLimits, OperatorView};
 use vestibule_wire::results::{
     DurationTotals, Imbalance, JournalCapacity, LastLoad, ListedNumbers, QueueList, QueueNumbers, QueueRow,
     QueueStats, StayTotals, to_value,
@@ -69,7 +69,7 @@ impl Admin {
     }
 }
 
-fn list_numbers(view: &QueueView) -> ListedNumbers {
+fn list_numbers(view: &OperatorView) -> ListedNumbers {
     ListedNumbers {
         numbers: count_queue(view),
         completed: view.totals.completed,
@@ -78,7 +78,7 @@ fn list_numbers(view: &QueueView) -> ListedNumbers {
     }
 }
 
-fn count_queue(view: &QueueView) -> QueueNumbers {
+fn count_queue(view: &OperatorView) -> QueueNumbers {
     let settings = &view.configuration.settings;
     let pace = view.pace_in_force().pace;
     let waiting = view.in_line();
@@ -103,7 +103,7 @@ fn count_queue(view: &QueueView) -> QueueNumbers {
 
 fn describe_queue(
     queue: &QueueId,
-    view: &QueueView,
+    view: &OperatorView,
     tally: &Tally,
     unsaved_switches: Vec<String>,
 ) -> QueueStats {

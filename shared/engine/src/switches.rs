@@ -25,7 +25,7 @@ pub async fn switch_line<E: From<LineError>>(
     change: impl Fn(&Settings) -> Result<Settings, E>,
 ) -> Result<(Configuration, bool), E> {
     for _ in 0..ATTEMPTS_MAX {
-        let in_force = line.queue_view(queue).await?.configuration;
+        let in_force = line.queue_view(queue).await?.view.configuration;
         let settings = change(&in_force.settings)?;
         let order = SwitchOrder {
             name,

@@ -136,7 +136,7 @@ pub async fn keep_settings_with_stored_switches(
 ) -> Result<Configuration, SyncError> {
     match line.queue_view(queue).await {
         Ok(view) => {
-            let in_force = view.configuration.settings;
+            let in_force = view.view.configuration.settings;
             let settings = match stored.settings.as_map() {
                 Some(map) => in_force.with_switches(map),
                 None => in_force,
@@ -246,7 +246,7 @@ async fn resolve_older_configuration(
     queue: &QueueId,
     configuration: &Configuration,
 ) -> Result<ConfigureOutcome, SyncError> {
-    let in_force = line.queue_view(queue).await?.configuration;
+    let in_force = line.queue_view(queue).await?.view.configuration;
     let stored = backup.read_queue(queue).await?;
     let is_same = |stored: &StoredQueue| {
         (stored.metadata.epoch, stored.settings_order) == (configuration.epoch, configuration.settings_order)

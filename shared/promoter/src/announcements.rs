@@ -9,7 +9,7 @@ use vestibule_domain::{
     id::QueueId,
     queue_event::QueueHealth,
 };
-use vestibule_line::QueueView;
+use vestibule_line::OperatorView;
 
 use super::{announcer::Announcer, queue_steps::TICK_TIMEOUT, run::Promoter, steps::PromoterStep};
 
@@ -71,7 +71,7 @@ impl Promoter {
 
     /// Reads a queue from the line, if the last tick found the line as recent as the fence. So an old line, which has old
     /// switches, announces nothing.
-    async fn view_current_queue(&self, queue: &QueueId) -> Option<QueueView> {
+    async fn view_current_queue(&self, queue: &QueueId) -> Option<OperatorView> {
         if !self.registry.has_ticked(queue) {
             return None;
         }
@@ -85,7 +85,7 @@ impl Promoter {
     async fn find_life(
         &self,
         queue: &QueueId,
-        view: Option<&QueueView>,
+        view: Option<&OperatorView>,
         known: Option<QueueLife>,
     ) -> Result<Option<QueueLife>, String> {
         let seen = view.map(life_of);
@@ -100,12 +100,12 @@ impl Promoter {
     }
 }
 
-fn life_of(view: &QueueView) -> QueueLife {
+fn life_of(view: &OperatorView) -> QueueLife {
     let configuration = &view.configuration;
     QueueLife::new(configuration.generation, &configuration.salt)
 }
 
-fn with_dead_letters(health: QueueHealth, view: Option<&QueueView>) -> QueueHealth {
+fn with_dead_letters(health: QueueHealth, view: Option<&OperatorView>) -> QueueHealth {
     if view.is_none_or(|view| view.dead_letters == 0) {
         return health;
     }

@@ -15,7 +15,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{
     Arrival, ClaimOutcome, ConfigureOutcome, EnterOutcome, EntryLookup, JoinKind, JournalLimits,
-    LeaveOutcome, LeaveReason, Line, LineError, NotFound, Promotion, QueueView,
+    LeaveOutcome, LeaveReason, Line, LineError, NotFound, Promotion, OperatorView,
 };
 
 use super::{Backend, ManualClock, configuration, fresh_queue, tick_order, visitor};
@@ -270,7 +270,7 @@ impl Subject {
     }
 
     /// The state of the queue.
-    pub async fn view(&self) -> QueueView {
+    pub async fn view(&self) -> OperatorView {
         self.line.queue_view(&self.queue).await.expect("view")
     }
 }

@@ -15,7 +15,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::flush::{FlushError, FlushOutcome, flush_journal};
 use vestibule_faults::{Faults, FaultyBackup};
-use vestibule_line::{JournalLimits, Line, QueueView};
+use vestibule_line::{JournalLimits, Line, OperatorView};
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
     lines::{ManualClock, configuration, end_without_backup, enter_without_backup, fresh_queue, tick_order},
@@ -112,7 +112,7 @@ impl FaultyScene {
         }
     }
 
-    pub(crate) async fn view(&self) -> QueueView {
+    pub(crate) async fn view(&self) -> OperatorView {
         self.line.queue_view(&self.queue).await.expect("an answer")
     }
 

@@ -18,7 +18,7 @@ use vestibule_engine::{
     check::{CheckConfig, CheckSummary, check_queue},
     write_through::write_through,
 };
-use vestibule_line::{EntryLookup, Line, NotFound, QueueView, RequeueOrder};
+use vestibule_line::{EntryLookup, Line, NotFound, OperatorView, RequeueOrder};
 use vestibule_tests::{
     entries::now_ms,
     lines::{
@@ -151,7 +151,7 @@ impl Scene {
             .expect("promoted");
     }
 
-    pub(crate) async fn view(&self) -> QueueView {
+    pub(crate) async fn view(&self) -> OperatorView {
         self.line.queue_view(&self.queue).await.expect("an answer")
     }
 

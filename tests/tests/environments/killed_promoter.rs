@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::{task::JoinHandle, time::sleep};
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
-use vestibule_line::{JournalRecord, QueueView};
+use vestibule_line::{JournalRecord, OperatorView};
 use vestibule_tests::{functions::DeploymentConfig, lambda::InvocationError, waiting::wait_until};
 
 use crate::{BOUND, Stage, Visitor};
@@ -31,7 +31,7 @@ struct LineHistory {
 }
 
 impl LineHistory {
-    fn record(&mut self, view: &QueueView, journal: &[JournalRecord]) {
+    fn record(&mut self, view: &OperatorView, journal: &[JournalRecord]) {
         assert!(
             view.ready + view.active <= CAPACITY,
             "the queue exceeds its capacity: {view:?}"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::id::EntryId;
-use vestibule_line::QueueView;
+use vestibule_line::OperatorView;
 use vestibule_tests::{
     functions::{DeploymentConfig, redis_url},
     in_process::ApiRequest,
@@ -74,7 +74,7 @@ async fn process_killed_at_its_timeout_changes_nothing() {
     let heartbeat = stage.line.promote(&stage.queue, tick_order(0)).await;
     heartbeat.expect("the queue exists");
     let before = dump_keys(&stage).await;
-    let view: QueueView = stage.view().await;
+    let view: OperatorView = stage.view().await;
 
     let held = stage.send(ApiRequest::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
     let stop = async {

@@ -25,7 +25,7 @@ use redis::aio::MultiplexedConnection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_domain::id::QueueId;
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{Line, OperatorView};
 use vestibule_tests::{
     functions::{API_KEY, Deployment, DeploymentConfig, redis_url},
     in_process::{ApiRequest, ApiResponse},
@@ -169,7 +169,7 @@ impl Stage {
         }
     }
 
-    async fn view(&self) -> QueueView {
+    async fn view(&self) -> OperatorView {
         self.line.queue_view(&self.queue).await.expect("the queue exists")
     }
 }

@@ -18,7 +18,7 @@ use vestibule_domain::{
 };
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_faults::{Faults, FaultyBackup};
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{Line, OperatorView};
 use vestibule_promoter::Promoter;
 use vestibule_tests::{
     entries::{now_ms, partition_of},
@@ -153,7 +153,7 @@ impl Scene {
         stored.expect("an answer").expect("is there")
     }
 
-    pub(crate) async fn view(&self) -> QueueView {
+    pub(crate) async fn view(&self) -> OperatorView {
         self.line.queue_view(&self.queue).await.expect("the line has it")
     }
 

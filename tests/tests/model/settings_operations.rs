@@ -164,7 +164,7 @@ pub(crate) async fn switch_line(
     setting: &Setting,
     now_ms: u64,
 ) -> Result<(), LineError> {
-    let in_force = line.queue_view(queue).await?.configuration;
+    let in_force = line.queue_view(queue).await?.view.configuration;
     let mut settings = in_force.settings.clone();
     setting.apply(&mut settings, now_ms);
     let order = SwitchOrder {

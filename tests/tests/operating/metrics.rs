@@ -149,7 +149,7 @@ async fn dead_letters_are_reported_until_they_are_written() {
     deployment.delete_entry(id).await;
     // A promoter retries the dead letters when it starts, and then every ten minutes.
     deployment.promoter().await.run(reported(0.0)).await;
-    let configuration = line.queue_view(queue).await.expect("seen").configuration;
+    let configuration = line.queue_view(queue).await.expect("seen").view.configuration;
     let backup = deployment.backup().await;
     let record = backup
         .read_entry(&EntryPartition::from_configuration(queue, &configuration), id)

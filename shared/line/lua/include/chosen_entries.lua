@@ -34,11 +34,13 @@ do
   end
 
   -- Finds at most `limit` present entries at the head of a lane: none behind the first place whose visitor was called
-  -- lately and has not checked in. Returns a list of entries and places.
+  -- lately and has not checked in. Returns a list of entries and places, and whether no other entry waits among them behind the
+  -- place that the lane has passed.
   local function find_present(keys, lane, progress, own, clock, limit)
     local head = redis.call('ZRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)),
       string.format('%.0f', find_lane_top(lane)), 'WITHSCORES', 'LIMIT', 0, limit)
     local from = math.max(own.judged, progress.passed_through)
+    local is_from_head = from == progress.passed_through
     local at = 1
     while head[at + 1] and tonumber(head[at + 1]) <= from do
       at = at + 2
@@ -52,11 +54,12 @@ do
       end
       at = at + 2
     end
+    local gapless_through = is_from_head and at - 1 or 0
     from = at > 1 and math.max(from, tonumber(head[at - 1])) or from
     if #head < 2 * limit or at < #head then
       at = pass_silent_newcomers(keys, lane, own, clock, from, head, at)
     end
-    return at > #head and head or { unpack(head, 1, at - 1) }
+    return at > #head and head or { unpack(head, 1, at - 1) }, gapless_through >= math.min(at - 1, #head)
   end
 
   -- Finds at most `limit` entries at the head of a lane, where presence does not matter.
@@ -66,14 +69,16 @@ do
   end
 
   -- Counts that the head of a lane goes to `through`, before the `promoted` entries (a list of entries and places) are
-  -- removed from `waiting`. Returns whether those are all that it goes by.
-  local function pass_through(keys, progress, through, promoted)
+  -- removed from `waiting`. `is_gapless` tells that those are all that it goes by, so that no count is needed. Returns whether
+  -- they are.
+  local function pass_through(keys, progress, through, promoted, is_gapless)
     local behind = 0
     while promoted[2 * behind + 2] and tonumber(promoted[2 * behind + 2]) <= progress.passed_through do
       behind = behind + 1
     end
     through = math.max(progress.passed_through, through)
-    local went_by = count_between(keys.waiting, progress.passed_through, through)
+    local went_by = is_gapless and #promoted / 2 - behind
+      or count_between(keys.waiting, progress.passed_through, through)
     progress.gone_ahead = progress.gone_ahead + went_by + behind
     progress.absent = progress.absent + went_by - (#promoted / 2 - behind)
     progress.passed_through = through
@@ -81,7 +86,7 @@ do
   end
 
   -- Takes the entries in `head`, a list of entries and places, out of the line.
-  local function take(keys, lane, progress, clock, head)
+  local function take(keys, lane, progress, clock, head, is_gapless)
     local ids, are_first, last_place = {}, true, head[#head]
     for i = 1, #head, 2 do
       ids[#ids + 1] = head[i]
@@ -89,7 +94,7 @@ do
     -- Where the lane begins: behind the place that it has passed, or with its lowest place.
     local from = clock and string.format('(%.0f', progress.passed_through) or string.format('%.0f', find_lane_bottom(lane))
     if clock then
-      are_first = pass_through(keys, progress, tonumber(last_place), head)
+      are_first = pass_through(keys, progress, tonumber(last_place), head, is_gapless)
       redis.call('ZREMRANGEBYSCORE', keys.present, string.format('%.0f', find_lane_bottom(lane)), last_place)
       redis.call('ZREM', keys.seen, unpack(ids))
     else
@@ -178,20 +183,24 @@ do
   end
 
   -- Finds the entries of each lane that may be promoted: as many as can get one of `limit` promotions, and one more, so that
-  -- the lane still competes after its last turn.
+  -- the lane still competes after its last turn. Returns a list of entries and places for each lane, and which lists are
+  -- gapless: see `find_present`.
   local function find_candidates(keys, lanes, clock, calls, share, credit, limit)
     local of_lower_lanes = math.floor((credit + share * limit) / CREDIT_PER_TURN)
-    local found, left = {}, limit
+    local found, is_gapless, left = {}, {}, limit
     for lane = 0, LANES - 1 do
       local progress = lanes[lane]
       if progress then
         local wanted = math.min(of_lower_lanes + left + 1, limit)
-        found[lane] = clock and find_present(keys, lane, progress, calls[lane], clock, wanted)
-          or find_waiting(keys, lane, wanted)
+        if clock then
+          found[lane], is_gapless[lane] = find_present(keys, lane, progress, calls[lane], clock, wanted)
+        else
+          found[lane] = find_waiting(keys, lane, wanted)
+        end
         left = math.max(left - #found[lane] / 2, 0)
       end
     end
-    return found
+    return found, is_gapless
   end
 
   -- Chooses at most `limit` entries to promote: present ones if there is a presence `clock`, else the first ones. The lanes
@@ -200,7 +209,7 @@ do
   choose_entries = function(keys, config, lanes, has_other_lanes, clock, calls, limit)
     local share = has_other_lanes and tonumber(hashes.get(config, 'lane_share') or 0) or 0
     local turns = has_other_lanes and read_turns(keys.state) or { credit = 0, last = 0, heads = {} }
-    local found = find_candidates(keys, lanes, clock, calls, share, turns.credit, limit)
+    local found, is_gapless = find_candidates(keys, lanes, clock, calls, share, turns.credit, limit)
     note_heads(turns, found)
     local counts = divide(turns, found, share, limit)
     if has_other_lanes then
@@ -211,7 +220,7 @@ do
       local count = counts[lane] or 0
       if count > 0 then
         local head = 2 * count < #found[lane] and { unpack(found[lane], 1, 2 * count) } or found[lane]
-        take(keys, lane, lanes[lane], clock, head)
+        take(keys, lane, lanes[lane], clock, head, is_gapless[lane])
         for i = 1, #head do
           chosen[#chosen + 1] = head[i]
         end

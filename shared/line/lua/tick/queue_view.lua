@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Returns a snapshot of a queue, which every process needs about once a second. The first one that asks in a second
--- stores it for the others. The fields of `line` and the clocks are always current.
+-- stores it for the others. The fields of `line` and the clocks are always current. A snapshot for operators is never
+-- stored, and has counts that no visitor needs.
 -- allow-oom: the stored snapshot has some kilobytes, and a full server must still tell visitors what it knows.
 -- include: hashes line line_table clock places scores lanes words
 -- KEYS: waiting ready active held ended settled present config state journal deferred dead_letters view
@@ -16,7 +17,7 @@
 --   journal: stream, changes that the backup does not have yet
 --   deferred: sorted set, `entry kind` -> when a change that the backup refused is due again, in Unix milliseconds
 --   dead_letters: stream, dead letters, the records that could not be written to the backup
---   view: string, the line time of the stored snapshot in Unix milliseconds, a space, and the snapshot as JSON
+--   view: string, the server's time of the stored snapshot in Unix microseconds, a space, and the snapshot as JSON
 -- ARGV: given_us witness_ms age_max_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -26,16 +27,17 @@
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
 --             server's is ahead, in milliseconds
 --           line: the fields that line.lua describes and their values, as one list
---           snapshot: a JSON list of waiting, ready, active, held, unsettled ends, journal records, dead letters, config,
---             state, load, session_ends_in_ms, called, present and waiting_by_lane:
+--           snapshot: a JSON list of waiting, ready, active, held, journal records, config, state, load,
+--             session_ends_in_ms and waiting_by_lane; if age_max_ms is 0, also of unsettled ends, dead letters, called and
+--             present:
 --             waiting, ready, active, held: how many entries are in each state, and how many slots are held
---             unsettled ends: how many ends the backup may lack
 --             config, state: the fields and values of these hashes, each as one list
 --             load: those of the last load report of the protected service
 --             session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one
 --               at each twentieth of all sessions by their end, and the last one; empty if no entry is active
---             called, present: how many waiting entries are called and not absent, and how many are present
 --             waiting_by_lane: how many entries wait in each lane, from lane 0 on
+--             unsettled ends: how many ends the backup may lack
+--             called, present: how many waiting entries are called and not absent, and how many are present
 local waiting, ready, active, held, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local settled, present, config, state, journal = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local deferred, dead_letters, view = KEYS[11], KEYS[12], KEYS[13]
@@ -103,38 +105,48 @@ local function count_by_lane(waiting_count, has_lanes)
   return counts
 end
 
-local function take_snapshot(config_fields, now_ms, has_lanes)
+local function take_snapshot(config_fields, fields, now_ms, has_lanes)
   local waiting_count, active_count = redis.call('ZCARD', waiting), redis.call('ZCARD', active)
-  local fields = hashes.open(state)
-  return cjson.encode({ waiting_count, redis.call('ZCARD', ready), active_count,
-    redis.call('ZCARD', held), redis.call('HLEN', ended) - redis.call('ZCARD', settled),
-    redis.call('XLEN', journal) + redis.call('ZCARD', deferred), redis.call('XLEN', dead_letters), config_fields,
-    list_state_fields(fields), split_words(hashes.get(fields, 'load') or ''), sample_session_ends(active_count, now_ms),
-    count_called(waiting, read_lanes(fields)), redis.call('ZCARD', present), count_by_lane(waiting_count, has_lanes) })
+  local snapshot = { waiting_count, redis.call('ZCARD', ready), active_count, redis.call('ZCARD', held),
+    redis.call('XLEN', journal) + redis.call('ZCARD', deferred), config_fields, list_state_fields(fields),
+    split_words(hashes.get(fields, 'load') or ''), sample_session_ends(active_count, now_ms),
+    count_by_lane(waiting_count, has_lanes) }
+  if age_max_ms == 0 then
+    snapshot[#snapshot + 1] = redis.call('HLEN', ended) - redis.call('ZCARD', settled)
+    snapshot[#snapshot + 1] = redis.call('XLEN', dead_letters)
+    snapshot[#snapshot + 1] = count_called(waiting, read_lanes(fields))
+    snapshot[#snapshot + 1] = redis.call('ZCARD', present)
+  end
+  return cjson.encode(snapshot)
 end
 
-local line = read_line_fields(state)
+-- Returns the stored snapshot; nil if there is none that is young enough.
+local function read_stored(server_us)
+  local stored = age_max_ms > 0 and redis.call('GET', view)
+  if stored then
+    local taken_us, snapshot = string.match(stored, '^(%d+) (.*)$')
+    local age_us = server_us - tonumber(taken_us)
+    return age_us >= 0 and age_us < age_max_ms * 1000 and snapshot or nil
+  end
+end
+
+local server_us = read_server_time_us(given_us)
+local snapshot = read_stored(server_us)
+local fields = snapshot and state or hashes.open(state)
+local line = read_line_fields(fields)
 if not line then
   return { 'no-queue' }
 end
-local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
+local us, clocks_apart, ahead_ms = read_line_time(server_us, witness_ms, line.v, line.heartbeat_ms, line.offset_ms)
 local now_ms = math.floor(us / 1000)
-local reply = { 'view', now_ms, clocks_apart and 1 or 0, ahead_ms, list_line_fields(line) }
-local stored = age_max_ms > 0 and redis.call('GET', view)
-if stored then
-  local taken_at_ms, snapshot = string.match(stored, '^(%d+) (.*)$')
-  local age_ms = now_ms - tonumber(taken_at_ms)
-  if age_ms >= 0 and age_ms < age_max_ms then
-    reply[6] = snapshot
-    return reply
+if not snapshot then
+  local config_fields = redis.call('HGETALL', config)
+  if #config_fields == 0 then
+    return { 'no-queue' }
+  end
+  snapshot = take_snapshot(config_fields, fields, now_ms, line.has_lanes)
+  if age_max_ms > 0 then
+    redis.call('SET', view, string.format('%.0f %s', server_us, snapshot))
   end
 end
-local config_fields = redis.call('HGETALL', config)
-if #config_fields == 0 then
-  return { 'no-queue' }
-end
-reply[6] = take_snapshot(config_fields, now_ms, line.has_lanes)
-if age_max_ms > 0 then
-  redis.call('SET', view, string.format('%.0f %s', now_ms, reply[6]))
-end
-return reply
+return { 'view', now_ms, clocks_apart and 1 or 0, ahead_ms, list_line_fields(line), snapshot }

@@ -1,5 +1,7 @@
 //! Inputs and results of operations on a whole queue.
 
+use std::ops::Deref;
+
 use vestibule_domain::{
     adaptive_pace::PaceInForce,
     change::{Change, Version},
@@ -83,10 +85,6 @@ pub struct QueueView {
     pub now_ms: u64,
     /// The number of waiting entries, also the absent ones.
     pub waiting: u64,
-    /// The number of waiting entries that are called and not absent.
-    pub called: u64,
-    /// The number of waiting entries whose visitors are present.
-    pub present: u64,
     /// The number of waiting entries that were passed over and are absent.
     pub absent: u64,
     /// The number of ready entries: promoted and not yet claimed.
@@ -95,13 +93,8 @@ pub struct QueueView {
     pub active: u64,
     /// The number of held slots: of visitors who left or were evicted while a pass can still be shown.
     pub held: u64,
-    /// The number of ends that the backup may not have yet. They include ends of entries that have
-    /// entered again since.
-    pub unsettled_ends: u64,
     /// The number of records in the journal.
     pub journal_len: u64,
-    /// The number of dead letters: records that the backup keeps rejecting.
-    pub dead_letters: u64,
     /// The highest score promoted so far. Each entry that waited at this score or a lower one has
     /// been promoted.
     pub promoted_through: u64,
@@ -144,6 +137,30 @@ pub struct QueueView {
     /// The last load report of the protected service since the queue was created or restored. It may be too old to
     /// count: see [`valid_load`](Self::valid_load).
     pub load: Option<LastLoadReport>,
+}
+
+/// The state of a queue at one moment, with what only operators and the promoter ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorView {
+    /// What visitors need, too.
+    pub view: QueueView,
+    /// The number of ends that the backup may not have yet. They include ends of entries that have
+    /// entered again since.
+    pub unsettled_ends: u64,
+    /// The number of dead letters: records that the backup keeps rejecting.
+    pub dead_letters: u64,
+    /// The number of waiting entries that are called and not absent.
+    pub called: u64,
+    /// The number of waiting entries whose visitors are present.
+    pub present: u64,
+}
+
+impl Deref for OperatorView {
+    type Target = QueueView;
+
+    fn deref(&self) -> &QueueView {
+        &self.view
+    }
 }
 
 impl QueueView {

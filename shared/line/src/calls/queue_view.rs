@@ -14,29 +14,43 @@ use vestibule_domain::{
 };
 
 use super::{
-    Line, fields::Fields, lanes::read_lanes, record_load::read_last_load, script::script, tally::read_totals,
+    Line, fields::Fields, lanes::read_lanes, record_load::read_last_load, reply::ScriptReply, script::script,
+    tally::read_totals,
 };
-use crate::{Imbalance, LineError, QueueView, TickMark, VIEW_AGE_MAX};
+use crate::{Imbalance, LineError, OperatorView, QueueView, TickMark, VIEW_AGE_MAX};
 
 script!(QUEUE_VIEW, "tick/queue_view");
 
 impl Line {
     /// Returns the current state of the queue: its configuration, counts, clocks and averages.
-    pub async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        read_view(self, queue, Duration::ZERO).await
+    pub async fn queue_view(&self, queue: &QueueId) -> Result<OperatorView, LineError> {
+        let (view, mut reply) = read_view(self, queue, Duration::ZERO).await?;
+        Ok(OperatorView {
+            view,
+            unsettled_ends: reply.read_number()?,
+            dead_letters: reply.read_number()?,
+            called: reply.read_number()?,
+            present: reply.read_number()?,
+        })
     }
 
     /// Returns the state of the queue for one of many processes that all need it once a second. Its
     /// counts may be up to [`VIEW_AGE_MAX`] old. Its configuration, version, clocks and heartbeat are
     /// current.
     pub async fn recent_queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        read_view(self, queue, VIEW_AGE_MAX).await
+        let (view, _) = read_view(self, queue, VIEW_AGE_MAX).await?;
+        Ok(view)
     }
 }
 
 /// Reads the state of a queue. Its counts and configuration may be as old as `age_max`, if another
-/// process has read them in the meantime; its version, clocks and heartbeat are current.
-async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<QueueView, LineError> {
+/// process has read them in the meantime; its version, clocks and heartbeat are current. Returns also the rest of the
+/// reply, which only operators' views have.
+async fn read_view(
+    line: &Line,
+    queue: &QueueId,
+    age_max: Duration,
+) -> Result<(QueueView, ScriptReply), LineError> {
     let call = line
         .begin_call(&QUEUE_VIEW, queue)
         .arg(age_max.as_millis())
@@ -47,9 +61,7 @@ async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<Qu
     let line_fields = reply.read_fields()?;
     let mut reply = reply.read_json_values()?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
-    let held = reply.read_number()?;
-    let (unsettled_ends, journal, dead_letters) =
-        (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (held, journal) = (reply.read_number()?, reply.read_number()?);
     let configuration = read_configuration(&reply.read_fields()?)?;
     let (state, load) = (reply.read_fields()?.with(line_fields), reply.read_fields()?);
     let clocks = ClockDifference {
@@ -58,22 +70,17 @@ async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<Qu
         offset_ms: state.signed_or_zero("offset_ms")?,
     };
     let session_ends_in_ms = reply.read_numbers()?;
-    let (called, present) = (reply.read_number()?, reply.read_number()?);
     let waiting_by_lane = reply.read_numbers()?;
     let lanes = read_lanes(&state)?;
     let totals = read_totals(&state)?;
-    Ok(QueueView {
+    let view = QueueView {
         now_ms,
         waiting,
         ready,
         active,
         held,
-        unsettled_ends,
         journal_len: journal,
-        dead_letters,
         promoted_through: state.number("promoted_through")?,
-        called,
-        present,
         absent: lanes.iter().map(|(_, progress)| progress.absent).sum(),
         waiting_by_lane: waiting_by_lane.try_into().unwrap_or_default(),
         lanes,
@@ -122,7 +129,8 @@ async fn read_view(line: &Line, queue: &QueueId, age_max: Duration) -> Result<Qu
         session_ends_in_ms,
         load: read_last_load(&load)?,
         configuration,
-    })
+    };
+    Ok((view, reply))
 }
 
 fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {

@@ -20,7 +20,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Arrival, Line, QueueView};
+use vestibule_line::{Arrival, Line, OperatorView};
 use vestibule_promoter::Promoter;
 use vestibule_tests::{
     functions::root_key,
@@ -171,8 +171,8 @@ async fn measure(bench: &Bench, with_promoter: bool) -> Result<Figures, Box<dyn 
     })
 }
 
-fn count_overshoot(views: &[QueueView]) -> u64 {
-    let admitted = |view: &QueueView| view.totals.promoted + view.totals.fast_tracked;
+fn count_overshoot(views: &[OperatorView]) -> u64 {
+    let admitted = |view: &OperatorView| view.totals.promoted + view.totals.fast_tracked;
     let pairs = views.iter().enumerate().flat_map(|(n, from)| {
         views[n..].iter().map(move |to| {
             let earned = u64::from(PACE) + (to.now_ms - from.now_ms) * u64::from(PACE) / 1_000;

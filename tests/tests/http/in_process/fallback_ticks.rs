@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
 use vestibule_domain::state::EntryState;
-use vestibule_line::QueueView;
+use vestibule_line::OperatorView;
 use vestibule_tests::in_process::{ApiRequest, BOUND, InProcessApi, QUEUE, entry_path, queue_id};
 
 use super::{Guest, enter_and_expect_created, start_full_queue, status_request};
@@ -34,7 +34,7 @@ async fn start_with_fallback_ticks(settings: Value) -> InProcessApi {
     api
 }
 
-async fn queue_view(api: &InProcessApi) -> QueueView {
+async fn queue_view(api: &InProcessApi) -> OperatorView {
     api.line.queue_view(&queue_id()).await.expect("the queue exists")
 }
 

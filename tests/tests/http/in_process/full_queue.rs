@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_engine::flush::flush_journal;
 use vestibule_faults::Fault;
-use vestibule_line::{JournalLimits, QueueView};
+use vestibule_line::{JournalLimits, OperatorView};
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id};
 
 use super::{
@@ -42,7 +42,7 @@ async fn expect_document(api: &InProcessApi, is_full: bool) {
         .await;
 }
 
-async fn view(api: &InProcessApi) -> QueueView {
+async fn view(api: &InProcessApi) -> OperatorView {
     api.line.queue_view(&queue_id()).await.expect("the queue")
 }
 

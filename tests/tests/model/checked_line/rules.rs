@@ -12,7 +12,7 @@ use vestibule_domain::{
     state::EntryState,
     tally::Tally,
 };
-use vestibule_line::{Arrival, JournalRecord, QueueView};
+use vestibule_line::{Arrival, JournalRecord, OperatorView};
 
 use super::{dump::Dump, invariants::ENDS};
 use crate::operations::Operation;
@@ -23,7 +23,7 @@ pub(crate) type Check = Result<(), String>;
 pub(super) struct Moment {
     pub(super) dump: Dump,
     pub(super) tally: Tally,
-    pub(super) view: QueueView,
+    pub(super) view: OperatorView,
 }
 
 /// An operation, and the queue before and after it.
