@@ -217,8 +217,8 @@ pub(super) fn is_near_boundary(
     position: Option<u64>,
     document: Option<&PublicDocument>,
 ) -> bool {
-    let place = as_f64(entry.place.unwrap_or(0));
-    // Before the opening the lane is not known.
+    // Before the opening neither place nor lane is known.
+    let place = entry.place.map_or(f64::NAN, as_f64);
     let lane = document.zip(entry.lane);
     let lane = lane.and_then(|(document, lane)| document.lanes.get(&lane));
     let passed = lane.map_or(0.0, |lane| as_f64(lane.passed_through));
