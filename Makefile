@@ -2,7 +2,7 @@ SHELL := bash
 # The scripts change to their folder, and each shell would begin with a file.
 unexport CDPATH BASH_ENV
 .DEFAULT_GOAL := help
-.PHONY: help doctor run operate check test test-one test-slice test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench-line bench-wake bench-fallback-ticks bench-queues bench-fair bench-restore bench-crowd bench-attack bench-requests bench-cold lines clean
+.PHONY: help doctor run operate check test test-one test-slice test-long test-longest test-stack build reference preflight rehearse watch sam-local test-sam chaos image simulate bench lines clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -49,7 +49,7 @@ test-long: ## Run all long suites: random faults, failovers under load, the atta
 	infra/steps.sh test-long "infra/test.sh --slice 1" "infra/test.sh --slice 2" "infra/test.sh --slice 3" \
 	  "infra/test.sh --slice 4"
 
-test-longest: ## Run what is in no slice: a million forged passes and tokens, the two lives of a queue in chaos, and `make watch`
+test-longest: ## Run what is in no slice: a million forged passes and tokens, the two lives of a queue in chaos, `make watch`, and what needs the Docker engine where one answers
 	infra/test.sh --longest
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
@@ -83,35 +83,8 @@ rehearse: ## Send a bounded crowd of visitors to a deployment, and compare what 
 simulate: ## Simulate visitors with the real rules and a virtual clock (VISITORS=1000000, CEILING=2900 or none, CHECKS=0, WAIT_MINUTES, SCENARIO, SEED=1, SEEDS=1)
 	infra/simulate.sh
 
-bench-line: ## Measure the line against Redis commands (ARGS="--against PATH" compares with the earlier build PATH)
-	infra/bench-line.sh $(ARGS)
-
-bench-wake: ## Measure how soon held polls are answered, and the commands that Redis runs for that
-	infra/bench-wake.sh $(ARGS)
-
-bench-fallback-ticks: ## Measure how fast fallback ticks move a line while the promoter is off
-	infra/bench-fallback-ticks.sh
-
-bench-queues: ## Measure what 2,000 idle queues cost Redis, and how long a round over 1,000 busy ones takes (ARGS=500 for fewer)
-	infra/bench-queues.sh $(ARGS)
-
-bench-fair: ## Measure how fair the line is: order of promotions, draw, and the share of lower lanes
-	infra/bench-fair.sh
-
-bench-restore: ## Measure how long the restore of a million entries takes (ARGS=100000 for fewer)
-	infra/bench-restore.sh $(ARGS)
-
-bench-crowd: ## Measure what 10,000 clients over HTTP cost the origin and what they are told (ARGS=2000 for fewer)
-	infra/bench-crowd.sh $(ARGS)
-
-bench-attack: ## Measure what honest visitors notice of one client at full speed (ARGS="20 entering" for fewer seconds, one attack)
-	infra/bench-attack.sh $(ARGS)
-
-bench-requests: ## Measure the processor time of each request, and compare a plan's limit with what a sale costs Redis (ARGS=500 for fewer visitors)
-	infra/bench-requests.sh $(ARGS)
-
-bench-cold: ## Measure the cold start and the size of the functions
-	infra/bench-cold.sh $(ARGS)
+bench: ## Measure one thing, and print its figures: NAME=attack, cold, crowd, fair, fallback-ticks, line, queues, requests, restore or wake (ARGS=--help lists its options; ARGS="--against PATH" compares with the earlier build PATH of `bench`)
+	infra/bench.sh $(NAME) $(ARGS)
 
 lines: ## Count the lines and words of each part (COMMIT=abc: also those of an earlier commit)
 	infra/lines.py $(COMMIT)

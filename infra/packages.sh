@@ -7,6 +7,7 @@
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
 #   need_sam         prints the folder with sam and cfn-lint
+#   need_lambda_emulator  prints the path of AWS's runtime emulator, which comes with sam
 #   need_checkov     prints the path of checkov
 #   need_cargo_lambda  puts cargo-lambda and its cross linker on the PATH
 #   need_cargo_deny  prints the path of cargo-deny
@@ -109,6 +110,16 @@ need_ministack() {
 need_sam() {
   need_environment sam || exit 1
   printf '%s\n' "$tools_dir/sam/bin"
+}
+
+# The file is for Linux, and need not be executable.
+need_lambda_emulator() {
+  local architecture=x86_64 emulator
+  need_environment sam || exit 1
+  case $(uname -m) in aarch64 | arm64) architecture=arm64 ;; esac
+  for emulator in "$tools_dir"/sam/lib/python3.*/site-packages/samcli/local/rapid/aws-lambda-rie-"$architecture"; do :; done
+  [[ -f $emulator ]] || fail "aws-sam-cli has no runtime emulator for $architecture."
+  printf '%s\n' "$emulator"
 }
 
 need_checkov() {

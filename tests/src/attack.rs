@@ -1,5 +1,5 @@
 //! An attack on a queue that honest visitors use: one client at full speed beside a crowd that keeps to the rules, both
-//! through the [limits of the gateway](Gateway). `make bench-attack` prints what the crowd notices, and the suite `attack`
+//! through the [limits of the gateway](Gateway). `make bench NAME=attack` prints what the crowd notices, and the suite `attack`
 //! asserts that it loses nothing.
 
 mod admission;

@@ -2,7 +2,7 @@
 //!
 //! The functions that answer requests run on one thread (`current_thread`): an execution answers one request at a time, and two
 //! threads would hand its tasks over to each other, which took 1.3 to 1.8 times the processor time for the document, a poll and
-//! entering (`make bench-requests`). The promoter, the admin function and the widget work on many queues at once, on all threads.
+//! entering (`make bench NAME=requests`). The promoter, the admin function and the widget work on many queues at once, on all threads.
 
 use mimalloc::MiMalloc;
 

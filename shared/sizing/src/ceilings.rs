@@ -5,7 +5,7 @@ use super::facts::{GATEWAY_BURST, GATEWAY_PER_SECOND, REQUESTS_PER_EXECUTION};
 
 /// What an entry poll costs the slot. The costs of other requests are relative to it.
 pub const POLL_COST: u64 = 1_000;
-/// What it costs to promote one entry, and to flush its journal record: `make bench-line` measures 4 µs for the
+/// What it costs to promote one entry, and to flush its journal record: `make bench NAME=line` measures 4 µs for the
 /// promotion, where a poll takes 25 µs.
 pub const PROMOTION_COST: u64 = 250;
 /// What a tick costs that promotes no entry: the script, the snapshot and the journal.

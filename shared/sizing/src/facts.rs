@@ -55,8 +55,8 @@ pub(crate) const CACHE_PRICES: &str = "https://aws.amazon.com/elasticache/pricin
 const CDN_PRICES: &str = "https://aws.amazon.com/cloudfront/pricing";
 const LOG_PRICES: &str = "https://aws.amazon.com/cloudwatch/pricing";
 const ESTIMATE: &str = "an estimate; docs/deploying.md says how to measure yours";
-const BENCH_LINE: &str = "make bench-line";
-const BENCH_RESTORE: &str = "FUNCTION_MB=1024 make bench-restore";
+const BENCH_LINE: &str = "make bench NAME=line";
+const BENCH_RESTORE: &str = "FUNCTION_MB=1024 make bench NAME=restore";
 
 macro_rules! facts {
     ($($(#[$doc:meta])* $name:ident = $fact:expr;)+) => {

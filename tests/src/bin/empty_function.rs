@@ -1,4 +1,4 @@
-//! A function that does nothing, by which `bench-requests` measures what Lambda's runtime costs alone.
+//! A function that does nothing, by which the benchmarks `requests` and `cold` measure what Lambda's runtime costs alone.
 
 use std::convert::Infallible;
 

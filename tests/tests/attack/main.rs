@@ -2,7 +2,7 @@
 //! were in line before are served, every visitor who was let in may act, and a flood of one route delays no visitor.
 //!
 //! The runner has its line inside the process. No test asserts a time, since the machine is busy with the attack itself; waits
-//! are counted in promotions. `make bench-attack` measures the times.
+//! are counted in promotions. `make bench NAME=attack` measures the times.
 
 use std::time::Duration;
 

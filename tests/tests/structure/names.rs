@@ -144,7 +144,7 @@ const WORDS: [&str; 8] = [
     "RecordsSetAside",
     "invalid-order",
     "--crowd",
-    "bench-drive",
+    "make bench-",
     "Nobody new gets in line",
 ];
 

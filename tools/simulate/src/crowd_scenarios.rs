@@ -34,7 +34,7 @@ const FRONT_DOOR_DOWN_MS: u64 = 660_000;
 const OLD_COPY_MS: u64 = 90_000;
 /// The mean time of arrival in a rush, in seconds.
 const RUSH_SECONDS: f64 = 60.0;
-/// A crowd whose visitors need a slot for some seconds, like that of `make bench-crowd`: the mean time of arrival, the mean
+/// A crowd whose visitors need a slot for some seconds, like that of `make bench NAME=crowd`: the mean time of arrival, the mean
 /// stay and the time of the whole sale in seconds, and the slots as seconds of the pace.
 const BRISK_ARRIVAL_SECONDS: f64 = 8.0;
 const BRISK_STAY_SECONDS: f64 = 5.0;
