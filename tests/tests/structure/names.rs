@@ -103,13 +103,12 @@ const FUNCTIONS: [&str; 28] = [
 ];
 
 /// Names that no Rust or Lua file and no folder with such files has.
-const FILES: [&str; 30] = [
+const FILES: [&str; 29] = [
     "over",
     "outlasted",
     "gone",
     "boundary",
     "away",
-    "crowd",
     "wakes",
     "drive",
     "driven",
