@@ -50,7 +50,10 @@ install_tools() { # NEED...
         ;;
       valkey) need_valkey >/dev/null ;;
       dynamodb) need_ministack >/dev/null ;;
-      sam) need_sam >/dev/null ;;
+      sam)
+        VESTIBULE_LAMBDA_EMULATOR=$(need_lambda_emulator)
+        export VESTIBULE_LAMBDA_EMULATOR
+        ;;
       chromium)
         VESTIBULE_CHROMIUM=$(need_chromium)
         export VESTIBULE_CHROMIUM
