@@ -139,6 +139,17 @@ report_suites() {
   printf '%s\n' "$report" >>"${VESTIBULE_REPORT:-/dev/null}"
 }
 
+# Runs what needs the Docker engine, if one answers, and says what is left out otherwise.
+run_in_containers() {
+  if have docker && docker info >/dev/null 2>&1; then
+    run_until_end infra/image.sh test || return
+    run_until_end infra/test-sam.sh || return # It runs what `make sam-local` does.
+  else
+    say "not run, because no container engine answers: make image, make sam-local and make test-sam" 2>&1 |
+      tee -a "${VESTIBULE_REPORT:-/dev/null}" >&2
+  fi
+}
+
 # Runs one suite, with nothing that it does not need.
 run_suite() { # SUITE [ARGUMENT of the test runner]...
   local suite=$1 needs
@@ -195,7 +206,7 @@ esac
 forget_aws_account
 require_for test
 need_cargo
-if [[ $steps == slice-2 ]]; then plan_steps "$steps" 4; else plan_steps "$steps" 3; fi
+case $steps in slice-2 | longest) plan_steps "$steps" 4 ;; *) plan_steps "$steps" 3 ;; esac
 step "the tools and servers"
 # shellcheck disable=SC2086
 install_tools $SERVERS $TOOLS
@@ -213,6 +224,9 @@ report_suites
 if [[ $steps == slice-2 ]]; then
   step "the deployed stack"
   run_until_end infra/test-stack.sh || status=$?
+elif [[ $steps == longest ]]; then
+  step "what runs in containers"
+  run_in_containers || status=$?
 fi
 end_steps
 exit "$status"

@@ -9,6 +9,7 @@ mod portable;
 mod signals;
 mod stubs;
 mod systems;
+mod targets;
 
 use std::path::{Path, PathBuf};
 
