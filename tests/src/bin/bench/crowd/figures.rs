@@ -2,13 +2,17 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use vestibule_crowd::{
+    checks::count_overtaken_visits,
+    record::{VisitEnd, VisitRecord},
+};
 use vestibule_tests::caching_proxy::OriginRequest;
 
 use super::{
     estimate_accuracy::{self, ShownEstimate},
     plan::CrowdKind,
     position_trail::PositionSample,
-    visit::{End, Visit},
+    visit::Visit,
 };
 use crate::figures::{as_f64, mean, percentile, print_figure, ratio};
 
@@ -33,7 +37,7 @@ impl CrowdResult {
         self.print_requests();
         self.print_positions();
         self.count("estimates", estimates.len() as u64);
-        self.count("estimates_unknown", self.sum(|visit| visit.unknown));
+        self.count("estimates_unknown", self.sum(|visit| visit.record.unknown_estimates));
         let coverage = estimate_accuracy::coverage(&estimates);
         self.figure("estimate_coverage_80", coverage, 3);
         let (by_document, by_answer): (Vec<_>, Vec<_>) =
@@ -50,19 +54,22 @@ impl CrowdResult {
     }
 
     fn print_visits(&self) {
-        let missed = self.count_visits(|visit| visit.end == End::Lost);
-        let overtaken = count_overtaken(&self.visits);
-        self.count("clients", self.visits.len() as u64);
-        self.count("served", self.count_visits(|visit| visit.end == End::Served));
-        self.count("left", self.count_visits(|visit| visit.end == End::Left));
-        self.count("vanished", self.count_visits(|visit| visit.end == End::Vanished));
-        self.count("came_back", self.count_visits(|visit| visit.has_come_back));
+        let records: Vec<VisitRecord> = self.visits.iter().map(|visit| visit.record.clone()).collect();
+        let missed = self.count_visits(VisitRecord::is_lost);
+        let overtaken = count_overtaken_visits(&records);
+        let ended = |end: VisitEnd| self.count_visits(|record| record.end.as_ref() == Some(&end));
+        self.count("clients", records.len() as u64);
+        self.count("served", ended(VisitEnd::Completed));
+        self.count("left", ended(VisitEnd::LeftLine));
+        self.count("vanished", ended(VisitEnd::Vanished));
+        self.count("came_back", self.count_visits(|record| record.has_come_back));
         self.count("missed_turns", missed);
         self.count("overtaken_turns", overtaken);
         self.count("lost_turns", missed + overtaken);
-        let delays = self.visits.iter().filter(|visit| visit.is_follower);
-        let delays: Vec<f64> = delays
-            .filter_map(|visit| Some(as_f64(visit.claimed_at_ms?.saturating_sub(visit.promoted_at_ms?))))
+        let followers = self.visits.iter().filter(|visit| visit.is_follower());
+        let delays: Vec<f64> = followers
+            .filter(|visit| visit.record.is_promoted)
+            .filter_map(|visit| Some(visit.record.claimed_at_ms? - as_f64(visit.record.promoted_at_ms?)))
             .collect();
         for (name, percent) in [("median", 50), ("p99", 99)] {
             let delay_ms = percentile(delays.iter().copied(), percent);
@@ -80,9 +87,9 @@ impl CrowdResult {
         for request in &self.origin_requests {
             *by_second.entry(request.at_s).or_default() += 1;
         }
-        let documents = self.sum(|visit| visit.counts.documents);
+        let documents = self.sum(|visit| visit.record.document_reads);
         let (sent, passed_on) = (
-            self.sum(|visit| visit.counts.calls) + documents,
+            self.sum(|visit| visit.record.requests),
             self.origin_requests.len() as u64,
         );
         self.figure("origin_calls_per_visitor", self.per_visitor(passed_on), 2);
@@ -90,9 +97,9 @@ impl CrowdResult {
         self.count("origin_document_reads", renewals.count() as u64);
         self.count("origin_peak_rps", by_second.into_values().max().unwrap_or(0));
         self.figure("document_reads_per_visitor", self.per_visitor(documents), 2);
-        let polls = self.sum(|visit| visit.counts.polls);
+        let polls = self.sum(|visit| visit.record.polls);
         self.figure("polls_per_visitor", self.per_visitor(polls), 2);
-        self.count("failed_calls", self.sum(|visit| visit.counts.failures));
+        self.count("failed_calls", self.sum(|visit| visit.record.failures));
         self.count("held_max", self.held_max);
     }
 
@@ -130,8 +137,8 @@ impl CrowdResult {
         self.figure(name, as_f64(count), 0);
     }
 
-    fn count_visits(&self, condition: impl Fn(&Visit) -> bool) -> u64 {
-        self.visits.iter().map(|visit| u64::from(condition(visit))).sum()
+    fn count_visits(&self, condition: impl Fn(&VisitRecord) -> bool) -> u64 {
+        self.sum(|visit| u64::from(condition(&visit.record)))
     }
 
     fn sum(&self, number: impl Fn(&Visit) -> u64) -> u64 {
@@ -141,19 +148,4 @@ impl CrowdResult {
     fn per_visitor(&self, number: u64) -> f64 {
         ratio(number, self.visits.len() as u64)
     }
-}
-
-/// The visitors who followed the protocol and were promoted after a visitor with a later place.
-fn count_overtaken(visits: &[Visit]) -> u64 {
-    let mut turns: Vec<_> = visits
-        .iter()
-        .filter_map(|visit| Some((visit.place?, visit.promoted_at_ms?, visit.is_follower)))
-        .collect();
-    turns.sort_unstable();
-    let (mut overtaken, mut first_behind_ms) = (0, u64::MAX);
-    for (_, promoted_at_ms, is_follower) in turns.into_iter().rev() {
-        overtaken += u64::from(is_follower && promoted_at_ms > first_behind_ms);
-        first_behind_ms = first_behind_ms.min(promoted_at_ms);
-    }
-    overtaken
 }

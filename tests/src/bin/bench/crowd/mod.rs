@@ -23,6 +23,10 @@ use std::{
 use clap::Args;
 use futures_util::future::join_all;
 use serde_json::json;
+use vestibule_crowd::{
+    crowd::Crowd,
+    http::{HttpClient, HttpDoor, NoProof},
+};
 use vestibule_tests::{caching_proxy::CachingProxy, runner::Runner};
 
 use self::{
@@ -41,8 +45,6 @@ const CAPACITY_SECONDS: u64 = 6;
 const CLAIM_SECONDS: u32 = 20;
 /// More connections than the crowd ever has at the same time.
 const PROXY_CONNECTIONS: usize = 8_192;
-/// nginx closes an idle connection after 75 s.
-const IDLE_MAX: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -81,11 +83,14 @@ async fn send_crowd(
         .run_command(json!({ "op": "create", "queue": queue, "settings": settings }))
         .await;
     let path = format!("/queues/{queue}");
+    let client = HttpClient::new(PROXY_CONNECTIONS)?;
+    let door = HttpDoor::new(client.clone(), proxy.url(&path)).with_service(runner.url(&path), NoProof);
     let context = Arc::new(CrowdContext {
-        http: reqwest::Client::builder().pool_idle_timeout(IDLE_MAX).build()?,
-        queue_url: proxy.url(&path).into(),
-        runner_url: runner.url(""),
-        queue: queue.clone(),
+        crowd: Crowd {
+            keeps_estimates: true,
+            ..Crowd::new(door)
+        },
+        origin: HttpDoor::new(client, runner.url(&path)),
     });
     let began = Instant::now();
     let visits = (0..clients).map(|number| {

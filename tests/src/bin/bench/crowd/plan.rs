@@ -3,6 +3,11 @@
 use std::{ops::Range, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vestibule_crowd::{
+    crowd::PlannedVisit,
+    door::Caller,
+    temper::{Conduct, Temper},
+};
 
 use crate::size::Size;
 
@@ -29,42 +34,31 @@ pub(crate) enum CrowdKind {
     WithReturns,
 }
 
-/// What a client does.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct VisitPlan {
-    pub(crate) arrives_after: Duration,
-    pub(crate) conduct: Conduct,
-    pub(crate) stays: Duration,
-}
-
-/// Whether a client follows the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Conduct {
-    FollowsProtocol,
-    /// The client stops polling after this time in line, without leaving.
-    Vanishes(Duration),
-    /// The visitor leaves after this time in line.
-    Leaves(Duration),
-    /// When it is called, the client sends nothing for this time.
-    Sleeps(Duration),
-}
-
 /// The plan of a client.
-pub(crate) fn draw_plan(kind: CrowdKind, number: u64, size: Size) -> VisitPlan {
+pub(crate) fn draw_plan(kind: CrowdKind, number: u64, size: Size) -> PlannedVisit {
     let mut rng = StdRng::seed_from_u64(number);
     let early: f64 = rng.random();
-    let gives_up_after = size.time(PATIENCE_MAX.mul_f64(rng.random()));
-    let sleeps_for = size.time(rng.random_range(SLEEP));
+    let in_ms = |time: Duration| size.time(time).as_secs_f64() * 1_000.0;
+    let after_ms = in_ms(PATIENCE_MAX.mul_f64(rng.random()));
+    let for_ms = in_ms(rng.random_range(SLEEP));
     let conduct = match (number % 100, kind) {
-        (n, _) if n < VANISHERS => Conduct::Vanishes(gives_up_after),
-        (n, CrowdKind::WithReturns) if n < VANISHERS + LEAVERS => Conduct::Leaves(gives_up_after),
-        (n, CrowdKind::WithReturns) if n < VANISHERS + LEAVERS + SLEEPERS => Conduct::Sleeps(sleeps_for),
-        _ => Conduct::FollowsProtocol,
+        (n, _) if n < VANISHERS => Conduct::Vanishes { after_ms },
+        (n, CrowdKind::WithReturns) if n < VANISHERS + LEAVERS => Conduct::Leaves { after_ms },
+        (n, CrowdKind::WithReturns) if n < VANISHERS + LEAVERS + SLEEPERS => {
+            Conduct::SleepsWhenCalled { for_ms }
+        }
+        _ => Conduct::Honest,
     };
-    VisitPlan {
+    PlannedVisit {
         // Three quarters of the clients arrive in the first half of the time.
         arrives_after: size.time(ARRIVAL_SPREAD.mul_f64(early * early)),
-        conduct,
-        stays: size.time(STAY_MEAN.mul_f64(2.0 * rng.random::<f64>())),
+        caller: Caller::anonymous(),
+        temper: Temper {
+            conduct,
+            // A sleeper who missed the turn enters again, once, and gets the old place.
+            returns: 1,
+            ..Temper::honest(in_ms(STAY_MEAN.mul_f64(2.0 * rng.random::<f64>())))
+        },
+        seed: number,
     }
 }
