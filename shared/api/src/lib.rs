@@ -19,6 +19,9 @@
 //! | parts | [`config`], `bounds`, [`deadline`] | configure the routes; bound work and memory; say when Lambda stops the call |
 //!
 //! No file of `routes` names the line or the backup.
+//!
+//! The functions that make an answer of what line and backup have said are pure, and public for the simulation:
+//! [`describe_entry`], [`describe_stored_entry`], [`QueueReading::describe_queue`], [`Problem::retry_after_seconds`].
 
 pub mod authorizer;
 mod bounds;
@@ -38,7 +41,10 @@ mod services;
 mod who;
 
 pub use self::{
-    problem::{Code, Problem},
+    degraded::entry_body::{KnownQueue, StoredPlace, describe_stored_entry},
+    entries::view::{EntryFacts, describe_entry, shorten_pause_after_hold},
+    problem::{Code, Problem, code_of_end},
+    queue::{QueueMoment, QueueReading},
     routes::{
         claim_routes, document_routes, enter_routes, router, router_with, status_routes, validate_routes,
     },

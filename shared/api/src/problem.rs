@@ -17,7 +17,9 @@ use vestibule_backup::BackupError;
 use vestibule_domain::{
     end_reason::EndReason,
     entry_status::EntryStatus,
-    poll_pacing::{RETRY_AFTER_BEHIND_MIN_SECONDS, RETRY_AFTER_MIN_SECONDS},
+    poll_pacing::{
+        RETRY_AFTER_BEHIND_MIN_SECONDS, RETRY_AFTER_MIN_SECONDS, RefusedQueue, retry_after_seconds,
+    },
     record::EntryRecord,
     settings::Settings,
     state::EntryState,
@@ -30,6 +32,17 @@ use vestibule_wire::{Message, problem::Reason};
 /// Returns the HTTP status of an answer with this code.
 fn http_status(code: Code) -> StatusCode {
     StatusCode::from_u16(code.status()).expect("a test holds every declared status to the range 400 to 599")
+}
+
+/// The code of a problem that says that a visit has ended in this state.
+pub fn code_of_end(state: EntryState) -> Code {
+    match state {
+        EntryState::Completed => Code::Completed,
+        EntryState::Left => Code::Left,
+        EntryState::Evicted => Code::Evicted,
+        EntryState::Dismissed => Code::QueueFinished,
+        _ => Code::Expired,
+    }
 }
 
 /// What a visitor reads whose wait lasted longer than the queue allows.
@@ -82,7 +95,7 @@ impl Problem {
     }
 
     /// What the client is told, but for the id of the request.
-    pub(crate) fn answer(&self) -> &vestibule_wire::Problem {
+    pub fn answer(&self) -> &vestibule_wire::Problem {
         &self.answer
     }
 
@@ -157,7 +170,8 @@ impl Problem {
         Self::usual(Code::UnknownEntry)
     }
 
-    pub(crate) fn not_your_turn(status: &EntryStatus) -> Self {
+    /// The entry is in another state than the request needs.
+    pub fn not_your_turn(status: &EntryStatus) -> Self {
         Self::new(
             Code::NotYourTurn,
             format!(
@@ -174,13 +188,7 @@ impl Problem {
     /// An entry that ended, as its record shows it. During the grace the visitor may enter again at
     /// the old place.
     pub(crate) fn ended(record: &EntryRecord, grace: Option<Grace>) -> Self {
-        let code = match record.state {
-            EntryState::Completed => Code::Completed,
-            EntryState::Left => Code::Left,
-            EntryState::Evicted => Code::Evicted,
-            EntryState::Dismissed => Code::QueueFinished,
-            _ => Code::Expired,
-        };
+        let code = code_of_end(record.state);
         let is_overlong = record.end_reason() == Some(EndReason::OverlongWait);
         let detail = match grace {
             _ if is_overlong => WAIT_OVERLONG,
@@ -235,9 +243,14 @@ impl Problem {
         self.answer.code == Code::QueueFinished && ended_at_ms.is_none_or(|ended_at_ms| ended_at_ms >= at_ms)
     }
 
-    /// The shortest time after which the client tries the request again, in seconds. `None` if trying
-    /// again is of no use. The [request context](crate::routes::request_context) writes the header.
-    pub(crate) fn retry_after_min_seconds(&self) -> Option<u64> {
+    /// `Retry-After`: the time after which the client tries the request again, in seconds. `None` if trying again is of no
+    /// use. `queue` is what is known of the queue, and `jitter` is random in `0.0..1.0`.
+    pub fn retry_after_seconds(&self, queue: Option<&RefusedQueue>, jitter: f64) -> Option<u64> {
+        let min_seconds = self.retry_after_min_seconds()?;
+        Some(retry_after_seconds(min_seconds, queue, jitter))
+    }
+
+    fn retry_after_min_seconds(&self) -> Option<u64> {
         match self.answer.code {
             Code::BackupBehind | Code::QueueFull => Some(RETRY_AFTER_BEHIND_MIN_SECONDS),
             Code::TooManyRequests => Some(RETRY_AFTER_MIN_SECONDS),

@@ -7,7 +7,6 @@
 use tracing::Span;
 use vestibule_domain::{
     id::{EntryId, QueueId},
-    poll_pacing::retry_after_seconds,
     score::Visit,
     state::EntryState,
 };
@@ -54,11 +53,9 @@ pub(super) struct Denial {
 
 impl From<Problem> for Denial {
     fn from(problem: Problem) -> Self {
-        let min_seconds = problem.retry_after_min_seconds();
+        let seconds = problem.retry_after_seconds(None, rand::random());
         Self {
-            retry_after_seconds: min_seconds.map_or(0, |min_seconds| {
-                retry_after_seconds(min_seconds, None, rand::random())
-            }),
+            retry_after_seconds: seconds.unwrap_or(0),
             problem,
             queue: None,
         }

@@ -4,7 +4,7 @@
 //! an entry, but it can change none: entering, claiming, extending, leaving and completing fail.
 
 mod accept_pass;
-mod entry_body;
+pub(crate) mod entry_body;
 
 use std::{sync::Arc, time::Duration};
 

@@ -147,14 +147,10 @@ impl LongPolls {
         deadline: Option<std::time::Instant>,
     ) -> Option<HoldCandidate<'a>> {
         let snapshot = &poll.snapshot;
-        // A held visitor checks in when the hold begins, and stays present until its end.
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        let wait_ms = wait_ms.min(snapshot.settings().check_in_interval_ms());
-        let moving = snapshot.can_promote() && !snapshot.view.clocks.apart;
-        let position = snapshot.position_in_line(poll.score.lane(), poll.position);
         let hold = snapshot
-            .forecast
-            .plan_hold(position, wait_ms, self.held_polls_max, moving)?;
+            .moment()
+            .plan_hold(poll.score, poll.position, wait_ms, self.held_polls_max)?;
         let left = deadline.map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
         let up_to = Duration::from_millis(hold.max_ms)
             .min(left.map_or(Duration::MAX, |left| left.saturating_sub(ANSWER_MARGIN)));

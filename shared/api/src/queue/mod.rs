@@ -3,6 +3,7 @@
 
 mod backup_lookup;
 mod degraded_queue;
+mod reading;
 mod slot;
 mod snapshot;
 pub(crate) mod unknown_ids;
@@ -29,6 +30,7 @@ use vestibule_domain::{
 use vestibule_engine::tick_history::TickHistory;
 use vestibule_line::{Line, LineError};
 
+pub use self::reading::{QueueMoment, QueueReading};
 use self::slot::{CacheSlot, CachedAnswer, FallbackCache, SNAPSHOT_AGE_MAX};
 use self::unknown_ids::UnknownIds;
 pub(crate) use self::{
@@ -144,14 +146,8 @@ impl QueueCache {
             Ok(view) => {
                 self.tick_history.record_view(queue, view.last_tick);
                 let snapshot = self.derive_ids(queue, &view.configuration).map(|ids| {
-                    Arc::new(QueueSnapshot {
-                        queue: queue.clone(),
-                        forecast: view.forecast(),
-                        lane_loads: view.lane_loads(),
-                        view,
-                        ids,
-                        asked_at,
-                    })
+                    let reading = QueueReading::new(queue.clone(), view);
+                    Arc::new(QueueSnapshot::new(reading, ids, asked_at))
                 });
                 CachedAnswer {
                     at: asked_at,

@@ -126,13 +126,16 @@ impl FallbackCache {
             let (_, queue) = stored.as_ref()?;
             Some(queue.as_ref().ok()?.claim_ms)
         });
-        let seen_claim_ms = last.as_ref().map(|snapshot| snapshot.settings().claim_ms());
+        let seen = last.map(|snapshot| snapshot.refused_queue());
+        let seen_claim_ms = seen.map(|seen| seen.claim_ms);
         let claim_ms = seen_claim_ms.into_iter().chain(stored_claim_ms).min()?;
-        let waiting = last.as_ref().map_or(0, |snapshot| snapshot.view.waiting);
         Some(RefusedQueue {
-            waiting,
-            last_eta_ms: last.map_or(0, |snapshot| snapshot.forecast.expected_ms(waiting)),
             claim_ms,
+            ..seen.unwrap_or(RefusedQueue {
+                waiting: 0,
+                last_eta_ms: 0,
+                claim_ms,
+            })
         })
     }
 

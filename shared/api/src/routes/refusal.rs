@@ -1,5 +1,5 @@
 //! What a refused request is told beyond its problem: why the queue is over, and in the header `Retry-After` when to try
-//! again. The rule is that of [`retry_after_seconds`]: here it meets what this process knows of the queue.
+//! again. The rule is that of [`Problem::retry_after_seconds`]: here it meets what this process knows of the queue.
 
 use std::sync::Arc;
 
@@ -8,11 +8,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::Response,
 };
-use vestibule_domain::{
-    id::QueueId,
-    poll_pacing::{RefusedQueue, retry_after_seconds},
-    queue_state::QueueState,
-};
+use vestibule_domain::{id::QueueId, poll_pacing::RefusedQueue, queue_state::QueueState};
 
 use crate::{
     problem::{Code, Problem},
@@ -80,8 +76,7 @@ pub(super) fn is_sent_by_waiting_visitors(request: &Request) -> bool {
 /// Inserts the header into the answer to a request that the client may try again. The time is drawn,
 /// so that clients which were refused together do not come back together.
 pub(super) fn insert_retry_after(headers: &mut HeaderMap, problem: &Problem, queue: Option<&RefusedQueue>) {
-    if let Some(min_seconds) = problem.retry_after_min_seconds() {
-        let seconds = retry_after_seconds(min_seconds, queue, rand::random());
+    if let Some(seconds) = problem.retry_after_seconds(queue, rand::random()) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
 }
