@@ -78,9 +78,7 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
         name,
         visitors,
         seed,
-        arrivals: Arrivals::Steady {
-            duration_seconds: plan.arrives_in_seconds,
-        },
+        arrivals: Arrivals::steady(plan.arrives_in_seconds),
         service_time: ServiceTime::LogNormal {
             mean_seconds: STAY_SECONDS,
             sigma: 0.7,
@@ -139,9 +137,7 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
             ..usual
         },
         "rush" => Scenario {
-            arrivals: Arrivals::Flash {
-                mean_seconds: RUSH_SECONDS,
-            },
+            arrivals: Arrivals::flash(RUSH_SECONDS),
             ..usual
         },
         "brisk" => with_short_stays(usual),
@@ -154,9 +150,7 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
 fn with_short_stays(usual: Scenario) -> Scenario {
     let per_second = f64::from(usual.visitors) / BRISK_SALE_SECONDS;
     Scenario {
-        arrivals: Arrivals::Flash {
-            mean_seconds: BRISK_ARRIVAL_SECONDS,
-        },
+        arrivals: Arrivals::flash(BRISK_ARRIVAL_SECONDS),
         service_time: ServiceTime::Exponential {
             mean_seconds: BRISK_STAY_SECONDS,
         },
