@@ -6,7 +6,7 @@ use saphyr::{LoadableYamlNode, Yaml};
 
 use crate::account_answers::ApiRoute;
 
-const DOCUMENT: &str = include_str!("../../../openapi.yaml");
+const DOCUMENT: &str = include_str!("../../../../infra/openapi.yaml");
 
 /// The methods that a path may have in an `OpenAPI` document. Its other fields are no routes.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 /// What API Gateway sends for `GET /.well-known/jwks.json`.
-const JWKS: &str = include_str!("../../../events/http-jwks.json");
+const JWKS: &str = include_str!("../../../../infra/events/http-jwks.json");
 /// The beginning of the id of a queue that does not exist. The rest of the id is new in each run.
 const NO_QUEUE: &str = "vestibule.preflight";
 /// The token of no entry.
