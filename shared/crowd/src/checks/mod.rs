@@ -43,7 +43,9 @@ impl Faults {
             overtaken: count_overtaken_visits(records),
             ..Self::default()
         };
-        records.iter().for_each(|record| faults.add(record));
+        for record in records {
+            faults.add(record);
+        }
         faults
     }
 

@@ -177,7 +177,7 @@ mod tests {
         resolve(line.configure(&queue, &configuration(&Settings::default(), 0), true))
             .expect("the line answers");
         let view = resolve(line.queue_view(&queue)).expect("the queue exists");
-        QueueReading::new(queue, view).describe_queue(Vec::new())
+        QueueReading::new(queue, view.view).describe_queue(Vec::new())
     }
 
     /// Reads each edge location every 100 ms and returns the age of the oldest answer, and the origin reads.

@@ -1,5 +1,6 @@
 //! Polls that the server holds: until the turn comes, or until their time is up.
 
+use rand::RngExt;
 use vestibule_api::shorten_pause_after_hold;
 use vestibule_crowd::{
     act::{Act, Answer},
@@ -92,8 +93,8 @@ impl Simulation {
         let CheckIn { lookup, lane } = self.check_in(number);
         let mut answer = self.answer_lookup(number, lookup, lane)?;
         if let Answer::Entry(entry) = &mut answer {
-            let (moment, mut draw) = self.moment();
-            shorten_pause_after_hold(entry, moment, draw());
+            let (moment, rng) = self.moment();
+            shorten_pause_after_hold(entry, moment, rng.random());
         }
         Ok(answer)
     }

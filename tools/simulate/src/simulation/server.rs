@@ -1,5 +1,6 @@
 //! The simulated server: it asks the line, and makes the answers by the functions of `api` that the routes use.
 
+use rand::RngExt;
 use vestibule_api::{EntryFacts, Problem, code_of_end, describe_entry};
 use vestibule_crowd::{
     act::{Act, Answer},
@@ -11,6 +12,7 @@ use vestibule_line::{
     ValidateOutcome, Validation,
 };
 use vestibule_sizing::ceilings::{LANE_COST, Route};
+use vestibule_wire::Entry;
 
 use super::{
     state::{START_MS, Simulation, resolve},
@@ -63,7 +65,7 @@ impl Simulation {
         let answer = match act {
             Act::Turn => return Some(Ok(Answer::Done)),
             Act::Document => return Some(self.read_document(number)),
-            Act::Enter => self.enter(number),
+            Act::Enter => Ok(self.enter(number)),
             Act::Poll | Act::Look => self.poll(number),
             Act::HeldPoll { seconds } => {
                 let answer = self.begin_held_poll(number, act, seconds);
@@ -102,21 +104,20 @@ impl Simulation {
             promoted_at_ms: state.turn_at_ms().map(|at_ms| START_MS + at_ms),
             durable: None,
         };
-        let (moment, mut draw) = self.moment();
-        let entry = describe_entry(moment, &facts, has_entered, &mut draw);
-        drop(draw);
+        let (moment, rng) = self.moment();
+        let entry = describe_entry(moment, &facts, has_entered, &mut || rng.random());
         if status.state() == EntryState::Waiting {
             self.record_pause(&entry);
         }
         Answer::Entry(Box::new(entry))
     }
 
-    pub(super) fn record_pause(&mut self, entry: &vestibule_wire::Entry) {
+    fn record_pause(&mut self, entry: &Entry) {
         let pause_ms = entry.retry_after_ms.unwrap_or(0);
         self.outcome.retry_after_ms_max = self.outcome.retry_after_ms_max.max(pause_ms);
     }
 
-    fn enter(&mut self, number: u32) -> Result<Answer, Refusal> {
+    fn enter(&mut self, number: u32) -> Answer {
         let id = self.visitors[number as usize].id;
         let entered = resolve(self.line.enter(&self.queue, id, Arrival::Ordinary)).expect("the queue exists");
         let EnterOutcome::Joined { status, .. } = entered else {
@@ -137,7 +138,7 @@ impl Simulation {
         }
         self.refresh_reading();
         let lane = self.read_lane_if_far(status);
-        Ok(self.answer_entry(number, status, lane, true))
+        self.answer_entry(number, status, lane, true)
     }
 
     /// Reads how far the lane of an entry has moved, after its position was read. `None` if the entry is called.

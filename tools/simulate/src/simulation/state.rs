@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::{SeedableRng, rngs::StdRng};
 use vestibule_api::{QueueMoment, QueueReading};
 use vestibule_crowd::checks::{Faults, SlotChecker};
 use vestibule_domain::{
@@ -133,7 +133,7 @@ impl Simulation {
             settings,
             settings_order: 0,
             availability: Availability::BeforeOutage,
-            reading: QueueReading::new(queue.clone(), view),
+            reading: QueueReading::new(queue.clone(), view.view),
             read_at_ms: 0,
             queue,
             held_polls: 0,
@@ -165,7 +165,7 @@ impl Simulation {
     pub(super) fn refresh_reading(&mut self) {
         if self.now_ms - self.read_at_ms >= self.reading_age_ms_max() {
             let view = resolve(self.line.queue_view(&self.queue)).expect("the queue exists");
-            self.reading = QueueReading::new(self.queue.clone(), view);
+            self.reading = QueueReading::new(self.queue.clone(), view.view);
             self.read_at_ms = self.now_ms;
         }
     }
@@ -178,14 +178,13 @@ impl Simulation {
         }
     }
 
-    /// The queue as requests see it now, and random numbers for their answers.
-    pub(super) fn moment(&mut self) -> (QueueMoment<'_>, impl FnMut() -> f64) {
+    /// The queue as requests see it now, and the random numbers for their answers.
+    pub(super) fn moment(&mut self) -> (QueueMoment<'_>, &mut StdRng) {
         let moment = QueueMoment {
             reading: &self.reading,
             age_ms: self.now_ms - self.read_at_ms,
         };
-        let rng = &mut self.rng;
-        (moment, || rng.random())
+        (moment, &mut self.rng)
     }
 
     /// Lets a request through the front door, or says why not.
