@@ -40,242 +40,63 @@ const CARGO: &str = "case $1 in
   *) echo \"cargo $*\" ;;
 esac";
 
-/// A target of the Makefile.
-struct Target {
-    name: &'static str,
-    /// A file of the repository that runs it or what it starts, and a text in that file.
-    run_by: (&'static str, &'static str),
-    /// Further arguments of `make`, and what it prints: the build, and what comes first.
-    steps: &'static [(&'static str, &'static [&'static str])],
-}
-
-const fn target(
-    name: &'static str,
-    run_by: (&'static str, &'static str),
-    steps: &'static [(&'static str, &'static [&'static str])],
-) -> Target {
-    Target { name, run_by, steps }
-}
-
-const HERE: &str = "tests/tests/scripts/targets.rs";
-const NO_ENGINE: &str = "no container engine answers";
-const BUILD_OF_TESTS: &str = "cargo build --workspace --locked --all-targets";
-const TARGETS: &[Target] = &[
-    target(
-        "help",
-        ("tests/tests/structure/progress.rs", "help.sh"),
-        &[("", &["make test-one"])],
-    ),
-    target(
-        "doctor",
-        ("tests/tests/scripts/doctor.rs", "doctor.sh"),
-        &[("", &["Rust 1.95.0"])],
-    ),
-    target(
-        "run",
-        (
-            "tests/tests/runner/startup.rs",
-            "fn first_line_of_output_is_the_address",
-        ),
-        &[(
-            "ARGS=--quiet",
-            &[
-                "cargo build --profile local --locked --package vestibule-local",
-                "vestibule-local --quiet",
-            ],
-        )],
-    ),
-    target(
-        "operate",
-        (
-            "tests/tests/console/stack.rs",
-            "fn overview_and_orders_go_by_the_admin_function",
-        ),
-        &[
-            (
-                "STACK=shop",
-                &[
-                    "--package vestibule-stack-console",
-                    "vestibule-stack-console shop",
-                ],
-            ),
-            ("", &["STACK=shop"]),
-        ],
-    ),
-    target("watch", ("tests/tests/watch/main.rs", "infra/watch.sh"), &[]),
-    target(
-        "check",
-        (".ci/run", "run_step check"),
-        &[(
-            "",
-            &[
-                "cargo fmt --all --check",
-                "cargo clippy --workspace",
-                "check.sh dependencies",
-                "check.sh scripts",
-            ],
-        )],
-    ),
-    target(
-        "test",
-        (".ci/run", "run_step test\n"),
-        &[(
-            "",
-            &[
-                BUILD_OF_TESTS,
-                "cargo nextest run --workspace --locked --no-tests fail --profile default",
-            ],
-        )],
-    ),
-    target(
-        "test-one",
-        (HERE, "fn each_target_builds"),
-        &[
-            ("SUITE=structure", &["cargo nextest run", "--test structure"]),
-            ("", &["usage: infra/test.sh"]),
-        ],
-    ),
-    target(
-        "test-slice",
-        (".ci/run", "run_step test-slice"),
-        &[
-            ("SLICE=3", &[BUILD_OF_TESTS, "--profile slice-3"]),
-            ("SLICE=5", &["usage: infra/test.sh"]),
-        ],
-    ),
-    target(
-        "test-long",
-        (HERE, "fn each_target_builds"),
-        &[("", &["--profile slice-1", "--profile slice-2"])],
-    ),
-    target(
-        "test-longest",
-        (HERE, "fn each_target_builds"),
-        &[(
-            "",
-            &[
-                "--profile longest",
-                "make image, make sam-local and make test-sam",
-            ],
-        )],
-    ),
-    target(
-        "test-stack",
-        ("infra/test.sh", "run_until_end infra/test-stack.sh"),
-        &[],
-    ),
-    target(
-        "test-sam",
-        ("infra/test.sh", "run_until_end infra/test-sam.sh"),
-        &[(
-            "",
-            &["cargo nextest run --profile sam-local", "--no-run", NO_ENGINE],
-        )],
-    ),
-    target(
-        "sam-local",
-        ("infra/test-sam.sh", "infra/sam-local.sh run"),
-        &[("", &["--only redis,dynamodb", NO_ENGINE])],
-    ),
-    target(
-        "image",
-        ("infra/test.sh", "run_until_end infra/image.sh test"),
-        &[("", &["--package vestibule-local", NO_ENGINE])],
-    ),
-    target(
-        "chaos",
-        ("tests/tests/chaos.rs", "fn a_lost_redis_costs_no_visitor_a_place"),
-        &[(
-            "SEEDS=3",
-            &[
-                "cargo build --workspace --locked --bins",
-                "--only dynamodb",
-                "chaos 1 3",
-            ],
-        )],
-    ),
-    target(
-        "build",
-        (HERE, "fn each_target_builds"),
-        &[(
-            "ARCHITECTURE=x86_64",
-            &[
-                "openapi.sh build",
-                "cargo lambda build --locked --release --package functions --x86-64",
-            ],
-        )],
-    ),
-    target(
-        "reference",
-        ("tests/tests/scripted.rs", "\"openapi.sh\", &[\"page\"]"),
-        &[("", &["openapi.sh build"])],
-    ),
-    target(
-        "preflight",
-        (
-            "tests/tests/stack/preflight.rs",
-            "fn preflight_names_what_the_emulator_cannot_answer",
-        ),
-        &[
-            (
-                "STACK=shop ARGS=--json",
-                &["--package vestibule-preflight", "vestibule-preflight shop --json"],
-            ),
-            ("", &["make preflight STACK=shop"]),
-        ],
-    ),
-    target(
-        "rehearse",
-        ("tests/tests/rehearse/figures.rs", "fn figures_of_5_000_visitors"),
-        &[
-            (
-                "URL=http://127.0.0.1:1 VISITORS=5",
-                &[
-                    "--package vestibule-rehearse",
-                    "vestibule-rehearse --url http://127.0.0.1:1 --visitors 5",
-                ],
-            ),
-            ("", &["name the deployment"]),
-        ],
-    ),
-    target(
-        "simulate",
-        ("tools/simulate/tests/crowds.rs", "fn a_rush_costs_no_turn"),
-        &[(
-            "VISITORS=1000 SEED=2",
-            &[
-                "--package vestibule-simulate",
-                "vestibule-simulate crowd 1000 2 1 ",
-            ],
-        )],
-    ),
-    target(
-        "bench",
-        ("tests/tests/benchmarks.rs", "fn line_prints_its_figures"),
-        &[
-            (
-                "",
-                &[
-                    "The benchmarks are attack cold crowd fair fallback-ticks line queues requests restore wake",
-                ],
-            ),
-            (
-                "NAME=speed",
-                &["there is no benchmark 'speed'. The benchmarks are attack cold"],
-            ),
-            (
-                "NAME=line ARGS=--help",
-                &["--package vestibule-tests --bin bench", "bench line --help"],
-            ),
-        ],
-    ),
-    target(
-        "lines",
-        (HERE, "fn each_target_builds"),
-        &[("", &["docs, in words"])],
-    ),
-    target("clean", (HERE, "fn clean_removes"), &[("", &["cargo clean"])]),
-];
+/// Each target of the Makefile, with a file of the repository that runs it or what it starts, and a text in that file. Below it
+/// are the arguments of `make`, and after the colon what a run prints in a checkout of stubs: the build, and what comes first.
+const TARGETS: &str = "
+help tests/tests/structure/progress.rs help.sh
+  : make test-one
+doctor tests/tests/scripts/doctor.rs doctor.sh
+  : Rust 1.95.0
+run tests/tests/runner/startup.rs fn first_line_of_output_is_the_address
+  ARGS=--quiet : cargo build --profile local --locked --package vestibule-local | vestibule-local --quiet
+operate tests/tests/console/stack.rs fn overview_and_orders_go_by_the_admin_function
+  STACK=shop : --package vestibule-stack-console | vestibule-stack-console shop
+  : make operate STACK=shop
+watch tests/tests/watch/main.rs infra/watch.sh
+check .ci/run run_step check
+  : cargo fmt --all --check | cargo clippy --workspace | check.sh dependencies | check.sh scripts
+test .ci/run run_step test
+  : cargo build --workspace --locked --all-targets | cargo nextest run --workspace --locked --no-tests fail --profile default
+test-one tests/tests/scripts/targets.rs test-one
+  SUITE=structure : cargo nextest run | --test structure
+  : usage: infra/test.sh
+test-slice .ci/run run_step test-slice
+  SLICE=3 : cargo build --workspace --locked --all-targets | --profile slice-3
+  SLICE=5 : usage: infra/test.sh
+test-long tests/tests/scripts/targets.rs test-long
+  : --profile slice-1 | --profile slice-2
+test-longest tests/tests/scripts/targets.rs test-longest
+  : --profile longest | not run, because no container engine answers: make image, make sam-local and make test-sam
+test-stack infra/test.sh run_until_end infra/test-stack.sh
+test-sam infra/test.sh run_until_end infra/test-sam.sh
+  : cargo nextest run --profile sam-local | --no-run | no container engine answers
+sam-local infra/test-sam.sh infra/sam-local.sh run
+  : servers.sh run --only redis,dynamodb | no container engine answers
+image infra/test.sh run_until_end infra/image.sh test
+  : --package vestibule-local | no container engine answers
+chaos tests/tests/chaos.rs fn a_lost_redis_costs_no_visitor_a_place
+  SEEDS=3 : cargo build --workspace --locked --bins | servers.sh run --only dynamodb | chaos 1 3
+build tests/tests/scripts/targets.rs build
+  ARCHITECTURE=x86_64 : openapi.sh build | cargo lambda build --locked --release --package functions --x86-64
+reference tests/tests/scripted.rs \"openapi.sh\", &[\"page\"]
+  : openapi.sh build
+preflight tests/tests/stack/preflight.rs fn preflight_names_what_the_emulator_cannot_answer
+  STACK=shop ARGS=--json : --package vestibule-preflight | vestibule-preflight shop --json
+  : make preflight STACK=shop
+rehearse tests/tests/rehearse/figures.rs fn figures_of_5_000_visitors
+  URL=http://127.0.0.1:1 VISITORS=5 : --package vestibule-rehearse | vestibule-rehearse --url http://127.0.0.1:1 --visitors 5
+  : name the deployment
+simulate tools/simulate/tests/crowds.rs fn a_rush_costs_no_turn
+  VISITORS=1000 SEED=2 : --package vestibule-simulate | vestibule-simulate crowd 1000 2 1
+bench tests/tests/benchmarks.rs fn line_prints_its_figures
+  : The benchmarks are attack cold crowd fair fallback-ticks line queues requests restore wake
+  NAME=speed : there is no benchmark 'speed'. The benchmarks are attack cold crowd
+  NAME=line ARGS=--help : --package vestibule-tests --bin bench | bench line --help
+lines tests/tests/scripts/targets.rs lines
+  : docs, in words
+clean tests/tests/scripts/targets.rs fn clean_removes_what_was_built
+  : cargo clean
+";
 
 /// A checkout with the scripts and the Makefile, and programs that take the place of others.
 struct Checkout(TempDir);
@@ -398,29 +219,34 @@ fn each_target_of_the_makefile_is_run_by_a_test() {
         .filter(|line| line.starts_with(char::is_lowercase))
         .filter_map(|line| Some(line.split_once(": ")?.0))
         .collect();
-    let listed: BTreeSet<_> = TARGETS.iter().map(|target| target.name).collect();
+    let mut listed = BTreeSet::new();
+    for line in TARGETS
+        .lines()
+        .filter(|line| line.starts_with(char::is_lowercase))
+    {
+        let [target, file, text] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+            panic!("a target, a file and a text: {line}");
+        };
+        assert!(read(file).contains(text), "{target}: {file} has no {text}");
+        listed.insert(target);
+    }
     assert_eq!(
         targets, listed,
         "a target without a test, or a test without a target"
     );
-    for Target {
-        name,
-        run_by: (file, text),
-        steps,
-    } in TARGETS
-    {
-        assert!(read(file).contains(text), "{name}: {file} has no {text}");
-        assert!(*file != HERE || !steps.is_empty(), "{name} is run nowhere");
-    }
 }
 
 #[test]
 fn each_target_builds_and_takes_its_first_step() {
     let checkout = Checkout::new();
-    for Target { name, steps, .. } in TARGETS {
-        for (arguments, texts) in *steps {
-            checkout.expect(&format!("{name} {arguments}"), texts);
-        }
+    let mut target = "";
+    for line in TARGETS.lines() {
+        let Some((arguments, texts)) = line.strip_prefix("  ").and_then(|step| step.split_once(": ")) else {
+            target = line.split(' ').next().unwrap_or_default();
+            continue;
+        };
+        let texts: Vec<_> = texts.split(" | ").collect();
+        checkout.expect(&format!("{target} {arguments}"), &texts);
     }
 }
 
