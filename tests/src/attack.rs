@@ -32,7 +32,9 @@ pub const INTERVAL_SECONDS: u64 = 2;
 pub const PER_SECOND: u64 = BATCH / INTERVAL_SECONDS;
 /// Far above what the pace fills, so that only the pace limits the promotions.
 const CAPACITY: u64 = 100_000;
-/// How long the visitors who are still in line have after the attack, beyond what the line takes.
+/// `presence_seconds` as a multiple of `call_seconds`, as the defaults are: 90 and 30.
+const PRESENCE_PER_CALL: u64 = 3;
+/// How long the visitors who are still in line have after the attack, beyond what the line takes and until they ask again.
 const AFTERMATH: Duration = Duration::from_secs(20);
 
 /// How an attack runs.
@@ -46,6 +48,17 @@ pub struct AttackPlan {
     pub admission: Admission,
     /// How long after its call a silent entry is passed over, in seconds.
     pub call_seconds: u64,
+}
+
+impl AttackPlan {
+    fn presence_seconds(self) -> u64 {
+        PRESENCE_PER_CALL * self.call_seconds
+    }
+
+    /// The longest time for which a visitor is told not to ask: two thirds of `presence_seconds`.
+    fn longest_pause(self) -> Duration {
+        Duration::from_secs(self.presence_seconds() * 2 / 3)
+    }
 }
 
 /// Sends honest visitors through a queue of their own, beside the attacker.
@@ -62,7 +75,7 @@ pub async fn run_attack(
     let tickets = Tickets::new(plan.admission, &queue);
     let mut settings = json!({
         "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_SECONDS,
-        "call_seconds": plan.call_seconds,
+        "call_seconds": plan.call_seconds, "presence_seconds": plan.presence_seconds(),
     });
     tickets.require_in(&mut settings);
     let create = json!({ "op": "create", "queue": queue, "settings": settings });
@@ -101,7 +114,7 @@ pub async fn run_attack(
         None => attacker::Traffic::default(),
     };
     let line_seconds = plan.in_line_before / PER_SECOND;
-    let until = Instant::now() + Duration::from_secs(line_seconds) + AFTERMATH;
+    let until = Instant::now() + Duration::from_secs(line_seconds) + plan.longest_pause() + AFTERMATH;
     let end_visits = async |visits: Vec<JoinHandle<VisitRecord>>| {
         let served = visits.into_iter().map(|visit| async move {
             let abort = visit.abort_handle();
