@@ -1,20 +1,24 @@
 //! While all requests are refused with 503 for a minute, a crowd that keeps to `Retry-After` sends hardly more requests
 //! than before, and all visitors are back within one `retry_after_ms`. The time of the test is virtual.
 
-use std::{cell::RefCell, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
 
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use serde_json::json;
 use tokio::{
-    task::{JoinSet, LocalSet},
-    time::{Instant, pause, sleep, sleep_until},
+    task::JoinSet,
+    time::{Instant, pause, sleep},
 };
+use vestibule_crowd::{act::Act, crowd::Crowd, door::Caller, rules::FollowerOptions, temper::Temper};
 use vestibule_domain::state::EntryState;
 use vestibule_faults::Fault;
 use vestibule_line::Arrival;
 use vestibule_tests::{
-    follower::{Chance, Follower, FollowerOptions, Refusal, RequestKind},
-    in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, anonymous_visitor, entry_path, queue_id},
+    api::{ApiDoor, Transport},
+    in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, anonymous_visitor, queue_id},
 };
 
 /// A fifth of them are served before the outage.
@@ -40,7 +44,7 @@ struct Requests {
 
 struct Scene {
     api: InProcessApi,
-    requests: RefCell<Requests>,
+    requests: Mutex<Requests>,
     /// Whether the visitors follow the public document.
     reads_documents: bool,
     start: Instant,
@@ -65,24 +69,21 @@ async fn run(reads_documents: bool) {
     api.backup_faults.discard_changes();
     pause();
     api.clock.start_running();
-    let scene = Rc::new(Scene {
+    let scene = Arc::new(Scene {
         api,
-        requests: RefCell::default(),
+        requests: Mutex::default(),
         reads_documents,
         start: Instant::now(),
     });
-    let tasks = async {
-        let mut tasks = JoinSet::new();
-        tasks.spawn_local(scene.clone().promote_and_fail());
-        for number in 1..=VISITORS {
-            tasks.spawn_local(scene.clone().visit(number));
-        }
-        while let Some(ended) = tasks.join_next().await {
-            ended.expect("no task fails");
-        }
-    };
-    LocalSet::new().run_until(tasks).await;
-    let requests = scene.requests.take();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(scene.clone().promote_and_fail());
+    for number in 1..=VISITORS {
+        tasks.spawn(scene.clone().visit(number));
+    }
+    while let Some(ended) = tasks.join_next().await {
+        ended.expect("no task fails");
+    }
+    let requests = scene.requests();
     let last_return = requests.returns.iter().max().copied().unwrap_or_default();
     println!(
         "{} requests before, {} during, {} visitors refused, the last one back after {last_return:?}",
@@ -107,7 +108,7 @@ async fn run(reads_documents: bool) {
 
 impl Scene {
     /// Ticks each second, and refuses all requests during the outage.
-    async fn promote_and_fail(self: Rc<Self>) {
+    async fn promote_and_fail(self: Arc<Self>) {
         let end = self.start + OUTAGE_START + OUTAGE + RETRY_AFTER_MAX;
         while Instant::now() < end {
             let is_out = self.is_out(Instant::now());
@@ -128,7 +129,7 @@ impl Scene {
     }
 
     /// Follows the place of a visitor until the turn, or until some time after the outage.
-    async fn visit(self: Rc<Self>, number: u64) {
+    async fn visit(self: Arc<Self>, number: u64) {
         let (visitor, id) = anonymous_visitor(number);
         // The line hands out the places, because the requests to enter are not what the test counts.
         self.api
@@ -137,57 +138,40 @@ impl Scene {
             .await
             .expect("entered");
         sleep(Duration::from_secs(2).mul_f64(rand::random())).await;
-        let mut follower = Follower::new(
-            FollowerOptions {
-                reads_documents: self.reads_documents,
-                ..FollowerOptions::default()
-            },
-            Chance::of_seed(number),
-            0.0,
-        );
+        let crowd = Crowd::new(ApiDoor::new(self.clone(), QUEUE));
+        let mut visitor = crowd.arrive(Caller::with_id(visitor), self.temper(), number);
+        // As a page does that has been loaded again.
+        let now_ms = crowd.clock.now_ms();
+        visitor.follower.join(Some(id.to_string()), now_ms);
         let mut is_refused = false;
-        let path = entry_path(&id.to_string());
-        loop {
-            let next = follower.next_request();
-            let at = self.start + Duration::from_secs_f64(next.at_ms.max(0.0) / 1_000.0);
-            sleep_until(at).await;
-            if self.start.elapsed() > OUTAGE_START + OUTAGE + 2 * RETRY_AFTER_MAX {
+        while let Some(due) = visitor.next() {
+            let asked_at = crowd.clock.moment(due.at_ms).max(Instant::now());
+            if asked_at - self.start > OUTAGE_START + OUTAGE + 2 * RETRY_AFTER_MAX {
                 return;
             }
-            let asked_after = self.start.elapsed();
-            let response = self.send(next.kind, &path, &visitor).await;
-            let now_ms = self.start.elapsed().as_secs_f64() * 1_000.0;
-            match response.status {
-                StatusCode::OK if next.kind == RequestKind::Document => {
-                    let document = serde_json::from_value(response.body).expect("a document");
-                    follower.receive_document(&Arc::new(document), now_ms);
-                }
-                StatusCode::OK => {
-                    let entry = serde_json::from_value(response.body).expect("an entry");
-                    follower.receive_entry(next.kind, entry, now_ms);
-                }
-                StatusCode::SERVICE_UNAVAILABLE => {
-                    is_refused = true;
-                    follower.receive_refusal(next.kind, &read_refusal(&response), now_ms);
-                    continue;
-                }
-                _ => {
-                    self.requests.borrow_mut().lost += u64::from(!self.ran_out_in_outage(&response));
-                    return;
-                }
-            }
-            if std::mem::take(&mut is_refused) {
+            let failures = visitor.record.failures;
+            crowd.step(&mut visitor).await;
+            if visitor.record.failures > failures {
+                is_refused = true;
+            } else if std::mem::take(&mut is_refused) {
                 // The line counts a visitor as present from the beginning of a held poll.
-                let back_after = asked_after.saturating_sub(OUTAGE_START + OUTAGE);
-                self.requests.borrow_mut().returns.push(back_after);
+                let back_after = (asked_at - self.start).saturating_sub(OUTAGE_START + OUTAGE);
+                self.requests().returns.push(back_after);
             }
-            if follower
-                .entry()
-                .is_some_and(|entry| entry.state != EntryState::Waiting)
-            {
+            if matches!(visitor.state(), Some(EntryState::Ready | EntryState::Active)) {
                 self.api.line.claim(&queue_id(), id).await.expect("claimed");
                 return;
             }
+        }
+    }
+
+    fn temper(&self) -> Temper {
+        Temper {
+            client: FollowerOptions {
+                reads_documents: self.reads_documents,
+                ..FollowerOptions::default()
+            },
+            ..Temper::honest(0.0)
         }
     }
 
@@ -198,29 +182,24 @@ impl Scene {
         self.is_out(Instant::now() - ran_out_ago)
     }
 
-    async fn send(&self, kind: RequestKind, path: &str, visitor: &str) -> ApiResponse {
+    fn requests(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().expect("no visitor panics")
+    }
+}
+
+impl Transport for Scene {
+    async fn exchange(&self, _: Act, request: ApiRequest) -> Option<ApiResponse> {
         let elapsed = self.start.elapsed();
-        let request = match kind {
-            RequestKind::Document => ApiRequest::get(format!("/queues/{QUEUE}")),
-            RequestKind::Status { hold_seconds } if hold_seconds > 0 => {
-                ApiRequest::get(format!("{path}?wait={hold_seconds}")).visitor(visitor)
-            }
-            // The entry exists already, so that a follower who is about to enter asks for its status.
-            _ => ApiRequest::get(path.to_owned()).visitor(visitor),
-        };
         {
-            let mut requests = self.requests.borrow_mut();
+            let mut requests = self.requests();
             let is_before = elapsed < OUTAGE_START && elapsed + OUTAGE >= OUTAGE_START;
             requests.before += u64::from(is_before);
             requests.during += u64::from(self.is_out(self.start + elapsed));
         }
-        self.api.send(request).await
+        let response = self.api.send(request).await;
+        if ![StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE].contains(&response.status) {
+            self.requests().lost += u64::from(!self.ran_out_in_outage(&response));
+        }
+        Some(response)
     }
-}
-
-fn read_refusal(response: &ApiResponse) -> Refusal {
-    let seconds = response.header(header::RETRY_AFTER.as_str());
-    let retry_after_ms = seconds.parse::<f64>().expect("whole seconds") * 1_000.0;
-    let body = response.body.to_string();
-    Refusal::from_answer(response.status.as_u16(), retry_after_ms, body.as_bytes())
 }

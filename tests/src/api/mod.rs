@@ -4,6 +4,7 @@
 #![allow(clippy::missing_panics_doc)]
 
 mod differences;
+mod door;
 mod operator;
 mod queue;
 mod request;
@@ -25,6 +26,7 @@ use vestibule_line::Line;
 use self::operator::Operator;
 pub use self::{
     differences::BackendKind,
+    door::{ApiDoor, Transport},
     queue::{Guest, Queue, new_visitor_id},
     request::ApiRequest,
     response::ApiResponse,

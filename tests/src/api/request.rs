@@ -7,6 +7,7 @@ use axum::{
 use serde_json::Value;
 
 /// A request to the API.
+#[derive(Debug, Clone)]
 pub struct ApiRequest {
     method: Method,
     path: String,

@@ -3,6 +3,7 @@
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
+mod door;
 mod entry_snapshot;
 mod event;
 mod in_process_api;
@@ -32,6 +33,7 @@ use vestibule_line::Line;
 use vestibule_telemetry::emf::Metrics;
 
 pub use self::{
+    door::RoutesTransport,
     entry_snapshot::{EntryFields, EntrySnapshot},
     event::{event, with_claims, with_header},
     in_process_api::{INVOCATION_ID, InProcessApi, send_event_to},
