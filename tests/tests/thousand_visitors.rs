@@ -10,14 +10,18 @@ use std::{
 };
 
 use futures_util::{StreamExt, future::join_all, stream};
-use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
-use vestibule_tests::{
-    own_redis::OwnRedis,
-    runner::{Runner, send_until_served},
+use vestibule_crowd::{
+    checks::Faults,
+    crowd::Crowd,
+    door::Caller,
+    http::{HttpClient, HttpDoor},
+    record::VisitEnd,
+    temper::Temper,
 };
+use vestibule_tests::{own_redis::OwnRedis, runner::Runner};
 
 const VISITORS: usize = 1_000;
 /// They enter one after the other, so that each first poll comes in time on a busy machine, too: a visitor whose first poll
@@ -55,10 +59,22 @@ async fn send_a_thousand_visitors(runner: Arc<Runner>) {
         .await;
     let watcher = OccupancyWatcher::start(runner.clone(), queue.clone());
 
-    let visits = (0..VISITORS).map(|n| run_visit(runner.clone(), queue.clone(), n));
-    let tokens = timeout(BOUND, join_all(visits))
+    let client = HttpClient::new(VISITORS).expect("the certificates of the machine");
+    let crowd = Crowd::new(HttpDoor::new(client, runner.url(&format!("/queues/{queue}"))));
+    let visits = (0..VISITORS).map(async |n| {
+        sleep(ENTER_EVERY * u32::try_from(n).expect("a small number")).await;
+        let mut visitor = crowd.arrive(Caller::anonymous(), temper(n), rand::random());
+        crowd.follow(&mut visitor).await;
+        assert_eq!(visitor.record.end, Some(VisitEnd::Completed));
+        let entry = visitor.follower.entry().expect("the visitor was active");
+        assert!(entry.pass.is_some(), "an active entry has a pass");
+        visitor.record
+    });
+    let records = timeout(BOUND, join_all(visits))
         .await
         .expect("all visitors finish in time");
+    assert_eq!(Faults::of(&records), Faults::default());
+    let tokens: Vec<_> = records.into_iter().filter_map(|record| record.token).collect();
 
     let max_occupancy = watcher.max_occupancy().await;
     assert!(
@@ -77,45 +93,9 @@ async fn send_a_thousand_visitors(runner: Arc<Runner>) {
     check_order_and_pace(&runner, &queue, &tokens).await;
 }
 
-/// One visitor: enters, polls as told, claims, stays for a moment and completes the visit. Returns the token.
-async fn run_visit(runner: Arc<Runner>, queue: String, n: usize) -> String {
-    sleep(ENTER_EVERY * u32::try_from(n).expect("a small number")).await;
-    let visitor = Uuid::new_v4().to_string();
-    let mut entry = runner.enter(&queue, &visitor).await;
-    let token = entry["token"]
-        .as_str()
-        .expect("the answer has a token")
-        .to_owned();
-    let entry_url = runner.url(&format!("/queues/{queue}/entries/{token}"));
-    while entry["state"] == "waiting" {
-        sleep(Duration::from_millis(number(&entry["retry_after_ms"]))).await;
-        let poll = || {
-            let request = runner.http().get(format!("{entry_url}?wait=20"));
-            request.header("X-Visitor-Id", &visitor)
-        };
-        entry = read_entry(poll).await;
-    }
-    if entry["state"] == "ready" {
-        let claim = || {
-            let request = runner.http().post(format!("{entry_url}/claim"));
-            request.header("X-Visitor-Id", &visitor).json(&json!({}))
-        };
-        entry = read_entry(claim).await;
-    }
-    assert_eq!(entry["state"], "active", "{entry}");
-    assert!(entry["pass"].is_string(), "an active entry has a pass");
-    sleep(Duration::from_millis(200 + n as u64 % 5 * 100)).await;
-    let complete = || {
-        let request = runner.http().post(format!("{entry_url}/complete"));
-        request.json(&json!({ "visit": entry["visit"] }))
-    };
-    assert_eq!(send_until_served(complete).await.status(), 204);
-    token
-}
-
-async fn read_entry(build: impl Fn() -> RequestBuilder) -> Value {
-    let answer = send_until_served(build).await;
-    answer.json().await.expect("the answer is JSON")
+/// Each visitor stays for a moment.
+fn temper(n: usize) -> Temper {
+    Temper::honest(200.0 + [0.0, 100.0, 200.0, 300.0, 400.0][n % 5])
 }
 
 /// Checks the durable records: a visitor with the lower score was promoted first, and the pace was never
