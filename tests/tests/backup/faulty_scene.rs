@@ -80,7 +80,7 @@ impl FaultyScene {
 
     /// Promotes as many entries as the pace allows, which adds one journal record.
     pub(crate) async fn promote(&self) {
-        let mut settings = self.view().await.configuration;
+        let mut settings = self.view().await.view.configuration;
         settings.settings.paused = false;
         settings.revision.push('+');
         let configured = self.line.configure(&self.queue, &settings, false).await;

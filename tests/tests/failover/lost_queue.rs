@@ -161,7 +161,7 @@ pub(crate) async fn a_restore_lease_of_a_dead_process_expires(backend: Backend) 
 
     // The process was only slow: its restore is now refused.
     let stored = scene.stored_queue().await;
-    let mut late = stored.configuration(scene.view().await.configuration.settings);
+    let mut late = stored.configuration(scene.view().await.view.configuration.settings);
     late.epoch = part.epoch;
     let places = RestoredEntries::default();
     let answer = scene.line.restore(&scene.queue, &late, 0, places).await;

@@ -166,7 +166,7 @@ pub(crate) async fn an_estimate_includes_the_running_sessions(mut subject: Subje
             subject.enter(visitor(number)).await;
         }
         if second == 150 {
-            let ends = subject.view().await.session_ends_in_ms;
+            let ends = subject.view().await.view.session_ends_in_ms;
             assert_eq!(ends.len(), 21);
             assert_eq!(
                 (ends[0], ends[9], ends[10], ends[20]),

@@ -42,7 +42,7 @@ async fn settle_switches(subject: &Subject, serial: u64) -> bool {
 }
 
 async fn in_force(subject: &Subject) -> Configuration {
-    subject.view().await.configuration
+    subject.view().await.view.configuration
 }
 
 pub(crate) async fn a_switch_acts_and_stays_until_it_is_settled(mut subject: Subject) {

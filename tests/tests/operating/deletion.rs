@@ -214,7 +214,7 @@ async fn a_frozen_process_changes_nothing_of_the_new_queue() {
         .queue_view(&deployment.queue)
         .await
         .expect("seen")
-        .configuration;
+        .view.configuration;
     let old_tombstone = Tombstone::new(1, 1, now_ms());
     run_command(&admin, delete(&deployment, 1)).await;
     run_command(&admin, create(&deployment)).await;
@@ -222,7 +222,7 @@ async fn a_frozen_process_changes_nothing_of_the_new_queue() {
         .queue_view(&deployment.queue)
         .await
         .expect("seen")
-        .configuration;
+        .view.configuration;
     for create in [false, true] {
         let _ = line.configure(&deployment.queue, &old, create).await;
     }
@@ -237,5 +237,5 @@ async fn a_frozen_process_changes_nothing_of_the_new_queue() {
     let _ = line.drop_queue(&deployment.queue, 2).await;
     let _ = line.delete_queue(&deployment.queue, &old_tombstone).await;
     let view = line.queue_view(&deployment.queue).await.expect("seen");
-    assert_eq!((view.configuration, view.waiting), (fresh, 0));
+    assert_eq!((view.configuration.clone(), view.waiting), (fresh, 0));
 }

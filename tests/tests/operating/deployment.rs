@@ -94,7 +94,7 @@ impl Deployment {
         line.queue_view(&self.queue)
             .await
             .expect("seen")
-            .configuration
+            .view.configuration
             .settings
     }
 
