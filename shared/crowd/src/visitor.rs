@@ -81,6 +81,8 @@ pub struct Visitor {
     /// From when on the protected service validates the turn, and whether it has had an answer.
     service_at_ms: f64,
     is_service_answered: bool,
+    /// Whether the client asks for the state now, whatever it was told.
+    polls_at_once: bool,
     looks: u32,
     /// Until when the slot is the visitor's for certain, by the last answer.
     slot_until_ms: f64,
@@ -117,6 +119,7 @@ impl Visitor {
             newest_document: None,
             service_at_ms: now_ms,
             is_service_answered: false,
+            polls_at_once: false,
             looks: 0,
             slot_until_ms: f64::INFINITY,
             stay: None,
@@ -203,6 +206,10 @@ impl Visitor {
         let next = self.follower.next_request();
         let at_ms = self.temper.clock.true_time(next.at_ms);
         match (self.temper.conduct, self.state()) {
+            _ if self.polls_at_once => Due {
+                act: Act::Poll,
+                at_ms: self.heard_at_ms,
+            },
             (Conduct::NoShow, Some(EntryState::Ready)) if self.returns == 0 => Due {
                 act: Act::Look,
                 at_ms: self.look_at_ms(),
@@ -298,7 +305,10 @@ impl Visitor {
         match act {
             Act::Document => self.record.document_reads += 1,
             Act::Enter => self.record_id(),
-            Act::Poll | Act::HeldPoll { .. } => self.record.polls += 1,
+            Act::Poll | Act::HeldPoll { .. } => {
+                self.record.polls += 1;
+                self.polls_at_once = false;
+            }
             Act::Leave | Act::Complete => self.free_slot(now_ms),
             Act::Look if self.temper.conduct == Conduct::NoShow => self.looks += 1,
             _ => {}
@@ -671,12 +681,12 @@ impl Visitor {
         }
     }
 
-    /// The server has forgotten that the visitor was let in, so the client asks for the state.
+    /// The server has forgotten that the visitor was let in. The service sends the visitor back to the page, which asks at once.
     fn send_back(&mut self, now_ms: f64) {
         if self.stay.take().is_some() {
             self.record.sent_back += 1;
             self.free_slot(now_ms);
-            self.follower.wake(self.own_ms(now_ms), false);
+            self.polls_at_once = self.state() == Some(EntryState::Active);
         }
     }
 
