@@ -1,9 +1,10 @@
 //! The door of a test: the requests of crowd's visitors as [`ApiRequest`]s, over any way to the API.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::time::sleep;
 use vestibule_crowd::{
     act::Act,
     door::{Caller, Door, ProtectedService},
@@ -12,6 +13,9 @@ use vestibule_crowd::{
 use vestibule_wire::{Entry, PublicDocument};
 
 use super::{ApiRequest, ApiResponse};
+
+/// The pause before a request that ends a visit is repeated.
+const END_PAUSE: Duration = Duration::from_millis(150);
 
 /// A way to the API.
 pub trait Transport: Send + Sync {
@@ -63,6 +67,16 @@ impl<T: Transport> ApiDoor<T> {
         ))
     }
 
+    /// Sends a request that ends a visit until it is acknowledged or refused. A client would give up after a while.
+    async fn end(&self, act: Act, request: ApiRequest) -> Result<(), Refusal> {
+        loop {
+            match self.exchange(act, request.clone()).await {
+                Err(refusal) if refusal.is_retryable() => sleep(END_PAUSE).await,
+                ended => return ended.map(drop),
+            }
+        }
+    }
+
     async fn ask<A: DeserializeOwned>(&self, act: Act, request: ApiRequest) -> Result<A, Refusal> {
         let answer = self.exchange(act, request).await?;
         let read = serde_json::from_slice(&answer.bytes);
@@ -108,9 +122,7 @@ impl<T: Transport> Door for ApiDoor<T> {
 
     async fn leave(&self, caller: &Caller, token: &str, visit: u64) -> Result<(), Refusal> {
         let request = ApiRequest::delete(format!("{}?visit={visit}", self.entry_path(token)));
-        self.exchange(Act::Leave, as_caller(request, caller))
-            .await
-            .map(drop)
+        self.end(Act::Leave, as_caller(request, caller)).await
     }
 }
 
@@ -124,7 +136,7 @@ impl<T: Transport> ProtectedService for ApiDoor<T> {
     async fn complete(&self, token: &str, visit: u64) -> Result<(), Refusal> {
         let request = ApiRequest::post(format!("{}/complete", self.entry_path(token)));
         let request = request.json(&json!({ "visit": visit }));
-        self.exchange(Act::Complete, request).await.map(drop)
+        self.end(Act::Complete, request).await
     }
 
     async fn extend(&self, caller: &Caller, token: &str, visit: u64) -> Result<Entry, Refusal> {

@@ -7,12 +7,13 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
+use vestibule_crowd::checks::Faults;
 use vestibule_domain::id::QueueId;
 use vestibule_tests::{cluster::Node, entries::now_ms, waiting::wait_until};
 
 use crate::{
     scene::Scene,
-    verify::{ReplicaGap, count_lost_places, print_summary, verify_visits},
+    verify::{ReplicaGap, count_lost_places, print_summary, verify_visits, verify_what_was_seen},
     visitor::{Plan, Visitor},
 };
 
@@ -51,9 +52,9 @@ async fn visitors_keep_their_places_if_a_primary_freezes() {
 async fn load_survives(death: Death) {
     let mut scene = Scene::open().await;
     let (mut primary, mut replica) = scene.primary_and_replica().await;
-    let visitors = create_visitors(&scene.struck, VISITORS);
+    let visitors = create_visitors(&scene.struck, VISITORS, Plan::Asks);
     // This queue lies on another primary. Its visitors should hardly notice the failure.
-    let neighbours = create_visitors(&scene.spared, NEIGHBOURS);
+    let neighbours = create_visitors(&scene.spared, NEIGHBOURS, Plan::Served);
     let start = Instant::now();
     let load = start_load(&scene, &visitors);
     let neighbour_load = start_load(&scene, &neighbours);
@@ -98,12 +99,14 @@ async fn load_survives(death: Death) {
     assert_eq!(by_the_late_one.status, 410, "the late process finds the line");
     print_summary("of the struck queue", &visitors);
     print_summary("of the spared queue", &neighbours);
+    assert_eq!(verify_what_was_seen(&neighbours), Faults::default());
+    verify_what_was_seen(&visitors);
     verify_visits(&mut scene, &visitors, &gap).await;
 }
 
-/// The visitors of a queue. Every fifth one plans to leave the line.
-fn create_visitors(queue: &QueueId, many: usize) -> Vec<Visitor> {
-    let plan = |n| if n % 5 == 0 { Plan::Leaves } else { Plan::Served };
+/// The visitors of a queue. Every fifth one plans to leave the line, and the others have this plan.
+fn create_visitors(queue: &QueueId, many: usize, others: Plan) -> Vec<Visitor> {
+    let plan = |n| if n % 5 == 0 { Plan::Leaves } else { others };
     (0..many).map(|n| Visitor::new(queue, plan(n))).collect()
 }
 

@@ -4,6 +4,10 @@ use std::{collections::HashSet, ops::Range, time::Duration};
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
+use vestibule_crowd::{
+    checks::{Faults, most_slots_at_once},
+    record::VisitEnd,
+};
 use vestibule_domain::{id::EntryId, record::EntryRecord, score::WaitScore, state::EntryState};
 
 use crate::{
@@ -46,6 +50,26 @@ impl ReplicaGap {
     fn covers_promotion_at(&self, promoted_at_ms: u64) -> bool {
         self.line_time_ms.contains(&promoted_at_ms)
     }
+}
+
+/// What every visitor of a queue may rely on, whatever happens to its primary.
+pub(crate) fn verify_what_was_seen(visitors: &[Visitor]) -> Faults {
+    let records: Vec<_> = visitors
+        .iter()
+        .filter_map(|visitor| visitor.observed().record.clone())
+        .collect();
+    assert_eq!(records.len(), visitors.len());
+    let faults = Faults::of(&records);
+    let seen = [
+        faults.shown_rises,
+        faults.ahead_rises,
+        faults.second_ids,
+        faults.old_documents,
+    ];
+    assert_eq!(seen, [0; 4], "{faults:?}");
+    let slots = most_slots_at_once(&records);
+    assert!(slots <= CAPACITY, "{slots} visitors held a slot at once");
+    faults
 }
 
 pub(crate) async fn verify_visits(scene: &mut Scene, visitors: &[Visitor], gap: &ReplicaGap) {
@@ -125,7 +149,11 @@ async fn wait_until_ended(scene: &Scene, visitor: &Visitor) {
 /// The record in the table agrees with what the visitor was told.
 fn verify_record(visitor: &Visitor, record: &EntryRecord) {
     let observations = visitor.observed();
-    let left = observations.left && visitor.plan == Plan::Leaves;
+    let end = observations
+        .record
+        .as_ref()
+        .and_then(|record| record.end.as_ref());
+    let left = end == Some(&VisitEnd::LeftLine) && visitor.plan == Plan::Leaves;
     let state = if left {
         EntryState::Left
     } else {

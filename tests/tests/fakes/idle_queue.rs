@@ -40,7 +40,6 @@ async fn wait_behind_fakes(fakes: usize, settings: Value, call: Duration, reads_
 
     // All who are still in line are absent, and do not shut the fast track.
     let mut next = queue.new_visitor(reads_documents);
-    next.step().await;
-    let state = next.follower.entry().map(|entry| entry.state);
-    assert_eq!(state, Some(EntryState::Active), "{}", queue.stats().await);
+    queue.step(&mut next).await;
+    assert_eq!(next.state(), Some(EntryState::Active), "{}", queue.stats().await);
 }

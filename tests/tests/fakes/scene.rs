@@ -1,25 +1,29 @@
 //! A runner with its line in Redis, and honest visitors.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::{task::JoinSet, time::sleep};
+use tokio::task::JoinSet;
 use uuid::Uuid;
-use vestibule_domain::state::EntryState;
-use vestibule_tests::{
-    entries::now_ms,
-    follower::{FollowingVisitor, Step},
-    own_redis::OwnRedis,
-    runner::{Runner, send_until_served},
-    waiting::wait_until,
+use vestibule_crowd::{
+    crowd::Crowd,
+    door::Caller,
+    http::{HttpClient, HttpDoor},
+    record::VisitEnd,
+    rules::FollowerOptions,
+    temper::Temper,
+    visitor::Visitor,
 };
+use vestibule_domain::state::EntryState;
+use vestibule_tests::{own_redis::OwnRedis, runner::Runner, waiting::wait_until};
 
 use crate::fakes::{add_fakes, try_fakes};
 
 /// How long the honest visitors may take to enter.
 const ENTER_BOUND: Duration = Duration::from_mins(1);
+/// The connections of the honest visitors that are kept.
+const CONNECTIONS: usize = 256;
 
 pub(crate) struct Scene {
     runner: Runner,
@@ -31,7 +35,7 @@ pub(crate) struct Scene {
 pub(crate) struct Queue<'a> {
     runner: &'a Runner,
     id: String,
-    claim_seconds: u64,
+    crowd: Arc<Crowd<HttpDoor>>,
 }
 
 /// The turn of a visitor.
@@ -39,7 +43,7 @@ pub(crate) struct Queue<'a> {
 pub(crate) struct Turn {
     /// The position in the first answer.
     pub(crate) position: u64,
-    /// From the first answer to the promotion.
+    /// From entering to the promotion, by the line.
     pub(crate) wait: Duration,
 }
 
@@ -60,11 +64,12 @@ impl Scene {
         let id = format!("fakes:{}", Uuid::new_v4());
         let create = json!({ "op": "create", "queue": id, "settings": settings });
         self.runner.run_command(create).await;
-        let claim_seconds = settings["claim_seconds"].as_u64().unwrap_or(60);
+        let client = HttpClient::new(CONNECTIONS).expect("the certificates of the machine");
+        let door = HttpDoor::new(client, self.runner.url(&format!("/queues/{id}")));
         Queue {
             runner: &self.runner,
             id,
-            claim_seconds,
+            crowd: Arc::new(Crowd::new(door)),
         }
     }
 }
@@ -91,10 +96,25 @@ impl Queue<'_> {
         self.runner.run_command(update).await;
     }
 
-    /// A visitor who is about to enter.
-    pub(crate) fn new_visitor(&self, reads_documents: bool) -> FollowingVisitor {
-        let url = self.runner.url(&format!("/queues/{}", self.id));
-        FollowingVisitor::new(self.runner.http().clone(), url.into(), reads_documents)
+    /// A visitor who arrives now.
+    pub(crate) fn new_visitor(&self, reads_documents: bool) -> Visitor {
+        self.new_visitor_who_stays(reads_documents, Duration::ZERO)
+    }
+
+    fn new_visitor_who_stays(&self, reads_documents: bool, stay: Duration) -> Visitor {
+        let temper = Temper {
+            client: FollowerOptions {
+                reads_documents,
+                ..FollowerOptions::default()
+            },
+            ..Temper::honest(stay.as_secs_f64() * 1_000.0)
+        };
+        self.crowd.arrive(Caller::anonymous(), temper, rand::random())
+    }
+
+    /// Sends the next request of a visitor.
+    pub(crate) async fn step(&self, visitor: &mut Visitor) {
+        self.crowd.step(visitor).await.expect("the visit goes on");
     }
 
     /// Fills the queue with honest visitors who keep to `retry_after_ms`. Each one stays active for `stay`, and those who
@@ -103,15 +123,19 @@ impl Queue<'_> {
     pub(crate) async fn add_honest_visitors(&self, count: u32, capacity: u32, stay: Duration) -> JoinSet<()> {
         let mut visits = JoinSet::new();
         for number in 0..count {
-            let mut visitor = self.new_visitor(false);
-            assert_eq!(visitor.step().await, Step::Entry);
             let stays = if number < capacity {
                 stay * (number + 1) / capacity
             } else {
                 stay
             };
-            let complete = self.runner.http().post(self.complete_url(&visitor));
-            visits.spawn(finish_visit(visitor, stays, complete.json(&json!({}))));
+            let mut visitor = self.new_visitor_who_stays(false, stays);
+            self.step(&mut visitor).await;
+            assert!(visitor.record.has_entered, "{:?}", visitor.record);
+            let crowd = self.crowd.clone();
+            visits.spawn(async move {
+                crowd.follow(&mut visitor).await;
+                assert_eq!(visitor.record.end, Some(VisitEnd::Completed));
+            });
         }
         wait_until(ENTER_BOUND, "the queue is full", async || {
             self.stats().await["active"] == u64::from(capacity)
@@ -120,23 +144,28 @@ impl Queue<'_> {
         visits
     }
 
-    /// Enters, follows the place and returns the turn. The wait counts by the time of the line.
-    pub(crate) async fn wait_for_turn(&self, mut visitor: FollowingVisitor) -> Turn {
-        while visitor.step().await != Step::Entry {}
-        let (entered_at_ms, position) = (
-            now_ms(),
-            visitor.follower.entry().and_then(|entry| entry.position),
-        );
+    /// Enters, follows the place and returns the turn.
+    pub(crate) async fn wait_for_turn(&self, mut visitor: Visitor) -> Turn {
+        while !visitor.record.has_entered {
+            self.step(&mut visitor).await;
+        }
+        let position = visitor.follower.entry().and_then(|entry| entry.position);
         let position = position.expect("the visitor waits");
-        let step = visitor.wait_for_turn().await;
-        assert_eq!(step, Step::Entry, "the visitor lost the turn");
-        let entry = visitor.follower.entry().expect("the visitor has entered");
-        let claim_by_ms = entry.claim_by_ms.expect("the visitor is ready");
-        let promoted_at_ms = claim_by_ms - self.claim_seconds * 1_000;
+        self.follow_to_turn(&mut visitor).await;
+        let wait_ms = visitor.record.wait_ms().expect("the visitor is ready");
         Turn {
             position,
-            wait: Duration::from_millis(promoted_at_ms.saturating_sub(entered_at_ms)),
+            wait: Duration::from_millis(wait_ms),
         }
+    }
+
+    /// Follows the place of a visitor until the turn.
+    pub(crate) async fn follow_to_turn(&self, visitor: &mut Visitor) {
+        while visitor.state().is_none_or(|state| state == EntryState::Waiting) {
+            self.step(visitor).await;
+        }
+        let is_let_in = matches!(visitor.state(), Some(EntryState::Ready | EntryState::Active));
+        assert!(is_let_in, "the visitor lost the turn: {:?}", visitor.record);
     }
 
     pub(crate) async fn stats(&self) -> Value {
@@ -144,28 +173,4 @@ impl Queue<'_> {
             .run_command(json!({ "op": "stats", "queue": self.id }))
             .await
     }
-
-    fn complete_url(&self, visitor: &FollowingVisitor) -> String {
-        let token = &visitor.follower.entry().expect("the visitor has entered").token;
-        let path = format!("/queues/{}/entries/{token}/complete", self.id);
-        self.runner.url(&path)
-    }
-}
-
-/// Waits for the turn, claims it, stays for a while and completes the visit.
-async fn finish_visit(mut visitor: FollowingVisitor, stays: Duration, complete: RequestBuilder) {
-    if has_state(&visitor, EntryState::Waiting) {
-        let step = visitor.wait_for_turn().await;
-        assert_eq!(step, Step::Entry, "an honest visitor lost the turn");
-    }
-    while has_state(&visitor, EntryState::Ready) {
-        let step = visitor.step().await;
-        assert!(!matches!(step, Step::End(_)), "an honest visitor could not claim");
-    }
-    sleep(stays).await;
-    send_until_served(|| complete.try_clone().expect("a request without a stream")).await;
-}
-
-fn has_state(visitor: &FollowingVisitor, state: EntryState) -> bool {
-    visitor.follower.entry().is_some_and(|entry| entry.state == state)
 }
