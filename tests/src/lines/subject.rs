@@ -15,7 +15,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{
     Arrival, ClaimOutcome, ConfigureOutcome, EnterOutcome, EntryLookup, JoinKind, JournalLimits,
-    LeaveOutcome, LeaveReason, Line, LineError, NotFound, Promotion, OperatorView,
+    LeaveOutcome, LeaveReason, Line, LineError, NotFound, OperatorView, Promotion,
 };
 
 use super::{Backend, ManualClock, configuration, fresh_queue, tick_order, visitor};

@@ -60,7 +60,10 @@ pub(crate) async fn configure_ignores_superseded_settings(subject: Subject) {
     let line = &subject.line;
     let put = async |configuration: &Configuration| {
         let answer = line.configure(&subject.queue, configuration, true).await;
-        (answer.expect("an answer"), subject.view().await.view.configuration)
+        (
+            answer.expect("an answer"),
+            subject.view().await.view.configuration,
+        )
     };
     let ordered = |settings_order, capacity| {
         let settings = Settings {

@@ -214,7 +214,8 @@ async fn a_frozen_process_changes_nothing_of_the_new_queue() {
         .queue_view(&deployment.queue)
         .await
         .expect("seen")
-        .view.configuration;
+        .view
+        .configuration;
     let old_tombstone = Tombstone::new(1, 1, now_ms());
     run_command(&admin, delete(&deployment, 1)).await;
     run_command(&admin, create(&deployment)).await;
@@ -222,7 +223,8 @@ async fn a_frozen_process_changes_nothing_of_the_new_queue() {
         .queue_view(&deployment.queue)
         .await
         .expect("seen")
-        .view.configuration;
+        .view
+        .configuration;
     for create in [false, true] {
         let _ = line.configure(&deployment.queue, &old, create).await;
     }

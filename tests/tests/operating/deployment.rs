@@ -94,7 +94,8 @@ impl Deployment {
         line.queue_view(&self.queue)
             .await
             .expect("seen")
-            .view.configuration
+            .view
+            .configuration
             .settings
     }
 

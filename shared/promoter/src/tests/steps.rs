@@ -99,7 +99,15 @@ async fn valid_edits_reach_the_line_and_invalid_ones_do_not() {
         );
         scene.sync(&queue).await.expect("synced")
     };
-    let in_force = async || scene.line.queue_view(&queue).await.expect("seen").view.configuration;
+    let in_force = async || {
+        scene
+            .line
+            .queue_view(&queue)
+            .await
+            .expect("seen")
+            .view
+            .configuration
+    };
 
     let synced = edit(json!({ "capacity": "9" })).await;
     assert!(
@@ -153,7 +161,15 @@ async fn stale_settings_do_not_undo_a_later_change() {
             .expect("read")
             .expect("is there")
     };
-    let in_force = async || scene.line.queue_view(&queue).await.expect("seen").view.configuration;
+    let in_force = async || {
+        scene
+            .line
+            .queue_view(&queue)
+            .await
+            .expect("seen")
+            .view
+            .configuration
+    };
     let stale = read().await;
     let paused = json_map(json!({ "capacity": 7, "paused": true }));
     let replaced = scene

@@ -169,6 +169,7 @@ async fn a_shorter_grace_breaks_no_promise() {
         .queue_view(&queue_id())
         .await
         .expect("a view")
+        .view
         .configuration;
     let new = with("message", json!("shorter"));
     let new = Configuration {

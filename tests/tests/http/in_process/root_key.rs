@@ -38,6 +38,7 @@ pub(super) async fn sync(api: &InProcessApi) {
         .queue_view(&queue_id())
         .await
         .expect("the queue")
+        .view
         .configuration;
     let synced = Configuration {
         salt: stored.expect("the queue").metadata.salt,

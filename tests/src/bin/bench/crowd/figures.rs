@@ -37,7 +37,10 @@ impl CrowdResult {
         self.print_requests();
         self.print_positions();
         self.count("estimates", estimates.len() as u64);
-        self.count("estimates_unknown", self.sum(|visit| visit.record.unknown_estimates));
+        self.count(
+            "estimates_unknown",
+            self.sum(|visit| visit.record.unknown_estimates),
+        );
         let coverage = estimate_accuracy::coverage(&estimates);
         self.figure("estimate_coverage_80", coverage, 3);
         let (by_document, by_answer): (Vec<_>, Vec<_>) =
