@@ -9,7 +9,6 @@ pub mod captured_output;
 pub mod chaos;
 pub mod cluster;
 pub mod entries;
-pub mod follower;
 pub mod functions;
 pub mod in_process;
 pub mod lambda;
