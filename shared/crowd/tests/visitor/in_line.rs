@@ -120,7 +120,7 @@ async fn looks_after_a_turn_that_never_ends_are_bounded() {
 #[tokio::test(start_paused = true)]
 async fn a_no_show_whose_entry_is_unknown_has_lost_it() {
     let script = Script {
-        refuse: |name, number| (name == "poll" && number >= 2).then(|| unknown_entry()),
+        refuse: |name, number| (name == "poll" && number >= 2).then(unknown_entry),
         ..Script::default()
     };
     let record = visit(with_conduct(Conduct::NoShow), script).await.record;
