@@ -52,6 +52,8 @@ struct Closing {
 }
 
 /// One visitor of a queue. Times are Unix milliseconds.
+// Each is a fact of its own, and a visitor may have any of them.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug)]
 pub struct Visitor {
     /// Who it is.
@@ -539,7 +541,7 @@ impl Visitor {
 
     /// Records what the visitor sees after an answer about the entry, or after a newer document.
     fn record_screen(&mut self, is_by_document: bool, now_ms: f64) {
-        let is_waiting = self.state() == Some(EntryState::Waiting) && !self.follower.is_over();
+        let is_waiting = self.state() == Some(EntryState::Waiting) && !self.follower.has_ended();
         if !is_waiting || (is_by_document && !self.follower.is_far()) {
             return;
         }
@@ -712,7 +714,7 @@ impl Visitor {
 
     /// Ends the visit if the rules say that it is over.
     fn end_if_over(&mut self, refusal: Option<&Refusal>, now_ms: f64) {
-        if !self.follower.is_over() {
+        if !self.follower.has_ended() {
             return;
         }
         if self.stay.is_none() && refusal.is_some_and(|refusal| self.comes_back(refusal, now_ms)) {

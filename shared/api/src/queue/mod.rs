@@ -3,7 +3,6 @@
 
 mod backup_lookup;
 mod degraded_queue;
-mod reading;
 mod slot;
 mod snapshot;
 pub(crate) mod unknown_ids;
@@ -30,8 +29,8 @@ use vestibule_domain::{
 use vestibule_engine::tick_history::TickHistory;
 use vestibule_line::{Line, LineError};
 
-pub use self::reading::{QueueMoment, QueueReading};
 use self::slot::{CacheSlot, CachedAnswer, FallbackCache, SNAPSHOT_AGE_MAX};
+pub use self::snapshot::{QueueMoment, QueueReading};
 use self::unknown_ids::UnknownIds;
 pub(crate) use self::{
     degraded_queue::{DegradedQueue, READ_TIMEOUT},

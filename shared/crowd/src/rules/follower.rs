@@ -277,7 +277,7 @@ impl Follower {
     }
 
     /// The next request. Only an event changes it, and the passing of time is none. It does not count once the visit
-    /// [is over](Self::is_over).
+    /// [has ended](Self::has_ended).
     pub fn next_request(&self) -> NextRequest {
         let at_retry = |kind| NextRequest {
             kind,
@@ -318,7 +318,7 @@ impl Follower {
     }
 
     /// Whether the visit has ended or was refused. Then no request counts.
-    pub fn is_over(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended | Phase::Failed)
     }
 
@@ -358,7 +358,7 @@ impl Follower {
                 && state == Some(EntryState::Waiting)
                 && (!is_following || self.is_called_since_answer()),
             connection: match (self.failed_status, is_stale) {
-                (Some(_), _) if !self.is_over() => Connection::Retrying,
+                (Some(_), _) if !self.has_ended() => Connection::Retrying,
                 (_, true) => Connection::Stale,
                 _ => Connection::Online,
             },

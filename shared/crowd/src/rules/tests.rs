@@ -273,7 +273,7 @@ fn check(follower: &Follower, step: &Step, is_sooner: Option<bool>) -> Result<()
         };
         let request = follower.next_request();
         let (kind, hold_seconds) = Kind::of(request.kind);
-        let found = (!follower.is_over()).then_some((kind, request.at_ms, hold_seconds));
+        let found = (!follower.has_ended()).then_some((kind, request.at_ms, hold_seconds));
         let is_same = match (found, expected) {
             (Some(found), Some(expected)) => {
                 (found.0, found.2) == (expected.0, expected.2) && (found.1 - expected.1).abs() < TOLERANCE_MS
