@@ -265,9 +265,9 @@ impl Door for HttpDoor {
 
     async fn document(&self) -> Result<Arc<PublicDocument>, Refusal> {
         // No header of its own, so that any cache may answer it.
-        let nobody = Caller::default();
+        let unnamed = Caller::default();
         let document = self
-            .ask(ApiCall::of_visitor(Method::GET, String::new(), &nobody))
+            .ask(ApiCall::of_visitor(Method::GET, String::new(), &unnamed))
             .await?;
         Ok(Arc::new(document))
     }

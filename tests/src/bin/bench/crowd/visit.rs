@@ -110,8 +110,8 @@ impl CrowdContext {
     /// Asks the runner for the true position, past the proxy and without counting it. If the visitor is called just then,
     /// the question checks in, which the visitor does a moment later anyway.
     async fn sample(&self, visitor: &Visitor, computed: Option<i64>) -> Option<PositionSample> {
-        let nobody = Caller::default();
-        let entry = self.origin.status(&nobody, visitor.token(), 0).await.ok()?;
+        let unnamed = Caller::default();
+        let entry = self.origin.status(&unnamed, visitor.token(), 0).await.ok()?;
         Some(PositionSample {
             computed: computed?,
             actual: i64::try_from(entry.position?).ok()?,
