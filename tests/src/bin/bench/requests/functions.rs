@@ -2,16 +2,18 @@
 
 use std::{collections::BTreeMap, env, fs, time::Duration};
 
-use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
+use vestibule_crowd::{door::Door as _, http::HttpDoor};
+use vestibule_domain::{queue_state::QueueState, state::EntryState};
 use vestibule_tests::{
     functions::{API_KEY, Deployment, DeploymentConfig},
     lambda::{Function, Lambda},
     processor_time::process_seconds,
 };
 
+use super::guest::{Guest, Kind, open_door, say};
 use crate::{
     BenchResult,
     figures::{as_f64, print_figure},
@@ -36,80 +38,29 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// What the template lets the functions log. The spans of requests cost time, although most requests log nothing.
 const LOGGED: [&str; 2] = ["RUST_LOG", "info,lambda_runtime=warn"];
 
-/// A visitor in the queue.
-struct Visitor {
-    id: String,
-    token: String,
-}
-
 /// The deployment, and what measures it.
 struct Bench {
     deployment: Deployment,
-    http: Client,
+    door: HttpDoor,
     queue: String,
-    queue_url: String,
-    visitors: Vec<Visitor>,
-    /// The visitors at the head.
-    head: usize,
+    /// All but those at the head.
+    guests: Vec<Guest>,
+    head: Vec<Guest>,
     /// The processor time of a request to the empty function, in milliseconds.
     empty_ms: f64,
-}
-
-/// A kind of request.
-struct Kind {
-    name: &'static str,
-    function: &'static str,
-    build: fn(&Bench, &Visitor) -> RequestBuilder,
-    /// The status of the answer, and the state that it tells, if any.
-    expected: (u16, Option<&'static str>),
 }
 
 /// Sends each kind of request for this many visitors.
 pub(crate) async fn measure(visitor_count: usize, size: Size) -> BenchResult {
     let empty_ms = measure_empty_function(visitor_count.max(EMPTY_REQUESTS_MIN)).await?;
-    let mut bench = Bench::open(visitor_count, size.count(HEAD), empty_ms).await?;
-    bench.enter().await?;
-    bench
-        .measure(&Kind {
-            name: "poll",
-            function: "status",
-            build: |bench, visitor| visitor.send_as(bench.http.get(visitor.url(bench, ""))),
-            expected: (200, Some("waiting")),
-        })
-        .await?;
-    bench
-        .measure(&Kind {
-            name: "document",
-            function: "document",
-            build: |bench, _| bench.http.get(&bench.queue_url),
-            expected: (200, Some("open")),
-        })
-        .await?;
+    let mut bench = Bench::open(empty_ms).await?;
+    bench.enter(visitor_count, size.count(HEAD)).await?;
+    bench.measure("poll", "status", Kind::Poll).await?;
+    bench.measure_document().await?;
     bench.let_all_in().await?;
-    bench
-        .measure(&Kind {
-            name: "claim",
-            function: "claim",
-            build: |bench, visitor| visitor.send_as(bench.http.post(visitor.url(bench, "/claim"))),
-            expected: (200, Some("active")),
-        })
-        .await?;
-    bench
-        .measure(&Kind {
-            name: "validate",
-            function: "validate",
-            build: |bench, visitor| visitor.send_for(bench, "/validate"),
-            expected: (200, Some("active")),
-        })
-        .await?;
-    bench
-        .measure(&Kind {
-            name: "complete",
-            function: "validate",
-            build: |bench, visitor| visitor.send_for(bench, "/complete"),
-            expected: (204, None),
-        })
-        .await
+    bench.measure("claim", "claim", Kind::Claim).await?;
+    bench.measure("validate", "validate", Kind::Validate).await?;
+    bench.measure("complete", "validate", Kind::Complete).await
 }
 
 /// Measures a function that does nothing, with the event of a poll.
@@ -144,27 +95,8 @@ fn read_seconds(lambda: &Lambda, function: &str) -> BenchResult<f64> {
     Ok(seconds.sum::<Result<f64, _>>()?)
 }
 
-impl Visitor {
-    fn url(&self, bench: &Bench, path: &str) -> String {
-        format!("{}/entries/{}{path}", bench.queue_url, self.token)
-    }
-
-    fn send_as(&self, request: RequestBuilder) -> RequestBuilder {
-        request.header("X-Visitor-Id", &self.id)
-    }
-
-    /// A request of the protected service about this visitor.
-    fn send_for(&self, bench: &Bench, path: &str) -> RequestBuilder {
-        let request = bench
-            .http
-            .post(self.url(bench, path))
-            .header("x-api-key", API_KEY);
-        request.json(&json!({ "visitor": self.id }))
-    }
-}
-
 impl Bench {
-    async fn open(visitor_count: usize, head: usize, empty_ms: f64) -> BenchResult<Self> {
+    async fn open(empty_ms: f64) -> BenchResult<Self> {
         let config = DeploymentConfig {
             environments_max: 1,
             promoter_timeout: PROMOTER_RUN,
@@ -174,17 +106,11 @@ impl Bench {
         let deployment = Deployment::start(config).await;
         let queue = format!("bench:{}", Uuid::new_v4());
         let bench = Self {
-            queue_url: format!("{}/queues/{queue}", deployment.url()),
+            door: open_door(format!("{}/queues/{queue}", deployment.url()), API_KEY)?,
             deployment,
-            http: Client::new(),
             queue: queue.clone(),
-            visitors: (0..head + WARM_UP + visitor_count)
-                .map(|_| Visitor {
-                    id: Uuid::new_v4().to_string(),
-                    token: String::new(),
-                })
-                .collect(),
-            head,
+            guests: Vec::new(),
+            head: Vec::new(),
             empty_ms,
         };
         // One visitor is in, so the others wait.
@@ -197,56 +123,62 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Lets all visitors enter, and measures those who are not at the head.
-    async fn enter(&mut self) -> BenchResult {
-        let mut visitors = std::mem::take(&mut self.visitors);
-        let mut begun = None;
-        for (number, visitor) in visitors.iter_mut().enumerate() {
-            if number == self.head + WARM_UP {
-                begun = Some(read_seconds(&self.deployment.lambda, "enter")?);
-            }
-            let request = self.http.post(format!("{}/entries", self.queue_url));
-            let answer = visitor.send_as(request).json(&json!({})).send().await?;
-            let entry: Value = answer.error_for_status()?.json().await?;
-            let token = entry["token"].as_str().ok_or("an entry has a token")?;
-            token.clone_into(&mut visitor.token);
+    /// Lets visitors enter, and measures those who are not at the head.
+    async fn enter(&mut self, visitor_count: usize, head: usize) -> BenchResult {
+        for _ in 0..head {
+            self.head.push(Guest::enter(&self.door).await?);
         }
-        let (begun, ended) = (
-            begun.ok_or("no visitors")?,
-            read_seconds(&self.deployment.lambda, "enter")?,
-        );
-        let measured = visitors.len() - self.head - WARM_UP;
-        self.visitors = visitors.split_off(self.head);
-        self.print("enter", ended - begun, measured);
-        // The others wait until all are let in.
-        self.visitors.extend(visitors);
+        let mut begun = 0.0;
+        for number in 0..WARM_UP + visitor_count {
+            if number == WARM_UP {
+                begun = read_seconds(&self.deployment.lambda, "enter")?;
+            }
+            self.guests.push(Guest::enter(&self.door).await?);
+        }
+        let seconds = read_seconds(&self.deployment.lambda, "enter")? - begun;
+        self.print("enter", seconds, visitor_count);
         Ok(())
     }
 
-    /// Sends a kind of request for the visitors that are measured.
-    async fn measure(&mut self, kind: &Kind) -> BenchResult {
-        let measured = self.visitors.len() - self.head - WARM_UP;
-        let mut begun = None;
-        for (number, visitor) in self.visitors[..WARM_UP + measured].iter().enumerate() {
+    /// Sends a kind of request for the visitors that are measured, to this function.
+    async fn measure(&self, name: &str, function: &str, kind: Kind) -> BenchResult {
+        self.measure_each(name, function, async |guest| guest.send(&self.door, kind).await)
+            .await
+    }
+
+    async fn measure_document(&self) -> BenchResult {
+        self.measure_each("document", "document", async |_| {
+            let document = self.door.document().await.map_err(say("document"))?;
+            if document.state == QueueState::Open {
+                Ok(())
+            } else {
+                Err(format!("the queue is {:?}", document.state).into())
+            }
+        })
+        .await
+    }
+
+    async fn measure_each(
+        &self,
+        name: &str,
+        function: &str,
+        send: impl AsyncFn(&Guest) -> BenchResult,
+    ) -> BenchResult {
+        let mut begun = 0.0;
+        for (number, guest) in self.guests.iter().enumerate() {
             if number == WARM_UP {
-                begun = Some(read_seconds(&self.deployment.lambda, kind.function)?);
+                begun = read_seconds(&self.deployment.lambda, function)?;
             }
-            let answer = (kind.build)(self, visitor).send().await?;
-            let status = answer.status().as_u16();
-            let body = answer.text().await?;
-            let state = serde_json::from_str::<Value>(&body).unwrap_or_default();
-            if (status, state["state"].as_str()) != kind.expected {
-                return Err(format!("{} was answered {status} {body}", kind.name).into());
-            }
+            send(guest).await?;
         }
-        let ended = read_seconds(&self.deployment.lambda, kind.function)?;
-        self.print(kind.name, ended - begun.ok_or("no visitors")?, measured);
+        let seconds = read_seconds(&self.deployment.lambda, function)? - begun;
+        self.print(name, seconds, self.guests.len() - WARM_UP);
         Ok(())
     }
 
     /// Lets all visitors in while they poll, because the line waits for those who are called.
     async fn let_all_in(&self) -> BenchResult {
-        let room = self.visitors.len() * 2;
+        let room = (self.guests.len() + self.head.len()) * 2;
         let settings = json!({ "capacity": room, "batch": room, "interval_seconds": 1 });
         // So much more room must be confirmed.
         let (queue, epoch) = (&self.queue, 1);
@@ -262,17 +194,12 @@ impl Bench {
                 let _ = lambda.invoke("promoter", &event).await;
             }
         });
-        let mut waiting: Vec<&Visitor> = self.visitors.iter().collect();
+        let mut waiting: Vec<&Guest> = self.head.iter().chain(&self.guests).collect();
         for _ in 0..TURN_ROUNDS {
             let mut still_waiting = Vec::new();
-            for visitor in waiting {
-                let answer = visitor
-                    .send_as(self.http.get(visitor.url(self, "")))
-                    .send()
-                    .await?;
-                let entry: Value = answer.error_for_status()?.json().await?;
-                if entry["state"] == "waiting" {
-                    still_waiting.push(visitor);
+            for guest in waiting {
+                if guest.poll(&self.door).await? == EntryState::Waiting {
+                    still_waiting.push(guest);
                 }
             }
             waiting = still_waiting;

@@ -3,6 +3,7 @@
 //! assumes.
 
 mod functions;
+mod guest;
 mod sale;
 
 use clap::Args;

@@ -2,17 +2,18 @@
 //! Redis is compared with what a plan assumes. Only at full speed has Redis always work: at rest, most of its processor time
 //! is spent on waking up.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, iter, time::Duration};
 
-use futures_util::future::join_all;
+use futures_util::future::try_join_all;
 use redis::aio::MultiplexedConnection;
-use reqwest::{Client, RequestBuilder};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::sleep;
-use uuid::Uuid;
+use vestibule_crowd::http::HttpDoor;
+use vestibule_domain::state::EntryState;
 use vestibule_sizing::ceilings::{LANE_COST, POLL_COST, PROMOTION_COST, Route};
 use vestibule_tests::{processor_time::redis_seconds, runner::Runner};
 
+use super::guest::{Guest, Kind, open_door};
 use crate::{
     BenchResult, Context,
     figures::{print_figure, ratio},
@@ -31,19 +32,11 @@ const ROUND_PAUSE: Duration = Duration::from_millis(300);
 const QUEUE: &str = "bench";
 
 /// One of those who send requests, one after the other.
-#[derive(Clone)]
-struct Caller {
-    http: Client,
-    queue_url: Arc<str>,
-    visitors: Vec<Visitor>,
+struct Sender {
+    door: HttpDoor,
+    guests: Vec<Guest>,
     /// The requests of the step.
     sent: u32,
-}
-
-#[derive(Clone)]
-struct Visitor {
-    id: String,
-    token: String,
 }
 
 /// What a step of all visitors cost.
@@ -63,7 +56,7 @@ pub(crate) async fn measure(visitors: u32, context: &Context) -> BenchResult {
     let (runner, _folder) = start_runner(&url)?;
     let mut sale = Sale {
         redis: open_redis(&url).await?,
-        callers: open_callers(&runner, context.size.count(HEAD)).await,
+        senders: open_senders(&runner, context.size.count(HEAD)).await?,
         visitors_each: (visitors / CONNECTIONS).max(1),
         runner: &runner,
     };
@@ -95,31 +88,28 @@ fn in_polls(cost: u64) -> f64 {
 struct Sale<'a> {
     runner: &'a Runner,
     redis: MultiplexedConnection,
-    callers: Vec<Caller>,
-    /// The visitors of each caller.
+    senders: Vec<Sender>,
+    /// The visitors of each sender.
     visitors_each: u32,
 }
 
-/// Creates the queue, lets those at its head enter, and connects the callers.
-async fn open_callers(runner: &Runner, head: u32) -> Vec<Caller> {
+/// Creates the queue, lets those at its head enter, and opens a connection for each sender.
+async fn open_senders(runner: &Runner, head: u32) -> BenchResult<Vec<Sender>> {
     // One visitor is in, so the others wait.
     let settings = json!({
         "capacity": 1, "batch": 1, "interval_seconds": 3_600, "claim_seconds": 600, "session_seconds": 3_600,
     });
     let create = json!({ "op": "create", "queue": QUEUE, "settings": settings });
     runner.run_command(create).await;
-    let caller = Caller {
-        http: Client::new(),
-        queue_url: runner.url(&format!("/queues/{QUEUE}")).into(),
-        visitors: Vec::new(),
-        sent: 0,
+    let open = || {
+        BenchResult::Ok(Sender {
+            door: open_door(runner.url(&format!("/queues/{QUEUE}")), "not asked for")?,
+            guests: Vec::new(),
+            sent: 0,
+        })
     };
-    caller.clone().enter(head).await;
-    let callers = (0..CONNECTIONS).map(|_| Caller {
-        http: Client::new(),
-        ..caller.clone()
-    });
-    callers.collect()
+    open()?.enter(head).await?;
+    (0..CONNECTIONS).map(|_| open()).collect()
 }
 
 impl Sale<'_> {
@@ -127,9 +117,9 @@ impl Sale<'_> {
     async fn run(&mut self) -> BenchResult<[Step; 6]> {
         let (each, enter_cost) = (self.visitors_each, Route::Enter.slot_cost() + LANE_COST);
         let entering = self
-            .step("enter", enter_cost, |caller| caller.enter(each))
+            .step("enter", enter_cost, |sender| sender.enter(each))
             .await?;
-        let looking = self.step("poll", Route::Status.slot_cost(), Caller::look).await?;
+        let looking = self.step("poll", Route::Status.slot_cost(), Sender::look).await?;
 
         let room = self.visitors() * 2;
         let settings = json!({ "capacity": room, "batch": room, "interval_seconds": 1 });
@@ -140,18 +130,18 @@ impl Sale<'_> {
         // The queue has the settings with the next tick.
         sleep(Duration::from_secs(2)).await;
         let mut called = self
-            .step("called_poll", Route::Status.slot_cost(), Caller::await_turns)
+            .step("called_poll", Route::Status.slot_cost(), Sender::await_turns)
             .await?;
         called.planned_polls += in_polls(PROMOTION_COST);
 
         let claiming = self
-            .step("claim", Route::Claim.slot_cost(), Caller::claim)
+            .step("claim", Route::Claim.slot_cost(), Sender::claim)
             .await?;
         let validating = self
-            .step("validate", Route::Validate.slot_cost(), Caller::validate)
+            .step("validate", Route::Validate.slot_cost(), Sender::validate)
             .await?;
         let completing = self
-            .step("complete", Route::Complete.slot_cost(), Caller::complete)
+            .step("complete", Route::Complete.slot_cost(), Sender::complete)
             .await?;
         Ok([entering, looking, called, claiming, validating, completing])
     }
@@ -160,20 +150,20 @@ impl Sale<'_> {
         self.visitors_each * CONNECTIONS
     }
 
-    /// Lets all callers do a step, and measures it.
-    async fn step<W: Future<Output = Caller>>(
+    /// Lets all senders do a step, and measures it.
+    async fn step<W: Future<Output = BenchResult<Sender>>>(
         &mut self,
         name: &'static str,
         planned_cost: u64,
-        work: impl Fn(Caller) -> W,
+        work: impl Fn(Sender) -> W,
     ) -> BenchResult<Step> {
         let before = redis_seconds(&mut self.redis).await?;
-        self.callers = join_all(self.callers.drain(..).map(work)).await;
+        self.senders = try_join_all(self.senders.drain(..).map(work)).await?;
         let seconds = redis_seconds(&mut self.redis).await? - before;
         let sent: u32 = self
-            .callers
+            .senders
             .iter_mut()
-            .map(|caller| std::mem::take(&mut caller.sent))
+            .map(|sender| std::mem::take(&mut sender.sent))
             .sum();
         let requests = f64::from(sent) / f64::from(self.visitors());
         Ok(Step {
@@ -185,90 +175,52 @@ impl Sale<'_> {
     }
 }
 
-impl Caller {
-    async fn enter(mut self, visitors: u32) -> Self {
+impl Sender {
+    async fn enter(mut self, visitors: u32) -> BenchResult<Self> {
         for _ in 0..visitors {
-            let id = Uuid::new_v4().to_string();
-            let request = self.http.post(format!("{}/entries", self.queue_url));
-            let entry = self
-                .send(request.header("X-Visitor-Id", &id).json(&json!({})))
-                .await;
-            let token = entry["token"].as_str().expect("an entry has a token").to_owned();
-            self.visitors.push(Visitor { id, token });
+            self.guests.push(Guest::enter(&self.door).await?);
         }
-        self
+        self.sent += visitors;
+        Ok(self)
     }
 
-    async fn look(mut self) -> Self {
-        for visitor in std::iter::repeat_n(self.visitors.clone(), LOOKS).flatten() {
-            let state = self.poll(&visitor).await;
-            assert_eq!(state, "waiting", "far from the head");
-        }
-        self
+    async fn look(self) -> BenchResult<Self> {
+        self.send_each(Kind::Poll, LOOKS).await
     }
 
     /// Polls in rounds until all visitors have their turn.
-    async fn await_turns(mut self) -> Self {
-        let mut waiting = self.visitors.clone();
+    async fn await_turns(mut self) -> BenchResult<Self> {
+        let mut waiting: Vec<&Guest> = self.guests.iter().collect();
         while !waiting.is_empty() {
-            for visitor in std::mem::take(&mut waiting) {
-                if self.poll(&visitor).await == "waiting" {
-                    waiting.push(visitor);
+            for guest in std::mem::take(&mut waiting) {
+                self.sent += 1;
+                if guest.poll(&self.door).await? == EntryState::Waiting {
+                    waiting.push(guest);
                 }
             }
             sleep(ROUND_PAUSE).await;
         }
-        self
+        Ok(self)
     }
 
-    async fn claim(mut self) -> Self {
-        for visitor in self.visitors.clone() {
-            let request = self.http.post(self.url(&visitor, "/claim"));
-            let entry = self
-                .send(request.header("X-Visitor-Id", &visitor.id).json(&json!({})))
-                .await;
-            assert_eq!(entry["state"], "active", "a turn");
+    async fn claim(self) -> BenchResult<Self> {
+        self.send_each(Kind::Claim, 1).await
+    }
+
+    async fn validate(self) -> BenchResult<Self> {
+        self.send_each(Kind::Validate, CHECKS).await
+    }
+
+    async fn complete(self) -> BenchResult<Self> {
+        self.send_each(Kind::Complete, 1).await
+    }
+
+    /// Sends so many requests of a kind about each visitor, in rounds.
+    async fn send_each(mut self, kind: Kind, times: usize) -> BenchResult<Self> {
+        for guest in iter::repeat_n(&self.guests, times).flatten() {
+            guest.send(&self.door, kind).await?;
+            self.sent += 1;
         }
-        self
-    }
-
-    async fn validate(mut self) -> Self {
-        for visitor in std::iter::repeat_n(self.visitors.clone(), CHECKS).flatten() {
-            let entry = self.send_for_service(&visitor, "/validate").await;
-            assert_eq!(entry["state"], "active", "a session");
-        }
-        self
-    }
-
-    async fn complete(mut self) -> Self {
-        for visitor in self.visitors.clone() {
-            self.send_for_service(&visitor, "/complete").await;
-        }
-        self
-    }
-
-    async fn poll(&mut self, visitor: &Visitor) -> String {
-        let request = self.http.get(self.url(visitor, ""));
-        let entry = self.send(request.header("X-Visitor-Id", &visitor.id)).await;
-        entry["state"].as_str().expect("an entry has a state").to_owned()
-    }
-
-    async fn send_for_service(&mut self, visitor: &Visitor, path: &str) -> Value {
-        let request = self.http.post(self.url(visitor, path));
-        self.send(request.json(&json!({ "visitor": visitor.id }))).await
-    }
-
-    /// Sends a request, which must succeed.
-    async fn send(&mut self, request: RequestBuilder) -> Value {
-        self.sent += 1;
-        let answer = request.send().await.expect("the runner answers");
-        let status = answer.status();
-        let body = answer.text().await.expect("the answer is complete");
-        assert!(status.is_success(), "{status} {body}");
-        serde_json::from_str(&body).unwrap_or_default()
-    }
-
-    fn url(&self, visitor: &Visitor, path: &str) -> String {
-        format!("{}/entries/{}{path}", self.queue_url, visitor.token)
+        Ok(self)
     }
 }
