@@ -8,16 +8,23 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::{
     sync::watch,
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
-use uuid::Uuid;
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
+use vestibule_crowd::{
+    act::Act,
+    crowd::{Crowd, PlannedVisit},
+    door::{Caller, Door as _},
+    record::{VisitEnd, VisitRecord},
+    temper::Temper,
+};
 use vestibule_domain::{id::QueueId, settings::Settings, state::EntryState};
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::{Line, OperatorView};
 use vestibule_promoter::Promoter;
 use vestibule_tests::{
+    api::{ApiDoor, Transport},
     functions::fresh_tables,
     in_process::{ApiRequest, ApiResponse, build_router, local_config, send_to},
     lines::{Backend, configuration, fresh_queue},
@@ -26,7 +33,10 @@ use vestibule_tests::{
 };
 
 const PROCESSES: usize = 8;
-const VISITORS: usize = 60;
+const VISITORS: u32 = 60;
+/// The visitors arrive so far apart, and stay for so long.
+const ARRIVAL_PAUSE: Duration = Duration::from_millis(20);
+const STAY_MS: f64 = 500.0;
 const CAPACITY: u32 = 12;
 const BATCH: u32 = 4;
 /// Sixty visitors at four a second take 15 s.
@@ -40,12 +50,14 @@ struct Scene {
     _stop: watch::Sender<bool>,
 }
 
-#[derive(Debug, Clone)]
-struct Guest {
-    id: String,
-    token: String,
-    joined_at_ms: u64,
-    state: String,
+/// Sends each request to a random process, as a gateway does.
+struct AnyProcess(Vec<Router>);
+
+impl Transport for AnyProcess {
+    async fn exchange(&self, _: Act, request: ApiRequest) -> Option<ApiResponse> {
+        let any = rand::random_range(0..self.0.len());
+        Some(send_to(&self.0[any], request).await)
+    }
 }
 
 impl Scene {
@@ -84,60 +96,27 @@ impl Scene {
         }
     }
 
-    /// Sends a request to a random process, as a gateway does. Repeats it if a busy machine took too long.
-    async fn send(&self, ask: impl Fn() -> ApiRequest) -> ApiResponse {
-        let send = async || {
-            let any = rand::random_range(0..self.processes.len());
-            send_to(&self.processes[any], ask()).await
-        };
-        poll_until(BOUND, send, |answer| answer.status != 503).await
+    fn door(&self) -> ApiDoor<AnyProcess> {
+        ApiDoor::new(AnyProcess(self.processes.clone()), self.queue.as_str())
     }
 
-    async fn enter_and_expect_created(&self) -> Guest {
-        let id = Uuid::new_v4().to_string();
-        let answer = self
-            .send(|| ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(&id))
-            .await;
-        Guest {
-            id,
-            token: answer.text("token").to_owned(),
-            joined_at_ms: answer.number("joined_at_ms"),
-            state: answer.text("state").to_owned(),
-        }
-    }
-
-    /// Polls until the turn comes, sometimes with a held poll. Then claims, stays for a moment and completes.
-    async fn wait_and_complete(&self, guest: &Guest, nth: usize) {
-        let path = format!("/queues/{}/entries/{}", self.queue, guest.token);
-        let wait = if nth.is_multiple_of(3) { "?wait=5" } else { "" };
-        let mut state = guest.state.clone();
-        while state == "waiting" {
-            sleep(Duration::from_millis(200 + nth as u64 * 7 % 300)).await;
-            let answer = self
-                .send(|| ApiRequest::get(format!("{path}{wait}")).visitor(&guest.id))
-                .await;
-            answer.expect_status(200).text("state").clone_into(&mut state);
-        }
-        if state == "ready" {
-            let claim = || {
-                ApiRequest::post(format!("{path}/claim"))
-                    .visitor(&guest.id)
-                    .json(&json!({}))
+    /// Lets all visitors through, who enter one after the other and stay for a moment.
+    async fn serve_all(&self) -> Vec<VisitRecord> {
+        let crowd = Crowd::new(self.door());
+        let visits = (0..VISITORS).map(async |nth| {
+            let visit = PlannedVisit {
+                arrives_after: ARRIVAL_PAUSE * nth,
+                caller: Caller::anonymous(),
+                temper: Temper::honest(STAY_MS),
+                seed: rand::random(),
             };
-            self.send(claim).await.expect_status(200);
+            crowd.run(visit).await.record
+        });
+        let records = timeout(BOUND, join_all(visits)).await.expect("in time");
+        for record in &records {
+            assert_eq!(record.end, Some(VisitEnd::Completed), "{record:?}");
         }
-        sleep(Duration::from_millis(500)).await;
-        self.send(|| ApiRequest::post(format!("{path}/complete")).json(&json!({})))
-            .await
-            .expect_status(204);
-    }
-
-    async fn all_wait_and_complete(&self, guests: &[Guest]) {
-        let going = guests
-            .iter()
-            .enumerate()
-            .map(|(nth, guest)| self.wait_and_complete(guest, nth));
-        timeout(BOUND, join_all(going)).await.expect("in time");
+        records
     }
 
     async fn view(&self) -> OperatorView {
@@ -165,31 +144,31 @@ impl Scene {
 
     /// Waits until the journal is empty. Then the table shows every entry as completed, promoted in the order
     /// of the places.
-    async fn expect_table_to_agree(&self, guests: &[Guest]) {
-        let end = Instant::now() + BOUND;
-        // The last requests have ended, so one more status request flushes the journal.
-        while self.view().await.journal_len > 0 {
-            assert!(Instant::now() < end, "the journal did not become empty in time");
-            self.send(|| ApiRequest::get(format!("/queues/{}/entries/{}", self.queue, guests[0].token)))
+    async fn expect_table_to_agree(&self, records: &[VisitRecord]) {
+        let token = |record: &VisitRecord| record.token.clone().expect("a place");
+        let wait = async || {
+            // The last requests have ended, so one more status request flushes the journal.
+            let _ = self
+                .door()
+                .status(&Caller::default(), &token(&records[0]), 0)
                 .await;
-            sleep(Duration::from_millis(200)).await;
-        }
+            self.view().await.journal_len == 0
+        };
+        wait_until(BOUND, "the journal is empty", wait).await;
         let partition = EntryPartition::from_configuration(&self.queue, &self.view().await.configuration);
         let mut promoted = Vec::new();
-        for guest in guests {
-            let id = guest.token.parse().expect("a token");
-            let record = self
-                .backup
-                .read_entry(&partition, id)
-                .await
-                .expect("the table answers");
-            let record = record.expect("a record");
-            assert_eq!(record.state, EntryState::Completed, "{record:?}");
+        for record in records {
+            let id = token(record).parse().expect("a token");
+            let entry = self.backup.read_entry(&partition, id).await;
+            let entry = entry.expect("the table answers").expect("a record");
+            assert_eq!(entry.state, EntryState::Completed, "{entry:?}");
             promoted.push((
-                guest.joined_at_ms,
-                record.promoted_at_ms.expect("a completed entry was promoted"),
+                record.place,
+                entry.promoted_at_ms.expect("a completed entry was promoted"),
             ));
         }
+        // Those who did not wait have no place, and were let in first.
+        promoted.sort_unstable();
         assert!(
             promoted.is_sorted_by_key(|(_, promoted_at_ms)| *promoted_at_ms),
             "{promoted:?}"
@@ -237,11 +216,7 @@ fn verify_pace_and_capacity(views: &[OperatorView]) {
 async fn fallback_ticks_of_many_processes_keep_the_pace() {
     let scene = Scene::open(Backend::Redis).await;
     let watch = scene.start_watch();
-    let mut guests = Vec::new();
-    for _ in 0..VISITORS {
-        guests.push(scene.enter_and_expect_created().await);
-    }
-    scene.all_wait_and_complete(&guests).await;
+    let records = scene.serve_all().await;
     let views = watch.views().await;
     verify_pace_and_capacity(&views);
     let (first, last) = (&views[0], views.last().expect("some"));
@@ -258,7 +233,7 @@ async fn fallback_ticks_of_many_processes_keep_the_pace() {
         "{} ticks in {seconds} s",
         ticks.len()
     );
-    scene.expect_table_to_agree(&guests).await;
+    scene.expect_table_to_agree(&records).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -268,10 +243,6 @@ async fn fallback_ticks_take_over_from_a_promoter_that_dies() {
     let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
     let running = tokio::spawn(async move { promoter.run(std::future::pending()).await });
     let watch = scene.start_watch();
-    let mut guests = Vec::new();
-    for _ in 0..VISITORS {
-        guests.push(scene.enter_and_expect_created().await);
-    }
     let promoter_death = async {
         let promoted = async || scene.view().await.totals.promoted >= 10;
         wait_until(BOUND, "ten entries are promoted", promoted).await;
@@ -279,7 +250,7 @@ async fn fallback_ticks_take_over_from_a_promoter_that_dies() {
         running.abort();
         fallback_ticked_before_ms
     };
-    let (fallback_ticked_before_ms, ()) = tokio::join!(promoter_death, scene.all_wait_and_complete(&guests));
+    let (fallback_ticked_before_ms, records) = tokio::join!(promoter_death, scene.serve_all());
     let views = watch.views().await;
     verify_pace_and_capacity(&views);
     let last = views.last().expect("some");
@@ -291,5 +262,5 @@ async fn fallback_ticks_take_over_from_a_promoter_that_dies() {
         last.heartbeat_ms > 0 && last.now_ms > last.heartbeat_ms + 3_000,
         "{last:?}"
     );
-    scene.expect_table_to_agree(&guests).await;
+    scene.expect_table_to_agree(&records).await;
 }
