@@ -5,6 +5,7 @@
 
 mod differences;
 mod door;
+mod guest;
 mod operator;
 mod queue;
 mod request;
@@ -27,7 +28,8 @@ use self::operator::Operator;
 pub use self::{
     differences::BackendKind,
     door::{ApiDoor, Transport},
-    queue::{Guest, Queue, new_visitor_id},
+    guest::{Guest, new_visitor_id},
+    queue::Queue,
     request::ApiRequest,
     response::ApiResponse,
 };

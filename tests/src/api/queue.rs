@@ -1,9 +1,8 @@
 //! A queue of one test, and what visitors, the protected service and operators do with it.
 
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-use super::{ApiRequest, ApiResponse, BOUND, Backend};
+use super::{ApiRequest, ApiResponse, BOUND, Backend, Guest, new_visitor_id};
 use crate::waiting::poll_until;
 
 /// A queue of one test.
@@ -15,37 +14,10 @@ pub struct Queue<'a> {
     pub id: String,
 }
 
-/// A visitor who has an entry.
-#[derive(Debug, Clone)]
-pub struct Guest {
-    /// The visitor's id.
-    pub id: String,
-    /// The token of the entry.
-    pub token: String,
-    /// The number of the visit.
-    pub visit: u64,
-}
-
-impl Guest {
-    /// The visitor `id`, whose entry this response describes.
-    pub fn from_response(id: String, response: &ApiResponse) -> Self {
-        Self {
-            id,
-            token: response.text("token").to_owned(),
-            visit: response.number("visit"),
-        }
-    }
-}
-
 impl Queue<'_> {
     /// Returns a path below the queue.
     pub fn path(&self, below: &str) -> String {
         format!("/queues/{}{below}", self.id)
-    }
-
-    /// Returns a path below the guest's entry.
-    pub fn entry_path(&self, guest: &Guest, below: &str) -> String {
-        self.path(&format!("/entries/{}{below}", guest.token))
     }
 
     /// A request to enter.
@@ -68,23 +40,17 @@ impl Queue<'_> {
 
     /// Requests the status as the guest.
     pub async fn get_status(&self, guest: &Guest) -> ApiResponse {
-        self.backend
-            .send(ApiRequest::get(self.entry_path(guest, "")).visitor(&guest.id))
-            .await
+        self.backend.send(guest.status()).await
     }
 
     /// Claims as the guest.
     pub async fn claim(&self, guest: &Guest) -> ApiResponse {
-        self.backend
-            .send(ApiRequest::post(self.entry_path(guest, "/claim")).visitor(&guest.id))
-            .await
+        self.backend.send(guest.claim()).await
     }
 
     /// Leaves as the guest.
     pub async fn leave(&self, guest: &Guest) -> ApiResponse {
-        self.backend
-            .send(ApiRequest::delete(self.entry_path(guest, "")).visitor(&guest.id))
-            .await
+        self.backend.send(guest.leave()).await
     }
 
     /// Completes the guest's visit as the protected service, which frees the slot.
@@ -94,14 +60,12 @@ impl Queue<'_> {
 
     /// Calls a route below the guest's entry as the protected service.
     pub async fn call_as_service(&self, route: &str, guest: &Guest, body: &Value) -> ApiResponse {
-        let request = ApiRequest::post(self.entry_path(guest, &format!("/{route}"))).json(body);
-        self.backend.send_as_service(request).await
+        self.backend.send_as_service(guest.of_service(route, body)).await
     }
 
     /// Extends the session as the guest.
     pub async fn extend(&self, guest: &Guest, body: &Value) -> ApiResponse {
-        let request = ApiRequest::post(self.entry_path(guest, "/extend")).visitor(&guest.id);
-        self.backend.send(request.json(body)).await
+        self.backend.send(guest.extend(body)).await
     }
 
     /// Runs an operator's command on this queue.
@@ -121,9 +85,4 @@ impl Queue<'_> {
             |status: &ApiResponse| status.status != 429 && status.expect_status(200).text("state") == "ready";
         poll_until(BOUND, promote_and_look, is_ready).await
     }
-}
-
-/// Returns the id of a visitor who has never entered a queue.
-pub fn new_visitor_id() -> String {
-    Uuid::new_v4().to_string()
 }

@@ -5,7 +5,10 @@ use std::collections::{HashMap, HashSet};
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 use uuid::Uuid;
-use vestibule_tests::functions::DeploymentConfig;
+use vestibule_tests::{
+    api::{ApiRequest, Guest},
+    functions::DeploymentConfig,
+};
 
 use crate::Stage;
 
@@ -24,7 +27,12 @@ async fn concurrent_enters_give_each_visitor_one_place() {
     let visitors: Vec<_> = (0..VISITORS).map(|_| Uuid::new_v4().to_string()).collect();
     let tries = (0..TRIES).flat_map(|_| &visitors);
     let answers: Vec<_> = stream::iter(tries)
-        .map(async |visitor| (visitor, stage.send(stage.enter_request(visitor)).await))
+        .map(async |visitor| {
+            (
+                visitor,
+                stage.send(Guest::enter(stage.queue.as_str(), visitor)).await,
+            )
+        })
         .buffer_unordered(ENVIRONMENTS)
         .collect()
         .await;
@@ -60,15 +68,8 @@ async fn concurrent_enters_give_each_visitor_one_place() {
     let mut positions = HashSet::new();
     for (_, place) in tokens {
         let (token, ..) = place.into_iter().next().expect("one");
-        let visitor_entry = crate::Visitor {
-            id: String::new(),
-            token: token.to_owned(),
-        };
-        let status = stage
-            .send(vestibule_tests::in_process::ApiRequest::get(
-                stage.entry_path(&visitor_entry, ""),
-            ))
-            .await;
+        let path = format!("/queues/{}/entries/{token}", stage.queue);
+        let status = stage.send(ApiRequest::get(path)).await;
         positions.insert(status.expect_status(200).number("position"));
     }
     assert_eq!(

@@ -8,11 +8,11 @@ use tokio::time::sleep;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::state::EntryState;
 use vestibule_tests::{
-    entries::now_ms, functions::DeploymentConfig, in_process::ApiRequest, servers::closed_port_url,
-    waiting::wait_until,
+    api::Guest, entries::now_ms, functions::DeploymentConfig, in_process::ApiRequest,
+    servers::closed_port_url, waiting::wait_until,
 };
 
-use crate::{BOUND, Stage, Visitor};
+use crate::{BOUND, Stage};
 
 const VISITORS: u64 = 4;
 const OPENS_AFTER_MS: u64 = 2_000;
@@ -21,7 +21,7 @@ const ASK_PAUSE: Duration = Duration::from_millis(500);
 
 impl Stage {
     /// A queue that has opened without a tick, with visitors in line.
-    async fn open_with_line(config: DeploymentConfig) -> (Self, Vec<Visitor>) {
+    async fn open_with_line(config: DeploymentConfig) -> (Self, Vec<Guest>) {
         let opens_at_ms = now_ms() + OPENS_AFTER_MS;
         let settings = json!({
             "capacity": 10, "batch": 1, "interval_seconds": 1, "presence_seconds": 0, "fast_track": false,
@@ -40,7 +40,7 @@ impl Stage {
     }
 
     /// Sends requests until they have let all visitors in and written that to the table.
-    async fn expect_all_let_in(&self, visitors: &[Visitor], mut send: impl AsyncFnMut()) {
+    async fn expect_all_let_in(&self, visitors: &[Guest], mut send: impl AsyncFnMut()) {
         wait_until(BOUND, "all visitors are let in", async || {
             send().await;
             sleep(ASK_PAUSE).await;
@@ -100,12 +100,12 @@ async fn entering_visitors_let_visitors_in() {
     let (stage, visitors) = Stage::open_with_line(DeploymentConfig::default()).await;
     let ask = async || {
         stage
-            .send(stage.enter_request(&visitors[0].id))
+            .send(Guest::enter(stage.queue.as_str(), &visitors[0].id))
             .await
             .expect_status(200);
     };
     stage.expect_all_let_in(&visitors, ask).await;
     // Leaving reads the record, and writes the end.
-    let leave = ApiRequest::delete(stage.entry_path(&visitors[0], "")).visitor(&visitors[0].id);
+    let leave = visitors[0].leave();
     stage.send(leave).await.expect_status(204);
 }

@@ -11,9 +11,11 @@ use tokio::{task::JoinHandle, time::sleep};
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
 use vestibule_line::{JournalRecord, OperatorView};
-use vestibule_tests::{functions::DeploymentConfig, lambda::InvocationError, waiting::wait_until};
+use vestibule_tests::{
+    api::Guest, functions::DeploymentConfig, lambda::InvocationError, waiting::wait_until,
+};
 
-use crate::{BOUND, Stage, Visitor};
+use crate::{BOUND, Stage};
 
 const CAPACITY: u64 = 6;
 const BATCH: u64 = 3;
@@ -85,7 +87,7 @@ fn watch(stage: &Arc<Stage>, mut stop: tokio::sync::oneshot::Receiver<()>) -> Jo
 }
 
 /// Enters all visitors. Returns those who wait, and those who are active at once.
-async fn enter_all(stage: &Stage) -> (Vec<Visitor>, Vec<Visitor>) {
+async fn enter_all(stage: &Stage) -> (Vec<Guest>, Vec<Guest>) {
     let (mut waiting, mut active) = (Vec::new(), Vec::new());
     for _ in 0..VISITORS {
         let (visitor, entered) = stage.enter().await;
@@ -100,7 +102,7 @@ async fn enter_all(stage: &Stage) -> (Vec<Visitor>, Vec<Visitor>) {
 }
 
 /// Polls for all visitors until each has completed. A visitor claims once ready, and completes one round later.
-async fn go_through(stage: Arc<Stage>, mut waiting: Vec<Visitor>, mut active: Vec<Visitor>) {
+async fn go_through(stage: Arc<Stage>, mut waiting: Vec<Guest>, mut active: Vec<Guest>) {
     while !waiting.is_empty() || !active.is_empty() {
         for visitor in std::mem::take(&mut active) {
             stage.complete(&visitor).await;
@@ -230,9 +232,9 @@ async fn kill_a_run(stage: &Arc<Stage>) {
 }
 
 /// Asserts that the backup shows every entry as completed, and promoted in the order of entering.
-async fn assert_backup_is_complete(stage: &Stage, visitors: &[Visitor], waiting_visitors: &[Visitor]) {
+async fn assert_backup_is_complete(stage: &Stage, visitors: &[Guest], waiting_visitors: &[Guest]) {
     let partition = EntryPartition::from_configuration(&stage.queue, &stage.view().await.configuration);
-    let record = async |visitor: &Visitor| {
+    let record = async |visitor: &Guest| {
         let id = visitor.token.parse().expect("a token");
         let record = stage.deployment.backup.read_entry(&partition, id).await;
         record.expect("the backup answers").expect("a record")

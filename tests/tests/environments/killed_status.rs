@@ -6,17 +6,17 @@ use serde_json::json;
 use vestibule_domain::id::EntryId;
 use vestibule_line::OperatorView;
 use vestibule_tests::{
+    api::Guest,
     functions::{DeploymentConfig, redis_url},
-    in_process::ApiRequest,
     lines::tick_order,
     servers::connect_redis,
     waiting::wait_until,
 };
 
-use crate::{BOUND, Stage, Visitor};
+use crate::{BOUND, Stage};
 
 /// A full queue that moves fast enough for polls at its head to be held.
-async fn full_stage(config: DeploymentConfig) -> (Stage, Visitor) {
+async fn full_stage(config: DeploymentConfig) -> (Stage, Guest) {
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": 25,
         "presence_seconds": 0 });
     let stage = Stage::open(config, settings).await;
@@ -76,7 +76,7 @@ async fn process_killed_at_its_timeout_changes_nothing() {
     let before = dump_keys(&stage).await;
     let view: OperatorView = stage.view().await;
 
-    let held = stage.send(ApiRequest::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
+    let held = stage.send(visitor.held_poll(20));
     let stop = async {
         wait_until_held(&stage).await;
         // The function answers before its timeout. A stopped process cannot, so Lambda kills it.
@@ -111,9 +111,7 @@ async fn held_poll_is_answered_before_the_function_times_out() {
         ..DeploymentConfig::default()
     };
     let (stage, visitor) = full_stage(config).await;
-    let answer = stage
-        .send(ApiRequest::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id))
-        .await;
+    let answer = stage.send(visitor.held_poll(20)).await;
     assert_eq!(answer.expect_status(200).text("state"), "waiting");
     assert_eq!(stage.deployment.lambda.started_count("status"), 1);
 }
@@ -125,7 +123,7 @@ async fn poll_beyond_the_concurrency_limit_gets_a_503() {
         ..DeploymentConfig::default()
     };
     let (stage, visitor) = full_stage(config).await;
-    let held = stage.send(ApiRequest::get(stage.entry_path(&visitor, "?wait=3")).visitor(&visitor.id));
+    let held = stage.send(visitor.held_poll(3));
     let second_poll = async {
         wait_until_held(&stage).await;
         stage.get_status(&visitor).await
@@ -146,9 +144,9 @@ async fn held_poll_of_a_killed_process_is_freed_by_its_lease() {
     };
     let (stage, visitor) = full_stage(config).await;
     let (next, _) = stage.enter().await;
-    let member = |visitor: &Visitor| vec![visitor.token.parse::<EntryId>().expect("a token").to_member()];
+    let member = |visitor: &Guest| vec![visitor.token.parse::<EntryId>().expect("a token").to_member()];
 
-    let held = stage.send(ApiRequest::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
+    let held = stage.send(visitor.held_poll(20));
     let kill = async {
         wait_until(BOUND, "the poll is counted", async || {
             read_held_entries(&stage).await == member(&visitor)
@@ -165,12 +163,9 @@ async fn held_poll_of_a_killed_process_is_freed_by_its_lease() {
     );
 
     // The first visitor leaves, so the next visitor is at the head of the line and may be held.
-    stage
-        .send(ApiRequest::delete(stage.entry_path(&visitor, "")).visitor(&visitor.id))
-        .await
-        .expect_status(204);
+    stage.send(visitor.leave()).await.expect_status(204);
     wait_until(BOUND, "the next visitor's poll is held", async || {
-        let poll = stage.send(ApiRequest::get(stage.entry_path(&next, "?wait=2")).visitor(&next.id));
+        let poll = stage.send(next.held_poll(2));
         let held_entries = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             read_held_entries(&stage).await

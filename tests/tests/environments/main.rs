@@ -27,6 +27,7 @@ use uuid::Uuid;
 use vestibule_domain::id::QueueId;
 use vestibule_line::{Line, OperatorView};
 use vestibule_tests::{
+    api::{Guest, new_visitor_id},
     functions::{API_KEY, Deployment, DeploymentConfig, redis_url},
     in_process::{ApiRequest, ApiResponse},
     servers::{connect_redis, dynamodb_url},
@@ -41,13 +42,6 @@ struct Stage {
     line: Line,
     queue: QueueId,
     http: reqwest::Client,
-}
-
-/// A visitor with an entry in the queue.
-#[derive(Debug, Clone)]
-struct Visitor {
-    id: String,
-    token: String,
 }
 
 impl Stage {
@@ -103,34 +97,25 @@ impl Stage {
         vestibule_tests::api::send(&self.http, self.deployment.url(), ask).await
     }
 
-    async fn enter(&self) -> (Visitor, ApiResponse) {
-        let id = Uuid::new_v4().to_string();
-        let answer = self.send(self.enter_request(&id)).await;
-        let token = answer.expect_status(201).text("token").to_owned();
-        (Visitor { id, token }, answer)
+    async fn enter(&self) -> (Guest, ApiResponse) {
+        let id = new_visitor_id();
+        let answer = self.send(Guest::enter(self.queue.as_str(), &id)).await;
+        (Guest::from_response(id, answer.expect_status(201)), answer)
     }
 
-    fn enter_request(&self, visitor: &str) -> ApiRequest {
-        ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(visitor)
+    async fn get_status(&self, visitor: &Guest) -> ApiResponse {
+        self.send(visitor.status()).await
     }
 
-    fn entry_path(&self, visitor: &Visitor, below: &str) -> String {
-        format!("/queues/{}/entries/{}{below}", self.queue, visitor.token)
+    async fn claim(&self, visitor: &Guest) -> ApiResponse {
+        self.send(visitor.claim()).await
     }
 
-    async fn get_status(&self, visitor: &Visitor) -> ApiResponse {
-        self.send(ApiRequest::get(self.entry_path(visitor, "")).visitor(&visitor.id))
+    async fn complete(&self, visitor: &Guest) {
+        let ask = visitor.of_service("complete", &json!({}));
+        self.send(ask.header("x-api-key", API_KEY))
             .await
-    }
-
-    async fn claim(&self, visitor: &Visitor) -> ApiResponse {
-        self.send(ApiRequest::post(self.entry_path(visitor, "/claim")).visitor(&visitor.id))
-            .await
-    }
-
-    async fn complete(&self, visitor: &Visitor) {
-        let ask = ApiRequest::post(self.entry_path(visitor, "/complete")).header("x-api-key", API_KEY);
-        self.send(ask).await.expect_status(204);
+            .expect_status(204);
     }
 
     /// Asks the authorizer whether a request with these headers may call an API of the shop that the queue protects.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aws_sdk_secretsmanager::Client;
 use serde_json::json;
 use uuid::Uuid;
-use vestibule_tests::{functions::DeploymentConfig, servers::dynamodb_url};
+use vestibule_tests::{api::Guest, functions::DeploymentConfig, servers::dynamodb_url};
 
 use crate::Stage;
 
@@ -51,7 +51,7 @@ async fn a_changed_origin_key_counts_beside_the_former_one() {
 /// Enters with these secrets, and demands these statuses.
 async fn require_entering(stage: &Stage, cases: &[(Option<&str>, u16)]) {
     for (secret, status) in cases {
-        let request = stage.enter_request(&Uuid::new_v4().to_string());
+        let request = Guest::enter(stage.queue.as_str(), &Uuid::new_v4().to_string());
         let request = match secret {
             Some(secret) => request.header("x-vestibule-origin", secret),
             None => request,

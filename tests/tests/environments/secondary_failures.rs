@@ -7,6 +7,7 @@ use uuid::Uuid;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{id::EntryId, record::EntryRecord};
 use vestibule_tests::{
+    api::Guest,
     functions::{Deployment, DeploymentConfig},
     servers::{closed_port_url, dynamodb_url},
     waiting::wait_until,
@@ -70,7 +71,7 @@ async fn visitors_enter_without_a_readable_origin_key() {
             stage.read_record(&visitor.token).await.source.is_some(),
             "{reason}: the gateway names the address of a visitor who comes to it directly"
         );
-        let through_distribution = stage.enter_request(&Uuid::new_v4().to_string());
+        let through_distribution = Guest::enter(stage.queue.as_str(), &Uuid::new_v4().to_string());
         let through_distribution = through_distribution.header("x-vestibule-origin", &"a".repeat(32));
         let entered = stage.send(through_distribution).await;
         let token = entered.expect_status(201).text("token");

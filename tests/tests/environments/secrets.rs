@@ -1,8 +1,8 @@
 //! Keys that are in Secrets Manager, as in a deployed stack.
 
 use serde_json::json;
-use uuid::Uuid;
 use vestibule_tests::{
+    api::{Guest, new_visitor_id},
     functions::{API_KEY, DeploymentConfig, ORIGIN_KEY},
     in_process::{ApiRequest, ApiResponse},
     waiting::wait_until,
@@ -13,8 +13,7 @@ use crate::{BOUND, Stage};
 impl Stage {
     /// Enters as the distribution passes a request on.
     async fn enter_through_distribution(&self, address: &str) -> ApiResponse {
-        let request = self
-            .enter_request(&Uuid::new_v4().to_string())
+        let request = Guest::enter(self.queue.as_str(), &new_visitor_id())
             .header("x-vestibule-origin", ORIGIN_KEY)
             .header("cloudfront-viewer-address", address);
         self.send(request).await
@@ -37,12 +36,12 @@ async fn all_functions_share_the_keys_of_secrets_manager() {
     let stage = Stage::open(config, json!({ "session_max_seconds": 3_600 })).await;
     let (visitor, entered) = stage.enter().await;
     let status = stage.get_status(&visitor).await;
-    let extend = ApiRequest::post(stage.entry_path(&visitor, "/extend")).visitor(&visitor.id);
+    let extend = ApiRequest::post(visitor.path("/extend")).visitor(&visitor.id);
     let extended = stage.send(extend).await;
     let claimed = stage.claim(&visitor).await;
     for answer in [&entered, &status, &extended, &claimed] {
         let pass = answer.text("pass");
-        let validate = ApiRequest::post(stage.entry_path(&visitor, "/validate"))
+        let validate = ApiRequest::post(visitor.path("/validate"))
             .header("x-api-key", API_KEY)
             .json(&json!({ "pass": pass }));
         let validated = stage.send(validate).await;
@@ -66,7 +65,7 @@ async fn all_functions_share_the_keys_of_secrets_manager() {
         stage.deployment.lambda.kill(function);
     }
     assert_eq!(stage.count_published_keys().await, 2);
-    let validate = ApiRequest::post(stage.entry_path(&visitor, "/validate"))
+    let validate = ApiRequest::post(visitor.path("/validate"))
         .header("x-api-key", API_KEY)
         .json(&json!({ "pass": entered.text("pass") }));
     assert_eq!(stage.send(validate).await.expect_status(200).body["valid"], true);

@@ -16,7 +16,7 @@ async fn signed_service_request_is_accepted_others_are_not() {
     };
     let stage = Stage::open(config, json!({})).await;
     let (visitor, _) = stage.enter().await;
-    let request = |what: &str, body| ApiRequest::post(stage.entry_path(&visitor, what)).json(&body);
+    let request = |what: &str, body| ApiRequest::post(visitor.path(what)).json(&body);
     let signed_by = |id: &str| {
         format!("AWS4-HMAC-SHA256 Credential={id}/20260101/us-east-1/execute-api/aws4_request, Signature=0")
     };

@@ -4,10 +4,10 @@ use serde_json::json;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::state::EntryState;
 use vestibule_tests::{
-    functions::DeploymentConfig, lines::tick_order, servers::closed_port_url, waiting::wait_until,
+    api::Guest, functions::DeploymentConfig, lines::tick_order, servers::closed_port_url, waiting::wait_until,
 };
 
-use crate::{BOUND, Stage, Visitor};
+use crate::{BOUND, Stage};
 
 impl Stage {
     /// A queue whose function `enter` does not reach the table.
@@ -19,7 +19,7 @@ impl Stage {
         Self::open(config, settings).await
     }
 
-    async fn enter_unwritten(&self) -> Visitor {
+    async fn enter_unwritten(&self) -> Guest {
         let (visitor, entered) = self.enter().await;
         assert_eq!(entered.body["durable"], false, "{entered:?}");
         assert_eq!(self.read_state(&visitor).await, None);
@@ -27,7 +27,7 @@ impl Stage {
     }
 
     /// The state of an entry in the table; `None` if the table does not have it.
-    async fn read_state(&self, visitor: &Visitor) -> Option<EntryState> {
+    async fn read_state(&self, visitor: &Guest) -> Option<EntryState> {
         let partition = EntryPartition::from_configuration(&self.queue, &self.view().await.configuration);
         let id = visitor.token.parse().expect("a token");
         let record = self.deployment.backup.read_entry(&partition, id).await;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use vestibule_domain::state::EntryState;
 use vestibule_faults::Fault;
 use vestibule_line::{ValidateOutcome, Validation};
-use vestibule_tests::{in_process::ApiResponse, lines::Backend};
+use vestibule_tests::{api::Guest, in_process::ApiResponse, lines::Backend};
 
-use crate::scene::{Guest, Scene, default_settings};
+use crate::scene::{Scene, default_settings};
 
 const USE_ID: &str = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const OTHER_USE_ID: &str = "0d3a5a3c-9a0e-4c3b-8d6e-1f1f6ed2b7aa";
@@ -18,7 +18,7 @@ impl Scene {
     async fn consume_as(&self, guest: &Guest, proof: &Value, use_id: &str) -> ApiResponse {
         let mut body = proof.clone();
         (body["consume"], body["use"]) = (json!(true), json!(use_id));
-        self.send(self.service(guest, "validate", &body)).await
+        self.send(guest.of_service("validate", &body)).await
     }
 
     /// Consumes the visit as a request does that is killed before it writes the end to the backup.
@@ -30,7 +30,10 @@ impl Scene {
             use_id: Some(USE_ID.parse().expect("a UUID")),
             reactivate_until_ms: None,
         };
-        let consumed = self.line.validate(&self.queue, guest.entry(), validation).await;
+        let consumed = self
+            .line
+            .validate(&self.queue, guest.entry_id(), validation)
+            .await;
         let has_change = matches!(consumed, Ok(ValidateOutcome::Active { change: Some(_), .. }));
         assert!(has_change, "{consumed:?}");
     }
@@ -117,7 +120,7 @@ pub(crate) async fn a_use_is_repeated_after_the_pass_has_ended(backend: Backend)
     let first = scene.consume_as(&guest, &proof, USE_ID).await;
     assert_eq!(first.expect_status(200).body["durable"], true);
     clock.advance(Duration::from_mins(2));
-    let look = scene.send(scene.service(&guest, "validate", &proof)).await;
+    let look = scene.send(guest.of_service("validate", &proof)).await;
     look.expect_problem(410, "completed");
     let repeat = scene.consume_as(&guest, &proof, USE_ID).await;
     assert_eq!(repeat.expect_status(200).body, first.body);

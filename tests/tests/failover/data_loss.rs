@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use ::redis::Script;
+use vestibule_tests::api::Guest;
 
-use crate::scene::{Guest, Scene};
+use crate::scene::Scene;
 
 /// The keys of a queue.
 const KEYS: [&str; 14] = [

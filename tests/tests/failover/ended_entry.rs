@@ -7,12 +7,13 @@ use serde_json::json;
 use vestibule_domain::state::EntryState;
 use vestibule_faults::Fault;
 use vestibule_tests::{
+    api::Guest,
     in_process::{ApiRequest, ApiResponse, BOUND},
     lines::Backend,
     waiting::wait_until,
 };
 
-use crate::scene::{Guest, Scene, default_settings};
+use crate::scene::{Scene, consume, default_settings};
 
 impl Scene {
     /// Checks that every request about the visitor who left is refused, six times in a row, and that no answer has a pass.
@@ -20,13 +21,13 @@ impl Scene {
         for _ in 0..6 {
             let status = self.status(guest).await;
             assert!(status.expect_problem(410, "left").body["pass"].is_null());
-            let claimed = self.send(self.claim(guest)).await;
+            let claimed = self.send(guest.claim()).await;
             assert!(claimed.expect_problem(410, "left").body["pass"].is_null());
             let by_id = json!({ "visitor": guest.id });
-            let validated = self.send(self.service(guest, "validate", &by_id)).await;
+            let validated = self.send(guest.of_service("validate", &by_id)).await;
             validated.expect_problem(410, "left");
             let by_pass = json!({ "pass": pass });
-            let validated = self.send(self.service(guest, "validate", &by_pass)).await;
+            let validated = self.send(guest.of_service("validate", &by_pass)).await;
             assert_ne!(validated.status, 200, "{validated:?}");
         }
     }
@@ -81,13 +82,13 @@ pub(crate) async fn a_forgotten_completion_is_found_and_frees_the_slot(backend: 
     let snapshot = scene.snapshot().await;
     scene.complete(&guests[0]).await;
     let ended_at_ms = scene.record(&guests[0]).await.ended_at_ms;
-    let status = ApiRequest::get(scene.path(&guests[0])).visitor(&guests[0].id);
+    let status = guests[0].status();
     let asks = [
         ("status", status),
-        ("claim", scene.claim(&guests[0])),
-        ("extend", scene.extend(&guests[0])),
+        ("claim", guests[0].claim()),
+        ("extend", guests[0].extend(&json!({ "seconds": 400 }))),
         // A consumed entry cannot be consumed again.
-        ("consume", scene.consume(&guests[0])),
+        ("consume", consume(&guests[0])),
     ];
     for (request, ask) in asks {
         scene.restore_snapshot(&snapshot).await;
@@ -138,13 +139,13 @@ pub(crate) async fn a_ready_entry_that_completed_cannot_be_claimed(backend: Back
     scene.promote().await;
     scene.flush().await;
     let snapshot = scene.snapshot().await;
-    scene.send(scene.claim(&guests[1])).await.expect_status(200);
+    scene.send(guests[1].claim()).await.expect_status(200);
     scene.complete(&guests[1]).await;
     scene.restore_snapshot(&snapshot).await;
     scene.status(&guests[1]).await.expect_problem(410, "completed");
     assert_eq!(scene.view().await.ready, 0);
     scene
-        .send(scene.claim(&guests[1]))
+        .send(guests[1].claim())
         .await
         .expect_problem(410, "completed");
 }
@@ -233,7 +234,7 @@ pub(crate) async fn a_forgotten_later_visit_can_be_left(backend: Backend) {
     stale.zadd(scene.key("waiting"), guest.member(), earlier_place);
     stale.exec_async(&mut connection).await.expect("Redis answers");
 
-    let path = format!("{}?visit={visit}", scene.path(&guest));
+    let path = guest.path(&format!("?visit={visit}"));
     let left = scene.send(ApiRequest::delete(path).visitor(&guest.id)).await;
     left.expect_status(204);
     scene.status(&guest).await.expect_problem(410, "left");

@@ -28,7 +28,7 @@ pub(crate) async fn a_forgotten_entry_keeps_its_place(backend: Backend) {
     // The visit number is the old one, and the visitor may leave by it.
     let leave = ApiRequest::delete(format!(
         "{}?visit={}",
-        scene.path(&guests[2]),
+        guests[2].path(""),
         record.visit().number()
     ));
     scene.send(leave.visitor(&guests[2].id)).await.expect_status(204);
@@ -49,7 +49,7 @@ pub(crate) async fn a_forgotten_entry_that_ended_is_not_restored(backend: Backen
     scene.forget_entries(&guests).await;
     for guest in &guests[..2] {
         assert_eq!(scene.status(guest).await.status, 410);
-        let status = scene.line.status(&scene.queue, guest.entry()).await;
+        let status = scene.line.status(&scene.queue, guest.entry_id()).await;
         let status = status.expect("status");
         assert!(
             matches!(status, EntryLookup::NotFound(NotFound::Unknown { .. })),
@@ -67,7 +67,7 @@ pub(crate) async fn a_forgotten_turn_can_be_claimed(backend: Backend) {
     scene.flush().await;
     let called = scene.status(&guests[1]).await.number("promoted_at_ms");
     scene.forget_entries(&guests).await;
-    let claimed = scene.send(scene.claim(&guests[1])).await;
+    let claimed = scene.send(guests[1].claim()).await;
     claimed.expect_status(200);
     assert_eq!(claimed.text("state"), "active");
     assert_eq!(claimed.body["durable"], true);
@@ -92,18 +92,15 @@ pub(crate) async fn a_forgotten_session_keeps_its_end(backend: Backend) {
     let before = scene.status(&guests[0]).await;
     let asked = json!({ "visitor": guests[0].id });
     scene.forget_entries(&guests).await;
-    let valid = scene.send(scene.service(&guests[0], "validate", &asked)).await;
+    let valid = scene.send(guests[0].of_service("validate", &asked)).await;
     valid.expect_status(200);
     assert_eq!(valid.number("expires_at_ms"), before.number("expires_at_ms"));
     scene.forget_entries(&guests).await;
     let longer = json!({ "seconds": 400 });
-    let extend = scene
-        .service(&guests[0], "extend", &longer)
-        .visitor(&guests[0].id);
-    let extended = scene.send(extend).await;
+    let extended = scene.send(guests[0].extend(&longer)).await;
     assert!(extended.expect_status(200).number("expires_at_ms") > before.number("expires_at_ms"));
     let waits = scene
-        .send(scene.service(&guests[1], "validate", &json!({ "visitor": guests[1].id })))
+        .send(guests[1].of_service("validate", &json!({ "visitor": guests[1].id })))
         .await;
     waits.expect_problem(409, "not-your-turn");
 }
@@ -111,8 +108,7 @@ pub(crate) async fn a_forgotten_session_keeps_its_end(backend: Backend) {
 pub(crate) async fn a_held_poll_of_a_forgotten_entry_returns_its_place(backend: Backend) {
     let scene = Scene::open(backend, json!({ "interval_seconds": 1 })).await;
     let guests = scene.enter_many(3).await;
-    let held =
-        scene.send(ApiRequest::get(format!("{}?wait=3", scene.path(&guests[2]))).visitor(&guests[2].id));
+    let held = scene.send(guests[2].held_poll(3));
     let forgets = async {
         // Redis forgets the entry before or after the poll reads it. The result is the same.
         tokio::task::yield_now().await;
@@ -129,7 +125,7 @@ pub(crate) async fn an_end_that_the_backup_lacks_is_reported(backend: Backend) {
     let guests = scene.enter_many(3).await;
     let left = scene
         .line
-        .leave(&scene.queue, guests[1].entry(), None, LeaveReason::Leave)
+        .leave(&scene.queue, guests[1].entry_id(), None, LeaveReason::Leave)
         .await;
     assert!(
         matches!(left, Ok(LeaveOutcome::Ended(_))),
@@ -147,7 +143,7 @@ pub(crate) async fn many_requests_restore_a_forgotten_entry_once(backend: Backen
     scene.forget_entries(&guests).await;
     let asks = (0..12).map(|n| {
         let guest = &guests[1 + n % 3];
-        let ask = ApiRequest::get(scene.path(guest)).visitor(&guest.id);
+        let ask = guest.status();
         send_to(&scene.routers[n % 2], ask)
     });
     for answer in futures_util::future::join_all(asks).await {

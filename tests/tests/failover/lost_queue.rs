@@ -41,7 +41,7 @@ pub(crate) async fn every_entry_returns_and_promotion_continues(backend: Backend
     })
     .await;
     scene.flush().await;
-    let claimed = scene.send(scene.claim(&guests[2])).await;
+    let claimed = scene.send(guests[2].claim()).await;
     claimed.expect_status(200);
     let before = join_all(guests.iter().map(|guest| scene.status(guest))).await;
     scene.lose_queue().await;
@@ -53,7 +53,7 @@ pub(crate) async fn every_entry_returns_and_promotion_continues(backend: Backend
         expect_recovering(&scene.send(enter.visitor(id)).await);
     }
     let body = json!({ "pass": claimed.text("pass") });
-    expect_recovering(&scene.send(scene.service(&guests[2], "validate", &body)).await);
+    expect_recovering(&scene.send(guests[2].of_service("validate", &body)).await);
 
     scene
         .with_promoters(2, async {
@@ -81,7 +81,7 @@ pub(crate) async fn every_entry_returns_and_promotion_continues(backend: Backend
         }
     }
     scene
-        .send(scene.service(&guests[2], "validate", &body))
+        .send(guests[2].of_service("validate", &body))
         .await
         .expect_status(200);
     scene
@@ -218,7 +218,7 @@ pub(crate) async fn a_restore_salvages_changes_that_the_backup_lacks(backend: Ba
     // The visitor leaves, and the process is killed before it writes the end.
     let departed = scene
         .line
-        .leave(&scene.queue, guests[5].entry(), None, LeaveReason::Leave)
+        .leave(&scene.queue, guests[5].entry_id(), None, LeaveReason::Leave)
         .await;
     departed.expect("left");
     scene.complete(&guests[0]).await;

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_domain::state::EntryState;
 use vestibule_tests::{
+    api::Guest,
     in_process::{ApiRequest, BOUND},
     lines::{Backend, ManualClock},
     waiting::wait_until,
 };
 
-use crate::scene::{Guest, Scene};
+use crate::scene::Scene;
 
 /// How many visitors complete, and how many claim, in the lost time.
 const VISITORS: usize = 20;
@@ -38,7 +39,7 @@ impl Scene {
     /// Whether the protected service lets the visitor in, without showing a pass.
     async fn is_session_valid(&self, guest: &Guest) -> bool {
         let by_id = json!({ "visitor": guest.id });
-        let answer = self.send(self.service(guest, "validate", &by_id)).await;
+        let answer = self.send(guest.of_service("validate", &by_id)).await;
         answer.status == 200 && answer.text("state") == "active"
     }
 
@@ -71,7 +72,7 @@ pub(crate) async fn lost_claims_and_completions_return_within_seconds(backend: B
         let replica = scene.snapshot().await;
         for (completed, claimed) in completing.iter().zip(claiming) {
             scene.complete(completed).await;
-            let answer = scene.send(scene.claim(claimed)).await;
+            let answer = scene.send(claimed.claim()).await;
             assert_eq!(answer.expect_status(200).body["durable"], true);
         }
         scene.wait_for_ticks(2).await;
@@ -117,7 +118,7 @@ pub(crate) async fn a_check_finds_lost_claims_and_completions(backend: Backend) 
     let mut session_ends = Vec::new();
     for (completed, claimed) in completing.iter().zip(claiming) {
         scene.complete(completed).await;
-        let answer = scene.send(scene.claim(claimed)).await;
+        let answer = scene.send(claimed.claim()).await;
         assert_eq!(answer.expect_status(200).body["durable"], true);
         session_ends.push(answer.number("expires_at_ms"));
     }
@@ -137,7 +138,7 @@ pub(crate) async fn a_check_finds_lost_claims_and_completions(backend: Backend) 
     assert_eq!((view.waiting, view.ready, view.active), (0, 0, 20));
     for (guest, session_end_ms) in claiming.iter().zip(session_ends) {
         let by_id = json!({ "visitor": guest.id });
-        let valid = scene.send(scene.service(guest, "validate", &by_id)).await;
+        let valid = scene.send(guest.of_service("validate", &by_id)).await;
         assert_eq!(valid.expect_status(200).text("state"), "active");
         assert_eq!(valid.number("expires_at_ms"), session_end_ms);
         assert!(scene.status(guest).await.expect_status(200).body["pass"].is_string());

@@ -6,14 +6,12 @@ use serde_json::json;
 use vestibule_domain::{fact::Step, state::EntryState};
 use vestibule_line::Arrival;
 use vestibule_tests::{
+    api::Guest,
     in_process::ApiResponse,
     lines::{Backend, ManualClock},
 };
 
-use crate::{
-    data_loss::Snapshot,
-    scene::{Guest, Scene},
-};
+use crate::{data_loss::Snapshot, scene::Scene};
 
 /// The first visitor has a long session. The second was promoted and did not claim. Now the third is ready, and
 /// the fourth waits.
@@ -155,7 +153,7 @@ pub(crate) async fn the_check_finishes_a_return_that_a_kill_cut_off(backend: Bac
     let entered = turn
         .scene
         .line
-        .enter(&turn.scene.queue, turn.returning().entry(), Arrival::Ordinary)
+        .enter(&turn.scene.queue, turn.returning().entry_id(), Arrival::Ordinary)
         .await;
     entered.expect("the visitor enters, and the process dies");
     // The check runs much later, but the time of the return counts.

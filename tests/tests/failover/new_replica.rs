@@ -24,7 +24,7 @@ pub(crate) async fn a_reset_starts_empty_and_voids_all_earlier_tokens(backend: B
     let pass = scene.status(&guests[0]).await.text("pass").to_owned();
     let body = json!({ "pass": pass });
     scene
-        .send(scene.service(&guests[0], "validate", &body))
+        .send(guests[0].of_service("validate", &body))
         .await
         .expect_status(200);
     let answer = scene.run_confirmed("reset").await;
@@ -39,19 +39,19 @@ pub(crate) async fn a_reset_starts_empty_and_voids_all_earlier_tokens(backend: B
     );
 
     // No earlier entry may act, whichever process is asked. The final answer follows within a second.
-    let validated = scene.send(scene.service(&guests[0], "validate", &body)).await;
+    let validated = scene.send(guests[0].of_service("validate", &body)).await;
     assert_ne!(validated.status, 200, "{validated:?}");
     let validated = scene
-        .send_until_served(|| scene.service(&guests[0], "validate", &body))
+        .send_until_served(|| guests[0].of_service("validate", &body))
         .await;
     assert_eq!(
         validated.expect_problem(403, "invalid-pass").text("detail"),
         "the pass belongs to an epoch that has ended"
     );
     let named = json!({ "visitor": guests[0].id });
-    let validated = scene.send(scene.service(&guests[0], "validate", &named)).await;
+    let validated = scene.send(guests[0].of_service("validate", &named)).await;
     validated.expect_problem(403, "token-owner-mismatch");
-    let claimed = scene.send(scene.claim(&guests[1])).await;
+    let claimed = scene.send(guests[1].claim()).await;
     claimed.expect_problem(403, "token-owner-mismatch");
     let public = scene
         .send(ApiRequest::get(format!("/queues/{}", scene.queue)))
@@ -65,7 +65,7 @@ pub(crate) async fn a_reset_starts_empty_and_voids_all_earlier_tokens(backend: B
     assert_eq!(scene.record(&guests[2]).await.state.name(), "waiting");
     let before = scene
         .backup
-        .read_live_entries(&scene.partition(), guests[2].entry().shard(), u64::MAX)
+        .read_live_entries(&scene.partition(), guests[2].entry_id().shard(), u64::MAX)
         .await;
     assert!(!before.expect("an answer").is_empty());
 }
@@ -79,7 +79,7 @@ pub(crate) async fn the_promoter_finishes_a_reset_that_was_cut_off(backend: Back
     assert!(begun.expect("an answer").is_some());
     let left = scene
         .line
-        .leave(&scene.queue, guests[2].entry(), None, LeaveReason::Leave)
+        .leave(&scene.queue, guests[2].entry_id(), None, LeaveReason::Leave)
         .await;
     left.expect("left");
     scene
@@ -129,7 +129,7 @@ pub(crate) async fn a_pass_from_before_a_restore_reactivates_the_entry(backend: 
     let now_ms = scene.view().await.now_ms;
     let grant = PassGrant {
         queue: &scene.queue,
-        entry: guests[2].entry(),
+        entry: guests[2].entry_id(),
         visit: scene.record(&guests[2]).await.visit(),
         epoch: 1,
         pass_end_ms: now_ms + 60_000,
@@ -140,7 +140,7 @@ pub(crate) async fn a_pass_from_before_a_restore_reactivates_the_entry(backend: 
     assert_eq!((&answer["waiting"], &answer["active"]), (&json!(1), &json!(2)));
 
     let validated = scene
-        .send_until_served(|| scene.service(&guests[2], "validate", &body))
+        .send_until_served(|| guests[2].of_service("validate", &body))
         .await;
     validated.expect_status(200);
     assert_eq!(validated.text("state"), "active");

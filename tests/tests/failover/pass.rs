@@ -7,14 +7,12 @@ use serde_json::{Value, json};
 use vestibule_domain::state::EntryState;
 use vestibule_faults::Fault;
 use vestibule_tests::{
+    api::Guest,
     in_process::{ApiResponse, send_to},
     lines::{Backend, ManualClock},
 };
 
-use crate::{
-    data_loss::Snapshot,
-    scene::{Guest, Scene},
-};
+use crate::{data_loss::Snapshot, scene::Scene};
 
 /// One visitor is active, and another has claimed since a replica took its copy of Redis.
 struct Claim {
@@ -39,7 +37,7 @@ impl Claim {
         scene.promote().await;
         scene.flush().await;
         let replica = scene.snapshot().await;
-        let answer = scene.send(scene.claim(&guest)).await;
+        let answer = scene.send(guest.claim()).await;
         assert_eq!(answer.expect_status(200).body["durable"], true);
         Self {
             session_end_ms: answer.number("expires_at_ms"),
@@ -63,7 +61,7 @@ impl Claim {
             body[name] = value.clone();
         }
         // The second process has no snapshot of the queue from before the clock moved.
-        let validate = self.scene.service(&self.guest, "validate", &body);
+        let validate = self.guest.of_service("validate", &body);
         send_to(&self.scene.routers[1], validate).await
     }
 }

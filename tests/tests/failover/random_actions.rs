@@ -6,14 +6,15 @@ use std::{sync::Arc, time::Duration};
 use rand::RngExt;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
-use uuid::Uuid;
+use vestibule_domain::id::QueueId;
 use vestibule_faults::{Effect, Fault, RandomFault};
 use vestibule_tests::{
+    api::{Guest, new_visitor_id},
     in_process::{ApiRequest, ApiResponse},
     lines::Backend,
 };
 
-use crate::scene::{Guest, Scene};
+use crate::scene::Scene;
 
 const VISITORS: usize = 60;
 const CAPACITY: u64 = 10;
@@ -23,7 +24,6 @@ const DURATION: Duration = Duration::from_mins(1);
 struct Actor {
     guest: Guest,
     state: String,
-    visit: u64,
     pass: Option<String>,
     /// The latest visit whose end was acknowledged; 0 for none.
     ended_visit: u64,
@@ -32,14 +32,15 @@ struct Actor {
 }
 
 impl Actor {
-    fn new() -> Self {
+    fn new(queue: &QueueId) -> Self {
         Self {
             guest: Guest {
-                id: Uuid::new_v4().to_string(),
+                queue: queue.to_string(),
+                id: new_visitor_id(),
                 token: String::new(),
+                visit: 0,
             },
             state: String::new(),
-            visit: 0,
             pass: None,
             ended_visit: 0,
             history: Vec::new(),
@@ -78,19 +79,21 @@ impl Actor {
     }
 
     async fn act(&mut self, scene: &Scene, action: &'static str) {
-        let visit = self.visit;
-        let of_visit = format!("{}?visit={visit}", scene.path(&self.guest));
+        let visit = self.guest.visit;
+        let of_visit = self.guest.path(&format!("?visit={visit}"));
         let request = match action {
-            "enter" => ApiRequest::post(format!("/queues/{}/entries", scene.queue)).visitor(&self.guest.id),
-            "claim" => scene.claim(&self.guest),
+            "enter" => Guest::enter(&self.guest.queue, &self.guest.id),
+            "claim" => self.guest.claim(),
             "leave" => ApiRequest::delete(of_visit).visitor(&self.guest.id),
-            "complete" => scene.service(&self.guest, "complete", &json!({ "visit": visit })),
-            "validate" => scene.service(&self.guest, "validate", &json!({ "visitor": self.guest.id })),
+            "complete" => self.guest.of_service("complete", &json!({ "visit": visit })),
+            "validate" => self
+                .guest
+                .of_service("validate", &json!({ "visitor": self.guest.id })),
             "validate with pass" => match &self.pass {
-                Some(pass) => scene.service(&self.guest, "validate", &json!({ "pass": pass })),
+                Some(pass) => self.guest.of_service("validate", &json!({ "pass": pass })),
                 None => return,
             },
-            _ => ApiRequest::get(scene.path(&self.guest)).visitor(&self.guest.id),
+            _ => self.guest.status(),
         };
         let answer = scene.send(request).await;
         self.history
@@ -102,7 +105,7 @@ impl Actor {
     fn learn(&mut self, action: &str, answer: &ApiResponse) {
         match answer.status.as_u16() {
             204 => {
-                self.ended_visit = self.ended_visit.max(self.visit);
+                self.ended_visit = self.ended_visit.max(self.guest.visit);
                 self.state.clear();
             }
             200 | 201 => {
@@ -113,7 +116,7 @@ impl Actor {
                     answer.text("state"),
                     self.history
                 );
-                self.visit = visit;
+                self.guest.visit = visit;
                 answer.text("state").clone_into(&mut self.state);
                 if let Value::String(token) = &answer.body["token"] {
                     self.guest.token.clone_from(token);
@@ -152,7 +155,7 @@ async fn act_at_random(fault: RandomFault) {
             let until = Instant::now() + DURATION;
             let watching = tokio::spawn(watch_capacity(scene.clone(), until));
             let acting: Vec<_> = (0..VISITORS)
-                .map(|_| tokio::spawn(Actor::new().act_until(scene.clone(), until)))
+                .map(|_| tokio::spawn(Actor::new(&scene.queue).act_until(scene.clone(), until)))
                 .collect();
             let mut actors = Vec::new();
             for actor in acting {

@@ -65,7 +65,7 @@ pub(crate) async fn a_place_of_a_killed_process_yields_to_the_old_one(backend: B
     scene.forget_entries(&guests[1..2]).await;
     scene
         .line
-        .enter(&scene.queue, guests[1].entry(), Arrival::Ordinary)
+        .enter(&scene.queue, guests[1].entry_id(), Arrival::Ordinary)
         .await
         .expect("the visitor enters, and the process dies");
     let (_, again) = scene.enter_as(&guests[1].id).await;
@@ -97,7 +97,7 @@ pub(crate) async fn entering_after_an_end_gives_a_new_place(backend: Backend) {
     // The process of the next visitor dies before it writes the end, so only the line knows it.
     let left = scene
         .line
-        .leave(&scene.queue, guests[2].entry(), None, LeaveReason::Leave)
+        .leave(&scene.queue, guests[2].entry_id(), None, LeaveReason::Leave)
         .await;
     left.expect("left");
     assert_eq!(scene.record(&guests[2]).await.state, EntryState::Waiting);
@@ -121,7 +121,7 @@ pub(crate) async fn entering_after_an_expired_session_gives_a_new_place(backend:
     scene.promote().await;
     let before = scene.record(&guests[0]).await;
     // No tick has dropped the entry yet, so the backup still shows a session.
-    let lookup = async || scene.line.status(&scene.queue, guests[0].entry()).await;
+    let lookup = async || scene.line.status(&scene.queue, guests[0].entry_id()).await;
     let has_ended = |lookup: &_| matches!(lookup, Ok(EntryLookup::NotFound(NotFound::Ended(_))));
     let ended = poll_until(BOUND, lookup, has_ended).await;
     ended.expect("an answer");

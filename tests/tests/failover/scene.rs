@@ -21,13 +21,14 @@ use vestibule_faults::{Faults, FaultyBackup};
 use vestibule_line::{Line, OperatorView};
 use vestibule_promoter::Promoter;
 use vestibule_tests::{
+    api::Guest,
     entries::{now_ms, partition_of},
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, local_config, send_to},
     lines::{Backend, ManualClock, configuration, fresh_queue, tick_order},
     waiting::wait_until,
 };
 
-pub(crate) use self::visitors::Guest;
+pub(crate) use self::visitors::consume;
 
 /// Two processes that use one Redis and one backup.
 pub(crate) struct Scene {
@@ -162,7 +163,7 @@ impl Scene {
     }
 
     pub(crate) async fn record(&self, guest: &Guest) -> EntryRecord {
-        self.record_of(guest.entry()).await
+        self.record_of(guest.entry_id()).await
     }
 
     pub(crate) async fn record_of(&self, id: EntryId) -> EntryRecord {

@@ -30,7 +30,7 @@ pub(crate) async fn later_changes_survive_a_stale_primary(backend: Backend) {
                 scene.status(&guests[2]).await.body["state"] == "ready"
             })
             .await;
-            scene.send(scene.claim(&guests[2])).await.expect_status(200);
+            scene.send(guests[2].claim()).await.expect_status(200);
             wait_until(BOUND, "the watermark covers the claim", async || {
                 let view = scene.view().await;
                 view.journal_len == 0 && scene.stored_queue().await.metadata.watermark >= watermark + 2

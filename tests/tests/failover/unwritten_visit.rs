@@ -6,11 +6,12 @@ use serde_json::json;
 use vestibule_domain::state::EntryState;
 use vestibule_line::ClaimOutcome;
 use vestibule_tests::{
+    api::Guest,
     in_process::ApiRequest,
     lines::{Backend, ManualClock, enter_without_backup},
 };
 
-use crate::scene::{Guest, Scene};
+use crate::scene::{Scene, consume};
 
 /// The first visit has ended, and the backup knows it. The place of the next visit is not durable: only the journal has
 /// it.
@@ -23,7 +24,7 @@ async fn open_with_unwritten_second_visit(
     scene.complete(&guests[0]).await;
     clock.advance(Duration::from_secs(4));
     scene.send_heartbeat().await;
-    let change = enter_without_backup(&scene.line, &scene.queue, guests[0].entry()).await;
+    let change = enter_without_backup(&scene.line, &scene.queue, guests[0].entry_id()).await;
     scene
         .line
         .append_to_journal(&scene.queue, &change)
@@ -40,8 +41,8 @@ pub(crate) async fn an_ended_visit_does_not_end_an_unwritten_session(backend: Ba
     assert_eq!(status.expect_status(200).text("state"), "active");
     let enter = ApiRequest::post(format!("/queues/{}/entries", scene.queue)).visitor(&guest.id);
     for (request, ask) in [
-        ("claim", scene.claim(&guest)),
-        ("extend", scene.extend(&guest)),
+        ("claim", guest.claim()),
+        ("extend", guest.extend(&json!({ "seconds": 400 }))),
         ("enter", enter),
     ] {
         let answer = scene.send(ask).await;
@@ -53,7 +54,7 @@ pub(crate) async fn an_ended_visit_does_not_end_an_unwritten_session(backend: Ba
     // After the flush the backup has the visit.
     scene.flush().await;
     assert_eq!(scene.record(&guest).await.state, EntryState::Active);
-    scene.send(scene.consume(&guest)).await.expect_status(200);
+    scene.send(consume(&guest)).await.expect_status(200);
     scene.status(&guest).await.expect_problem(410, "completed");
 }
 
@@ -73,7 +74,7 @@ pub(crate) async fn an_ended_visit_does_not_end_an_unwritten_turn(backend: Backe
     );
     let (_, again) = scene.enter_as(&guest.id).await;
     assert_eq!(again.expect_status(200).text("state"), "ready");
-    let claimed = scene.line.claim(&scene.queue, guest.entry()).await;
+    let claimed = scene.line.claim(&scene.queue, guest.entry_id()).await;
     assert!(matches!(claimed, Ok(ClaimOutcome::Active { .. })), "{claimed:?}");
     scene.flush().await;
     assert_eq!(

@@ -120,10 +120,7 @@ impl Scene {
             (&self.neighbour, "active"),
             (&self.member, "waiting"),
         ] {
-            let status = self
-                .api
-                .send(ApiRequest::get(entry_path(&guest.token)).visitor(&guest.id))
-                .await;
+            let status = self.api.send(guest.status()).await;
             assert_eq!(status.expect_status(200).text("state"), state);
             assert_eq!(status.number("visit"), guest.visit);
         }

@@ -45,8 +45,8 @@ async fn a_method_that_a_path_lacks_is_refused(backend: &Backend) {
             ApiRequest::new(Method::PUT, queue.path("/entries")),
             "GET,HEAD,POST",
         ),
-        (ApiRequest::delete(queue.entry_path(&guest, "/claim")), "POST"),
-        (ApiRequest::get(queue.entry_path(&guest, "/validate")), "POST"),
+        (ApiRequest::delete(guest.path("/claim")), "POST"),
+        (ApiRequest::get(guest.path("/validate")), "POST"),
     ] {
         let response = backend.send(request).await;
         backend.kind.expect_method_not_allowed(&response, allowed);
@@ -122,9 +122,9 @@ async fn a_slash_at_the_end_leads_to_the_route(backend: &Backend) {
     // The reference to the entry is right, although the path has a segment more.
     let entry = backend.follow_location(&entries, &entered).await;
     assert_eq!(entry.expect_status(200).text("token"), guest.token);
-    let status = ApiRequest::get(queue.entry_path(&guest, "/?wait=0")).visitor(&guest.id);
+    let status = ApiRequest::get(guest.path("/?wait=0")).visitor(&guest.id);
     backend.send(status).await.expect_status(200);
-    let claim = ApiRequest::post(queue.entry_path(&guest, "/claim/")).visitor(&guest.id);
+    let claim = ApiRequest::post(guest.path("/claim/")).visitor(&guest.id);
     backend.send(claim).await.expect_status(200);
 
     // The links of a page are relative to its address, so a browser goes to the address without the slash.
@@ -137,7 +137,7 @@ async fn a_slash_at_the_end_leads_to_the_route(backend: &Backend) {
             ("no-store", "accept")
         );
     }
-    let claim = ApiRequest::post(queue.entry_path(&guest, "/claim/")).header("accept", "text/html");
+    let claim = ApiRequest::post(guest.path("/claim/")).header("accept", "text/html");
     let sent = backend.send(claim).await;
     assert_eq!(sent.expect_status(308).header("location"), "../claim");
     let unknown = backend.send(ApiRequest::get(queue.path("/nothing/"))).await;

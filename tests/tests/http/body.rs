@@ -58,7 +58,7 @@ async fn a_content_type_other_than_json_is_refused(backend: &Backend) {
         let enter = queue.enter_request().visitor(&new_visitor_id());
         let refused = backend.send(enter.raw(content_type, "{}")).await;
         refused.expect_problem(415, "unsupported-media-type");
-        let complete = ApiRequest::post(queue.entry_path(&guest, "/complete"));
+        let complete = ApiRequest::post(guest.path("/complete"));
         let refused = backend.send_as_service(complete.raw(content_type, "{}")).await;
         refused.expect_problem(415, "unsupported-media-type");
     }
@@ -72,7 +72,7 @@ async fn an_unknown_field_is_refused_by_name(backend: &Backend) {
     for body in [json!({ "priority": 1 }), json!({ "priority": null })] {
         let enter = queue.enter_request().json(&body);
         backend.send(enter).await.expect_invalid_field("priority");
-        let claim = ApiRequest::post(queue.entry_path(&guest, "/claim")).visitor(&guest.id);
+        let claim = guest.claim();
         backend
             .send(claim.json(&body))
             .await
@@ -81,7 +81,7 @@ async fn an_unknown_field_is_refused_by_name(backend: &Backend) {
         completed.expect_invalid_field("priority");
     }
     // The body of a claim never names the visitor.
-    let claim = ApiRequest::post(queue.entry_path(&guest, "/claim")).visitor(&guest.id);
+    let claim = guest.claim();
     let claim = claim.json(&json!({ "visitor": guest.id }));
     backend.send(claim).await.expect_invalid_field("visitor");
 }

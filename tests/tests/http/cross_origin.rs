@@ -88,8 +88,8 @@ async fn a_write_of_a_foreign_page_without_a_preflight_has_no_effect(backend: &B
     let visitor = |request: ApiRequest| request.visitor(&active.id);
     for path in [
         queue.path("/entries"),
-        queue.entry_path(&active, "/claim"),
-        queue.entry_path(&active, "/extend"),
+        active.path("/claim"),
+        active.path("/extend"),
     ] {
         for origin in [FOREIGN_ORIGIN, "null", ""] {
             for request in [

@@ -24,7 +24,7 @@ fn short_session() -> Value {
 
 /// Holds a poll while the change happens, and returns its response. The change must end the hold.
 async fn hold_poll_during(queue: &Queue<'_>, guest: &Guest, change: impl AsyncFnOnce()) -> ApiResponse {
-    let path = queue.entry_path(guest, &format!("?wait={}", WAIT.as_secs()));
+    let path = guest.path(&format!("?wait={}", WAIT.as_secs()));
     let since = Instant::now();
     let poll = async {
         let response = queue.backend.send(ApiRequest::get(path).visitor(&guest.id)).await;
@@ -64,7 +64,7 @@ async fn leaving_ends_the_hold(backend: &Backend) {
 async fn a_poll_without_news_is_held_for_the_time_it_offers(backend: &Backend) {
     let (queue, _) = backend.create_full_queue(short_session()).await;
     let (guest, _) = queue.enter_and_expect_created().await;
-    let poll = |query: &str| ApiRequest::get(queue.entry_path(&guest, query)).visitor(&guest.id);
+    let poll = |query: &str| ApiRequest::get(guest.path(query)).visitor(&guest.id);
     for request in [
         poll("?wait=1"),
         poll("").header("prefer", "respond-async, wait=1"),
@@ -81,7 +81,7 @@ async fn a_poll_without_news_is_held_for_the_time_it_offers(backend: &Backend) {
 async fn a_poll_with_the_token_alone_is_answered_at_once(backend: &Backend) {
     let (queue, _) = backend.create_full_queue(short_session()).await;
     let (guest, _) = queue.enter_and_expect_created().await;
-    let poll = || ApiRequest::get(queue.entry_path(&guest, "")).header("prefer", "wait=2");
+    let poll = || ApiRequest::get(guest.path("")).header("prefer", "wait=2");
     let response = backend.send(poll()).await;
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     // Such a caller is told that nothing is proven, and not to wait for a turn.
@@ -106,10 +106,8 @@ async fn a_poll_without_news_to_expect_is_answered_at_once(backend: &Backend) {
         .create_queue(json!({ "paused": true, "interval_seconds": 1 }))
         .await;
     let (not_moving, _) = paused.enter_and_expect_created().await;
-    for (queue, guest) in [(&far, &active), (&far, &waiting), (&paused, &not_moving)] {
-        let request = ApiRequest::get(queue.entry_path(guest, ""))
-            .visitor(&guest.id)
-            .header("prefer", "wait=20");
+    for guest in [active, waiting, not_moving] {
+        let request = guest.status().header("prefer", "wait=20");
         let response = backend.send(request).await;
         assert!(
             !response
@@ -124,7 +122,7 @@ async fn a_poll_without_news_to_expect_is_answered_at_once(backend: &Backend) {
 async fn a_wait_that_is_no_number_of_seconds_is_refused(backend: &Backend) {
     let queue = backend.create_queue(json!({})).await;
     let (guest, _) = queue.enter_and_expect_created().await;
-    let get = |query: &str| ApiRequest::get(queue.entry_path(&guest, query));
+    let get = |query: &str| ApiRequest::get(guest.path(query));
     for wait in ["-1", "61", "x", "1.5", "99999999999999999999"] {
         for request in [
             get(&format!("?wait={wait}")),

@@ -88,10 +88,10 @@ async fn a_visitor_id_sent_twice_is_refused(backend: &Backend) {
         for (first, last) in [(&second, &active.id), (&active.id, &second)] {
             for request in [
                 queue.enter_request(),
-                ApiRequest::get(queue.entry_path(&active, "")),
-                ApiRequest::delete(queue.entry_path(&active, "")),
-                ApiRequest::post(queue.entry_path(&active, "/claim")),
-                ApiRequest::post(queue.entry_path(&active, "/extend")),
+                ApiRequest::get(active.path("")),
+                ApiRequest::delete(active.path("")),
+                ApiRequest::post(active.path("/claim")),
+                ApiRequest::post(active.path("/extend")),
             ] {
                 let twice = request.visitor(first).header("x-visitor-id", last);
                 let refused = backend.send(twice).await;
@@ -109,14 +109,14 @@ async fn a_token_of_another_visitor_is_refused(backend: &Backend) {
     for guest in [active, waiting] {
         let thief = new_visitor_id();
         for request in [
-            ApiRequest::get(queue.entry_path(&guest, "")),
-            ApiRequest::delete(queue.entry_path(&guest, "")),
-            ApiRequest::post(queue.entry_path(&guest, "/claim")),
+            ApiRequest::get(guest.path("")),
+            ApiRequest::delete(guest.path("")),
+            ApiRequest::post(guest.path("/claim")),
         ] {
             let refused = backend.send(request.visitor(&thief)).await;
             refused.expect_problem(403, "token-owner-mismatch");
         }
-        let extend = ApiRequest::post(queue.entry_path(&guest, "/extend")).visitor(&thief);
+        let extend = ApiRequest::post(guest.path("/extend")).visitor(&thief);
         let refused = backend.send_as_service(extend).await;
         refused.expect_problem(403, "token-owner-mismatch");
         for visitor in [&*thief, "ada"] {
@@ -131,12 +131,12 @@ async fn a_token_of_another_visitor_is_refused(backend: &Backend) {
 
 async fn a_token_without_a_visitor_id_only_reads_the_status(backend: &Backend) {
     let (queue, active) = backend.create_full_queue(json!({})).await;
-    let status = backend.send(ApiRequest::get(queue.entry_path(&active, ""))).await;
+    let status = backend.send(ApiRequest::get(active.path(""))).await;
     assert_eq!(status.expect_status(200).text("state"), "active");
     status.expect_absent(&["pass"]);
     for request in [
-        ApiRequest::delete(queue.entry_path(&active, "")),
-        ApiRequest::post(queue.entry_path(&active, "/claim")),
+        ApiRequest::delete(active.path("")),
+        ApiRequest::post(active.path("/claim")),
     ] {
         let refused = backend.send(request).await;
         refused.expect_problem(403, "visitor-required");

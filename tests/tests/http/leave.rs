@@ -30,14 +30,15 @@ async fn a_token_that_the_queue_never_issued_is_unknown(backend: &Backend) {
     let queue = backend.create_queue(json!({})).await;
     let other = backend.create_queue(json!({})).await;
     let (mut guest, _) = other.enter_and_expect_created().await;
+    guest.queue.clone_from(&queue.id);
     let refused = queue.get_status(&guest).await;
     refused.expect_problem(403, "token-owner-mismatch");
-    let unknown = backend.send(ApiRequest::get(queue.entry_path(&guest, ""))).await;
+    let unknown = backend.send(ApiRequest::get(guest.path(""))).await;
     unknown.expect_problem(404, "unknown-entry");
     let unknown = queue.call_as_service("complete", &guest, &json!({})).await;
     unknown.expect_problem(404, "unknown-entry");
     "0f8fad5b-d9cb-869f-a165-70867728950e".clone_into(&mut guest.token);
-    let unknown = backend.send(ApiRequest::get(queue.entry_path(&guest, ""))).await;
+    let unknown = backend.send(ApiRequest::get(guest.path(""))).await;
     unknown.expect_problem(404, "unknown-entry");
 }
 
@@ -59,7 +60,7 @@ async fn a_visitor_who_closes_the_page_keeps_the_place_for_15_s(backend: &Backen
     let (queue, _) = backend.create_full_queue(json!({ "leave_on_close": true })).await;
     let (guest, entered) = queue.enter_and_expect_created().await;
     assert_eq!(entered.body["leave_on_close"], true);
-    let request = ApiRequest::delete(queue.entry_path(&guest, "?closed=true")).visitor(&guest.id);
+    let request = ApiRequest::delete(guest.path("?closed=true")).visitor(&guest.id);
     let closing = backend.send(request).await;
     assert_eq!(closing.expect_status(202).number("leaves_in_ms"), 15_000);
     let status = queue.get_status(&guest).await;

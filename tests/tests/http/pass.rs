@@ -18,7 +18,7 @@ async fn only_a_visitor_with_a_pass_learns_the_target(backend: &Backend) {
     let (_, waiting) = queue.enter_and_expect_created().await;
     waiting.expect_absent(&["target_url"]);
     // The token alone proves nothing.
-    let anyone = backend.send(ApiRequest::get(queue.entry_path(&active, ""))).await;
+    let anyone = backend.send(ApiRequest::get(active.path(""))).await;
     anyone.expect_status(200).expect_absent(&["pass", "target_url"]);
 }
 

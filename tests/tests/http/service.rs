@@ -193,7 +193,7 @@ async fn only_the_protected_service_validates_and_completes(backend: &Backend) {
         ("/validate", json!({ "visitor": guest.id }), 200),
         ("/complete", json!({}), 204),
     ] {
-        let request = || ApiRequest::post(queue.entry_path(&guest, route)).json(&body);
+        let request = || ApiRequest::post(guest.path(route)).json(&body);
         let with_wrong_key = request().header("x-api-key", "a-key-that-was-guessed");
         for request in [request(), with_wrong_key] {
             let response = backend.send(request).await;

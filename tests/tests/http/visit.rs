@@ -27,7 +27,7 @@ async fn a_request_that_names_an_earlier_visit_changes_nothing(backend: &Backend
     let current = enter_for_another_visit(&queue, &last).await;
     let before = queue.get_status(&current).await;
 
-    let path = queue.entry_path(&last, &format!("?visit={}", last.visit));
+    let path = last.path(&format!("?visit={}", last.visit));
     let leave = ApiRequest::delete(path).visitor(&last.id);
     backend.send(leave).await.expect_status(204);
     let complete = json!({ "visit": last.visit });
@@ -61,7 +61,7 @@ async fn naming_a_visit_that_never_began_changes_nothing(backend: &Backend) {
     let (guest, _) = queue.enter_and_expect_created().await;
     let later_visit = guest.visit + 1;
 
-    let path = queue.entry_path(&guest, &format!("?visit={later_visit}"));
+    let path = guest.path(&format!("?visit={later_visit}"));
     let leave = ApiRequest::delete(path).visitor(&guest.id);
     backend.send(leave).await.expect_status(204);
     let complete = json!({ "visit": later_visit });
@@ -77,7 +77,7 @@ async fn an_invalid_visit_number_is_refused(backend: &Backend) {
     let queue = backend.create_queue(json!({})).await;
     let (guest, _) = queue.enter_and_expect_created().await;
     for visit in ["-1", "562949953421312", "x"] {
-        let path = queue.entry_path(&guest, &format!("?visit={visit}"));
+        let path = guest.path(&format!("?visit={visit}"));
         let refused = backend.send(ApiRequest::delete(path).visitor(&guest.id)).await;
         refused.expect_invalid_field("visit");
     }

@@ -112,7 +112,7 @@ async fn a_form_of_another_site_is_refused(backend: &Backend) {
     let (browser, _) = Browser::start(&queue, "en").await;
     let own_origin = backend.own_origin();
     let foreign_port = format!("{own_origin}1");
-    for path in [queue.path("/entries"), queue.entry_path(&active, "/claim")] {
+    for path in [queue.path("/entries"), active.path("/claim")] {
         let origins = [
             Some("https://evil.example"),
             Some("null"),
@@ -169,7 +169,7 @@ async fn a_json_client_gets_json_from_the_same_routes(backend: &Backend) {
         "application/json, text/html;q=0.9",
         "text/plain",
     ] {
-        let status = ApiRequest::get(queue.entry_path(&guest, "")).header("accept", accept);
+        let status = ApiRequest::get(guest.path("")).header("accept", accept);
         let status = backend.send(status.visitor(&guest.id)).await;
         assert_eq!(status.expect_status(200).text("state"), "active");
         assert_eq!(status.header("content-type"), "application/json");
@@ -230,13 +230,13 @@ async fn a_page_says_how_a_visit_ended(backend: &Backend) {
         backend.send(request).await
     };
     queue.leave(&guest).await.expect_status(204);
-    let path = queue.entry_path(&guest, "");
+    let path = guest.path("");
     let left = open(path.clone()).await;
     let html = expect_page(left.expect_status(410), "left");
     assert!(html.contains("data-code=\"left\""), "{html}");
     assert_eq!(form_path(&path, html), queue.path("/entries"));
     queue.complete(&active).await.expect_status(204);
-    let completed = open(queue.entry_path(&active, "")).await;
+    let completed = open(active.path("")).await;
     expect_page(completed.expect_status(410), "completed");
     let unknown = queue.path("/entries/0f8fad5b-d9cb-869f-a165-70867728950e");
     let unknown = open(unknown).await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use redis::RedisResult;
+use serde_json::json;
 use tokio::time::{Instant, timeout};
 use vestibule_domain::{
     entry_status::EntryStatus,
@@ -21,7 +22,7 @@ use vestibule_tests::{
 use crate::{
     held_polls::{promote_each_second, wait_for_subscribers},
     pair::{Member, Pair},
-    process::{Process, create, status_request},
+    process::{Process, create},
 };
 
 /// The calls that may fail before one reaches the new primary.
@@ -128,17 +129,14 @@ async fn a_held_poll_follows_to_the_new_primary() {
     // This process has no snapshot with the earlier settings.
     let process = Process::start(&pair.url(), &queue).await;
     let waiting = process.enter_and_expect_created().await;
-    let (routes, poll) = (
-        process.routes.clone(),
-        ApiRequest::get(format!("{}?wait=20", waiting.path)).visitor(&waiting.id),
-    );
+    let (routes, poll) = (process.routes.clone(), waiting.guest.held_poll(20));
     let held = tokio::spawn(async move { send_to(&routes, poll).await });
     wait_for_subscribers(&pair.primary.server, &queue, 1).await;
 
     pair.fail_over().await;
     wait_for_subscribers(&pair.replica.server, &queue, 1).await;
     wait_for_subscribers(&pair.primary.server, &queue, 0).await;
-    let done = ApiRequest::post(format!("{}/complete", active.path));
+    let done = active.guest.of_service("complete", &json!({}));
     process.send(done).await.0.expect_status(204);
     let line = pair.replica.connect_line().await;
     let promote = async || line.promote(&queue, tick_order(1)).await.expect("promotes");
@@ -269,7 +267,7 @@ async fn requests_degrade_until_the_address_leads_to_a_primary() {
     pair.demote_primary().await;
 
     let is_degraded = |answer: &ApiResponse| answer.body["degraded"] == true;
-    let answer = process.send_until(|| status_request(&waiting), is_degraded).await;
+    let answer = process.send_until(|| waiting.guest.status(), is_degraded).await;
     assert!(
         answer.expect_status(200).body.get("position").is_none(),
         "{answer:?}"
@@ -284,7 +282,7 @@ async fn requests_degrade_until_the_address_leads_to_a_primary() {
     pair.move_address();
     let answer = process
         .send_until(
-            || status_request(&waiting),
+            || waiting.guest.status(),
             |answer| answer.body["degraded"] == false,
         )
         .await;

@@ -4,7 +4,7 @@ use serde_json::json;
 use vestibule_domain::id::QueueId;
 use vestibule_line::Line;
 use vestibule_tests::{
-    in_process::{ApiRequest, BOUND, configuration, send_to},
+    in_process::{BOUND, configuration, send_to},
     lines::tick_order,
     waiting::poll_until,
 };
@@ -62,10 +62,7 @@ async fn held_polls_survive_outage(is_cluster: bool) {
     // another entry.
     let third = process.enter_and_expect_created().await;
     let hold = |visitor: &Visitor| {
-        let (routes, ask) = (
-            process.routes.clone(),
-            ApiRequest::get(format!("{}?wait=20", visitor.path)).visitor(&visitor.id),
-        );
+        let (routes, ask) = (process.routes.clone(), visitor.guest.held_poll(20));
         tokio::spawn(async move { send_to(&routes, ask).await })
     };
 
@@ -80,7 +77,7 @@ async fn held_polls_survive_outage(is_cluster: bool) {
     expect_normal_answers(&process, &active, &waiting).await;
     let held = hold(&waiting);
     wait_until_subscribed(&server, &queue).await;
-    let done = ApiRequest::post(format!("{}/complete", active.path));
+    let done = active.guest.of_service("complete", &json!({}));
     process.send(done).await.0.expect_status(204);
     // The first connection is the one from before the outage.
     let promote = async || line.promote(&queue, tick_order(1)).await;

@@ -4,7 +4,7 @@ use vestibule_tests::{in_process::BOUND, waiting::poll_until};
 
 use crate::{
     pair::{Member, Pair},
-    process::{Process, create, status_request},
+    process::{Process, create},
 };
 
 #[tokio::test]
@@ -16,7 +16,7 @@ async fn a_process_that_left_a_server_sets_a_check_due() {
     let waiting = process.enter_and_expect_created().await;
     // There is no promoter, so the process ticks the queue itself.
     let ask_and_read = async |server: &mut Member, field: &str| -> Option<u64> {
-        process.send(status_request(&waiting)).await;
+        process.send(waiting.guest.status()).await;
         let key = format!("vestibule:{{{queue}}}:state");
         server.query(&["HGET", &key, field]).await
     };

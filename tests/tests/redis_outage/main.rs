@@ -16,7 +16,7 @@ use serde_json::json;
 use vestibule_tests::in_process::ApiRequest;
 
 use self::{
-    process::{Process, Visitor, create, status_request},
+    process::{Process, Visitor, create},
     server::Server,
 };
 
@@ -29,22 +29,20 @@ async fn expect_degraded_answers(process: &Process, active: &Visitor, waiting: &
         answer
     };
     for _ in 0..2 {
-        let answer = ask(status_request(waiting)).await;
+        let answer = ask(waiting.guest.status()).await;
         assert_eq!(answer.expect_status(200).text("state"), "waiting");
         assert_eq!(answer.body["degraded"], true);
         assert!(answer.body.get("position").is_none(), "{answer:?}");
-        let answer = ask(status_request(active)).await;
+        let answer = ask(active.guest.status()).await;
         assert_eq!(answer.expect_status(200).body["degraded"], true);
         let question = json!({ "pass": answer.text("pass") });
-        let answer = ask(ApiRequest::post(format!("{}/validate", active.path)).json(&question)).await;
+        let answer = ask(active.guest.of_service("validate", &question)).await;
         assert_eq!(answer.expect_status(200).body["degraded"], true);
         for change in [
             ApiRequest::post(format!("/queues/{}/entries", process.queue)),
-            ApiRequest::post(format!("{}/claim", waiting.path)).visitor(&waiting.id),
-            ApiRequest::post(format!("{}/complete", waiting.path)),
-            ApiRequest::post(format!("{}/extend", waiting.path))
-                .visitor(&waiting.id)
-                .json(&json!({ "seconds": 60 })),
+            waiting.guest.claim(),
+            waiting.guest.of_service("complete", &json!({})),
+            waiting.guest.extend(&json!({ "seconds": 60 })),
         ] {
             let answer = ask(change).await;
             answer
@@ -52,7 +50,7 @@ async fn expect_degraded_answers(process: &Process, active: &Visitor, waiting: &
                 .header("retry-after");
         }
     }
-    let simultaneous = join_all((0..100).map(|_| process.send(status_request(waiting)))).await;
+    let simultaneous = join_all((0..100).map(|_| process.send(waiting.guest.status()))).await;
     let slowest_simultaneous = simultaneous.iter().map(|(_, took)| *took).max();
     println!("slowest call {slowest:?}, of a hundred at once {slowest_simultaneous:?}");
     let (answered, others): (Vec<_>, Vec<_>) =
@@ -70,7 +68,7 @@ async fn expect_degraded_answers(process: &Process, active: &Visitor, waiting: &
 async fn expect_normal_answers(process: &Process, active: &Visitor, waiting: &Visitor) {
     let answer = process
         .send_until(
-            || status_request(waiting),
+            || waiting.guest.status(),
             |answer| answer.body["degraded"] == false,
         )
         .await;
@@ -79,15 +77,13 @@ async fn expect_normal_answers(process: &Process, active: &Visitor, waiting: &Vi
         1,
         "the place was not lost"
     );
-    let (answer, _) = process.send(status_request(active)).await;
+    let (answer, _) = process.send(active.guest.status()).await;
     assert_eq!(
         answer.expect_status(200).number("expires_at_ms"),
         active.entered.number("expires_at_ms")
     );
-    let question = json!({ "visitor": active.id });
-    let (answer, _) = process
-        .send(ApiRequest::post(format!("{}/validate", active.path)).json(&question))
-        .await;
+    let question = json!({ "visitor": active.guest.id });
+    let (answer, _) = process.send(active.guest.of_service("validate", &question)).await;
     assert!(
         answer.expect_status(200).body.get("degraded").is_none(),
         "{answer:?}"

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 use axum::Router;
 use serde_json::{Map, Value, json};
 use tokio::{sync::watch, time::Instant};
-use uuid::Uuid;
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_domain::id::QueueId;
 use vestibule_line::Line;
 use vestibule_tests::{
+    api::{Guest, new_visitor_id},
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
     lines::fresh_queue,
     servers,
@@ -19,9 +19,9 @@ use vestibule_tests::{
 /// No call takes longer than 2 s. The rest is for a busy machine.
 const CALL_TIME_MAX: Duration = Duration::from_secs(12);
 
+/// A visitor, and the answer to entering.
 pub(crate) struct Visitor {
-    pub(crate) id: String,
-    pub(crate) path: String,
+    pub(crate) guest: Guest,
     pub(crate) entered: ApiResponse,
 }
 
@@ -54,11 +54,11 @@ impl Process {
     }
 
     pub(crate) async fn enter_and_expect_created(&self) -> Visitor {
-        let id = Uuid::new_v4().to_string();
-        let ask = || ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(&id);
+        let id = new_visitor_id();
+        let ask = || Guest::enter(self.queue.as_str(), &id);
         let entered = self.send_until(ask, |answer| answer.status == 201).await;
-        let path = format!("/queues/{}/entries/{}", self.queue, entered.text("token"));
-        Visitor { id, path, entered }
+        let guest = Guest::from_response(id, &entered);
+        Visitor { guest, entered }
     }
 
     /// Repeats a request until the answer satisfies the condition, up to a time limit.
@@ -72,10 +72,6 @@ impl Process {
         println!("the condition held after {:?}", begun.elapsed());
         answer
     }
-}
-
-pub(crate) fn status_request(visitor: &Visitor) -> ApiRequest {
-    ApiRequest::get(visitor.path.clone()).visitor(&visitor.id)
 }
 
 pub(crate) fn settings() -> Map<String, Value> {

@@ -6,7 +6,6 @@ use axum::Router;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::{sync::watch, task::JoinHandle};
-use uuid::Uuid;
 use vestibule_api::config::ApiConfig;
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
@@ -14,6 +13,7 @@ use vestibule_domain::id::QueueId;
 use vestibule_faults::Faults;
 use vestibule_line::{Arrival, LeaveReason, Line, Promotion};
 use vestibule_tests::{
+    api::{Guest, new_visitor_id},
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
     lines::{fresh_queue, tick_order, visitor},
     waiting::poll_until,
@@ -25,12 +25,6 @@ const HELD_BUDGET: u32 = 10_000;
 const ACTIVE: u64 = 1;
 /// The visitor who is in line until another one is.
 const FIRST_IN_LINE: u64 = 2;
-
-/// A visitor in line.
-pub(crate) struct WaitingVisitor {
-    id: String,
-    entry_path: String,
-}
 
 pub(crate) struct Scene {
     pub(crate) line: Line,
@@ -103,22 +97,19 @@ impl Scene {
     }
 
     /// Lets a new visitor enter, who waits.
-    pub(crate) async fn enter(&self) -> WaitingVisitor {
-        let entries = format!("/queues/{}/entries", self.queue);
-        let id = Uuid::new_v4().to_string();
-        let ask = ApiRequest::post(entries.as_str()).visitor(&id);
-        let answer = self.send(ask).await;
+    pub(crate) async fn enter(&self) -> Guest {
+        let id = new_visitor_id();
+        let answer = self.send(Guest::enter(self.queue.as_str(), &id)).await;
         assert_eq!(answer.expect_status(201).text("state"), "waiting");
         // From now on, this visitor keeps the others in line.
         let left = self
             .line
             .leave(&self.queue, visitor(FIRST_IN_LINE), None, LeaveReason::Leave);
         left.await.expect("the queue exists");
-        let entry_path = format!("{entries}/{}", answer.text("token"));
-        WaitingVisitor { id, entry_path }
+        Guest::from_response(id, &answer)
     }
 
-    pub(crate) async fn enter_many(&self, many: usize) -> Vec<WaitingVisitor> {
+    pub(crate) async fn enter_many(&self, many: usize) -> Vec<Guest> {
         let mut visitors = Vec::new();
         for _ in 0..many {
             visitors.push(self.enter().await);
@@ -131,9 +122,8 @@ impl Scene {
     }
 
     /// Sends a poll that may be held for longer than any test takes.
-    pub(crate) fn poll(&self, visitor: &WaitingVisitor) -> JoinHandle<ApiResponse> {
-        let ask = ApiRequest::get(format!("{}?wait=20", visitor.entry_path)).visitor(&visitor.id);
-        let router = self.router.clone();
+    pub(crate) fn poll(&self, guest: &Guest) -> JoinHandle<ApiResponse> {
+        let (router, ask) = (self.router.clone(), guest.held_poll(20));
         tokio::spawn(async move { send_to(&router, ask).await })
     }
 

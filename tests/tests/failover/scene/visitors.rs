@@ -1,48 +1,22 @@
 //! The visitors of a queue, and the requests about them.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
-use vestibule_domain::id::EntryId;
 use vestibule_tests::{
+    api::Guest,
     in_process::{ApiRequest, ApiResponse, BOUND},
     waiting::poll_until,
 };
 
 use super::Scene;
 
-/// A visitor who has entered.
-#[derive(Debug, Clone)]
-pub(crate) struct Guest {
-    pub(crate) id: String,
-    pub(crate) token: String,
-}
-
-impl Guest {
-    pub(crate) fn member(&self) -> String {
-        self.entry().to_member()
-    }
-
-    pub(crate) fn entry(&self) -> EntryId {
-        self.token.parse().expect("a token")
-    }
-}
-
 impl Scene {
-    pub(crate) fn path(&self, guest: &Guest) -> String {
-        format!("/queues/{}/entries/{}", self.queue, guest.token)
-    }
-
     pub(crate) async fn enter_as(&self, id: &str) -> (Guest, ApiResponse) {
-        let ask = ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(id);
-        let answer = self.send(ask).await;
-        let token = answer.text("token").to_owned();
-        let guest = Guest {
-            id: id.to_owned(),
-            token,
-        };
+        let answer = self.send(Guest::enter(self.queue.as_str(), id)).await;
+        let guest = Guest::from_response(id, &answer);
         if answer.text("state") == "waiting" {
             // As each client, the visitor polls at once.
-            self.line.check_in(&self.queue, guest.entry()).await.ok();
+            self.line.check_in(&self.queue, guest.entry_id()).await.ok();
         }
         (guest, answer)
     }
@@ -59,8 +33,7 @@ impl Scene {
     }
 
     pub(crate) async fn status(&self, guest: &Guest) -> ApiResponse {
-        self.send(ApiRequest::get(self.path(guest)).visitor(&guest.id))
-            .await
+        self.send(guest.status()).await
     }
 
     /// The positions of these visitors.
@@ -83,44 +56,23 @@ impl Scene {
     }
 
     pub(crate) async fn status_once_served(&self, guest: &Guest) -> ApiResponse {
-        self.send_until_served(|| ApiRequest::get(self.path(guest)).visitor(&guest.id))
-            .await
-    }
-
-    pub(crate) fn service(&self, guest: &Guest, what: &str, body: &Value) -> ApiRequest {
-        ApiRequest::post(format!("{}/{what}", self.path(guest))).json(body)
+        self.send_until_served(|| guest.status()).await
     }
 
     /// Leaves the queue.
     pub(crate) async fn leave(&self, guest: &Guest) {
-        let leave = ApiRequest::delete(self.path(guest)).visitor(&guest.id);
-        self.send(leave).await.expect_status(204);
+        self.send(guest.leave()).await.expect_status(204);
     }
 
     /// Completes the visit as the protected service does.
     pub(crate) async fn complete(&self, guest: &Guest) {
-        self.send(self.service(guest, "complete", &json!({})))
+        self.send(guest.of_service("complete", &json!({})))
             .await
             .expect_status(204);
     }
+}
 
-    /// The request that claims a turn.
-    pub(crate) fn claim(&self, guest: &Guest) -> ApiRequest {
-        ApiRequest::post(format!("{}/claim", self.path(guest))).visitor(&guest.id)
-    }
-
-    /// The request that consumes the entry.
-    pub(crate) fn consume(&self, guest: &Guest) -> ApiRequest {
-        self.service(
-            guest,
-            "validate",
-            &json!({ "visitor": guest.id, "consume": true }),
-        )
-    }
-
-    /// The request for a longer session.
-    pub(crate) fn extend(&self, guest: &Guest) -> ApiRequest {
-        let longer = json!({ "seconds": 400 });
-        self.service(guest, "extend", &longer).visitor(&guest.id)
-    }
+/// The request that consumes the entry.
+pub(crate) fn consume(guest: &Guest) -> ApiRequest {
+    guest.of_service("validate", &json!({ "visitor": guest.id, "consume": true }))
 }

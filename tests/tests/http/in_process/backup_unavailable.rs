@@ -13,7 +13,7 @@ use vestibule_engine::{
 use vestibule_line::JournalLimits;
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path, queue_id};
 
-use super::{Guest, enter_and_expect_created, leave_request, new_visitor_id, status_request};
+use super::{Guest, enter_and_expect_created, new_visitor_id};
 
 super::cases![
     without_the_backup_changes_are_not_durable,
@@ -86,7 +86,7 @@ async fn a_full_journal_refuses_new_visitors_and_serves_the_others() {
         .expect_status(200);
     let complete = ApiRequest::post(format!("{}/complete", entry_path(&guests[0].token)));
     api.send(complete).await.expect_status(204);
-    let status = api.send(status_request(&guests[1])).await;
+    let status = api.send(guests[1].status()).await;
     assert!(status.expect_status(200).body["pass"].is_string());
     api.advance_seconds(1);
     assert_eq!(
@@ -113,13 +113,13 @@ async fn without_journal_reserve_no_change_is_acknowledged() {
     let (active, _) = enter_and_expect_created(&api).await;
     let (other, _) = enter_and_expect_created(&api).await;
     let (waiting, _) = enter_and_expect_created(&api).await;
-    api.send(leave_request(&other)).await.expect_status(204);
+    api.send(other.leave()).await.expect_status(204);
     assert_eq!(journal_len(&api).await, 4);
 
     // A visitor in line keeps the place.
     let again = api.send(enter_again(&waiting)).await;
     assert_eq!(again.expect_status(200).body["durable"], Value::Bool(false));
-    let leave = || leave_request(&active);
+    let leave = || active.leave();
     api.send(leave())
         .await
         .expect_problem(503, "backup-behind")
@@ -164,7 +164,7 @@ async fn a_visitor_who_repeats_requests_does_not_fill_the_journal() {
     );
     // Each of these visits is new.
     for _ in 0..20 {
-        api.send(leave_request(&waiting)).await.expect_status(204);
+        api.send(waiting.leave()).await.expect_status(204);
         api.send(enter_again(&waiting)).await.expect_status(201);
         api.send(enter_again(&active)).await.expect_status(200);
     }
@@ -184,7 +184,7 @@ async fn without_the_backup_changes_are_not_durable() {
     assert_eq!(entered.body["durable"], false);
     assert!(entered.body["pass"].is_string());
     assert_eq!(journal_len(&api).await, 1);
-    let status = api.send(status_request(&active)).await;
+    let status = api.send(active.status()).await;
     assert!(status.expect_status(200).body["pass"].is_string(), "{status:?}");
     // Only the record in the backup says when the visitor joined, or whether an entry or a queue exists.
     status.expect_absent(&["joined_at_ms"]);

@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, entry_path};
 
-use super::{
-    Guest, claim_request, enter_and_expect_created, hold_wakeups::hold_poll_until, leave_request,
-    start_full_queue, status_request,
-};
+use super::{Guest, enter_and_expect_created, hold_wakeups::hold_poll_until, start_full_queue};
 
 super::cases![
     a_waiting_visitor_leaves_by_closing_the_page,
@@ -53,14 +50,14 @@ async fn a_waiting_visitor_leaves_by_closing_the_page() {
     assert_eq!(closing.expect_status(202).number("leaves_in_ms"), SECONDS * 1_000);
     assert_eq!(run_seconds(&api, SECONDS - 1).await, 0);
     assert_eq!(run_seconds(&api, 1).await, 1);
-    let status = api.send(status_request(&guest)).await;
+    let status = api.send(guest.status()).await;
     assert_eq!(status.expect_problem(410, "left").text("state"), "left");
-    let status = api.send(status_request(&behind)).await;
+    let status = api.send(behind.status()).await;
     assert_eq!(status.expect_status(200).number("position"), 1);
 }
 
 async fn any_request_of_the_visitor_keeps_the_place() {
-    let requests: [fn(&Guest) -> ApiRequest; 3] = [status_request, claim_request, |guest| {
+    let requests: [fn(&Guest) -> ApiRequest; 3] = [Guest::status, Guest::claim, |guest| {
         ApiRequest::enter().visitor(&guest.id)
     }];
     for (request, status) in requests.into_iter().zip([200, 409, 200]) {
@@ -71,7 +68,7 @@ async fn any_request_of_the_visitor_keeps_the_place() {
         run_seconds(&api, SECONDS - 1).await;
         api.send(request(&guest)).await.expect_status(status);
         assert_eq!(run_seconds(&api, 2 * SECONDS).await, 0);
-        let waiting = api.send(status_request(&guest)).await;
+        let waiting = api.send(guest.status()).await;
         assert_eq!(waiting.expect_status(200).text("state"), "waiting");
     }
 }
@@ -114,7 +111,7 @@ async fn closing_the_page_changes_nothing_elsewhere() {
     let api = start_full_queue(leaving()).await;
     let (ended, _) = enter_and_expect_created(&api).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.send(leave_request(&ended)).await.expect_status(204);
+    api.send(ended.leave()).await.expect_status(204);
     api.send(close_request(&ended)).await.expect_status(204);
     let of_other_visit = Guest {
         visit: ended.visit,

@@ -23,9 +23,8 @@ use vestibule_tests::{
 use super::{
     Guest,
     authorizer::{ask, authorizer, event_with_pass},
-    claim_request, enter_and_expect_created,
+    enter_and_expect_created,
     hold_wakeups::{UNHELD_MAX, hold_poll_until, poll_request},
-    leave_request, status_request,
 };
 
 super::cases![
@@ -103,10 +102,10 @@ async fn every_request_to_a_deleted_queue_gets_410() {
     for request in [
         ApiRequest::enter(),
         ApiRequest::enter().visitor(&waiting.id),
-        status_request(waiting),
-        status_request(active),
-        claim_request(waiting),
-        leave_request(waiting),
+        waiting.status(),
+        active.status(),
+        waiting.claim(),
+        waiting.leave(),
         service_request(active, "extend").visitor(&active.id),
         validate_request(&visitors),
         service_request(active, "validate").json(&json!({ "visitor": active.id, "consume": true })),
@@ -144,11 +143,8 @@ async fn without_the_line_the_table_tells_of_the_deletion() {
     assert!(deleted.expect("an answer"));
     api.faults.fail_all(Fault::Unavailable);
     expect_deleted(
-        &api.send_until(
-            || status_request(&visitors.waiting),
-            |answer| answer.status == 410,
-        )
-        .await,
+        &api.send_until(|| visitors.waiting.status(), |answer| answer.status == 410)
+            .await,
     );
     expect_deleted(&api.send(validate_request(&visitors)).await);
 }
@@ -197,7 +193,7 @@ async fn in_a_queue_created_again_nothing_old_counts() {
     refused.expect_problem(403, "invalid-pass");
     let unknown = ApiRequest::get(entry_path(&visitors.waiting.token));
     api.send(unknown).await.expect_problem(404, "unknown-entry");
-    api.send(status_request(&visitors.waiting))
+    api.send(visitors.waiting.status())
         .await
         .expect_problem(403, "token-owner-mismatch");
     let entered = api.send(ApiRequest::enter().visitor(&visitors.waiting.id)).await;
@@ -223,6 +219,6 @@ async fn a_request_finds_that_the_items_were_deleted_by_hand() {
         answer.number("min_epoch") > 1_000,
         "above each epoch that the item may have had"
     );
-    let status = send_to(&process, status_request(&visitors.waiting)).await;
+    let status = send_to(&process, visitors.waiting.status()).await;
     status.expect_problem(410, "queue-deleted");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{claim_request, enter_and_expect_created, start_full_queue, status_request};
+use super::{enter_and_expect_created, start_full_queue};
 
 super::cases![a_claim_before_the_turn_checks_the_visitor_in];
 
@@ -14,14 +14,14 @@ async fn a_claim_before_the_turn_checks_the_visitor_in() {
     for _ in 0..11 {
         api.advance_seconds(5);
         api.promote().await;
-        let early = api.send(claim_request(&claiming)).await;
+        let early = api.send(claiming.claim()).await;
         early.expect_problem(409, "not-your-turn");
-        api.send(status_request(&polling)).await.expect_status(200);
+        api.send(polling.status()).await.expect_status(200);
     }
     api.advance_seconds(5);
     assert_eq!(api.promote().await.promoted, 1);
-    let turn = api.send(claim_request(&claiming)).await;
+    let turn = api.send(claiming.claim()).await;
     assert_eq!(turn.expect_status(200).text("state"), "active");
-    let behind = api.send(status_request(&polling)).await;
+    let behind = api.send(polling.status()).await;
     assert_eq!(behind.expect_status(200).text("state"), "waiting");
 }

@@ -6,9 +6,9 @@ use vestibule_line::{LeaveOutcome, LeaveReason, RestoredEntries};
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, configuration, entry_path, queue_id};
 
 use super::{
-    Guest, claim_request, enter_and_expect_created,
+    Guest, enter_and_expect_created,
     hold_wakeups::{UNHELD_MAX, hold_poll_until, poll_request},
-    start_full_queue, status_request,
+    start_full_queue,
 };
 
 super::cases![
@@ -102,15 +102,15 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
         ("finished", "sold_out")
     );
     assert_message(&document.body);
-    expect_over(&api, status_request(other)).await;
-    expect_over(&api, claim_request(other)).await;
+    expect_over(&api, other.status()).await;
+    expect_over(&api, other.claim()).await;
     expect_over(&api, ApiRequest::enter().visitor(&other.id)).await;
     expect_over(&api, ApiRequest::enter()).await;
 
     // Who was let in is let in.
-    let claimed = api.send(claim_request(&visitors.ready)).await;
+    let claimed = api.send(visitors.ready.claim()).await;
     assert_eq!(claimed.expect_status(200).text("state"), "active");
-    let active = api.send(status_request(&visitors.active)).await;
+    let active = api.send(visitors.active.status()).await;
     assert_eq!(active.expect_status(200).text("queue_state"), "finished");
     assert_message(&active.body);
     let validate = ApiRequest::post(format!("{}/validate", entry_path(&visitors.active.token)));
@@ -122,7 +122,7 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
     // The tick ends the entries: first the line knows it, and later the backup alone.
     assert_eq!(api.promote().await.dismissed, 2);
     for _ in 0..2 {
-        let over = expect_over(&api, status_request(other)).await;
+        let over = expect_over(&api, other.status()).await;
         assert_eq!(
             (&over["state"], &over["finish_reason"]),
             (&json!("dismissed"), &json!("sold_out"))
@@ -130,7 +130,7 @@ async fn a_finished_queue_tells_each_visitor_what_counts() {
         api.advance_seconds(30);
         api.promote().await;
     }
-    let leave = ApiRequest::delete(entry_path(&near.token)).visitor(&near.id);
+    let leave = near.leave();
     api.send(leave).await.expect_status(204);
 }
 
@@ -139,12 +139,12 @@ async fn the_reason_of_an_end_is_told_with_the_end() {
     for asks_with_token in [true, false] {
         let (api, visitors) = start_with_visitors(settings()).await;
         let [near, other] = &visitors.waiting;
-        api.send(status_request(near)).await.expect_status(200);
+        api.send(near.status()).await.expect_status(200);
         api.configure_line(with("entrance", json!("cancelled")), "2")
             .await;
         assert_eq!(api.promote().await.dismissed, 2);
         let request = if asks_with_token {
-            status_request(other)
+            other.status()
         } else {
             ApiRequest::enter()
         };
@@ -203,9 +203,9 @@ async fn from_closes_at_the_document_says_draining() {
 /// The line went back behind a promotion and a claim, which the backup has.
 async fn a_turn_that_the_line_lost_outlives_the_queue() {
     let (api, visitors) = start_with_visitors(settings()).await;
-    api.send(claim_request(&visitors.ready)).await.expect_status(200);
+    api.send(visitors.ready.claim()).await.expect_status(200);
     api.send_until(
-        || status_request(&visitors.ready),
+        || visitors.ready.status(),
         |answer| answer.body["state"] == "active",
     )
     .await;
@@ -239,12 +239,10 @@ async fn an_evicted_visitor_is_told_so_on_every_path() {
         evict(&api, guest).await;
         // The line knows it, and then the backup alone.
         for _ in 0..2 {
-            let answer = api.send(status_request(guest)).await;
+            let answer = api.send(guest.status()).await;
             answer.expect_problem(410, "evicted");
             assert_eq!(answer.text("state"), "evicted");
-            api.send(claim_request(guest))
-                .await
-                .expect_problem(410, "evicted");
+            api.send(guest.claim()).await.expect_problem(410, "evicted");
             api.advance_seconds(30);
             api.promote().await;
         }

@@ -10,7 +10,7 @@ use vestibule_domain::state::EntryState;
 use vestibule_line::OperatorView;
 use vestibule_tests::in_process::{ApiRequest, BOUND, InProcessApi, QUEUE, entry_path, queue_id};
 
-use super::{Guest, enter_and_expect_created, start_full_queue, status_request};
+use super::{Guest, enter_and_expect_created, start_full_queue};
 
 super::cases![
     polls_move_the_line_at_its_pace_without_a_promoter,
@@ -61,7 +61,7 @@ async fn polls_move_the_line_at_its_pace_without_a_promoter() {
     run_clock_until(&api, "every visitor is ready", async || {
         let mut waiting = 0;
         for guest in &guests {
-            let response = api.send(status_request(guest)).await;
+            let response = api.send(guest.status()).await;
             waiting += u64::from(response.expect_status(200).text("state") == "waiting");
             let totals = queue_view(&api).await.totals;
             let passed_ms = api.now_ms() - start_ms;
@@ -146,7 +146,7 @@ async fn requests_run_no_ticks_while_the_promoter_runs() {
         // The cached snapshot of the queue has expired by then.
         sleep(Duration::from_millis(1_100)).await;
         for _ in 0..10 {
-            api.send(status_request(&guest)).await.expect_status(200);
+            api.send(guest.status()).await.expect_status(200);
         }
         api.faults.calls("take_fallback_tick")
     };
@@ -191,7 +191,7 @@ async fn only_entering_status_and_the_document_run_ticks() {
         api.send(request).await.expect_status(status);
     }
     assert_eq!(api.faults.calls("take_fallback_tick"), 0);
-    api.send(status_request(&guest)).await;
+    api.send(guest.status()).await;
     assert_eq!(api.faults.calls("take_fallback_tick"), 1);
     // Far from the head, visitors read only the public document. The view of the line shows when the last tick was.
     api.advance_seconds(2);
@@ -215,7 +215,7 @@ async fn without_the_backup_ticks_promote_no_visitor() {
         api.advance_seconds(60);
         sleep(Duration::from_millis(1_100)).await;
         // The tick gives up on a backup that never answers.
-        api.send(status_request(&guests[2])).await.expect_status(200);
+        api.send(guests[2].status()).await.expect_status(200);
         let view = queue_view(&api).await;
         assert_eq!(view.fallback_ticked_at_ms, api.now_ms(), "a tick was due");
         assert_eq!((view.waiting, view.totals.promoted), (1, 0));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE};
 
-use super::{enter_and_expect_created, start_full_queue, status_request};
+use super::{enter_and_expect_created, start_full_queue};
 
 super::cases![
     far_from_the_head_a_visitor_is_sent_to_the_document,
@@ -43,7 +43,7 @@ async fn far_from_the_head_a_visitor_is_sent_to_the_document() {
     let (far, _) = enter_and_expect_created(&api).await;
     let answer = api
         .send_until(
-            || status_request(&far),
+            || far.status(),
             |answer| answer.body.get("look_after_ms").is_some(),
         )
         .await;
@@ -66,7 +66,7 @@ async fn far_from_the_head_a_visitor_is_sent_to_the_document() {
     let request = || ApiRequest::get(format!("/queues/{QUEUE}"));
     let document = api.send_until(request, is_far).await.body;
     assert_eq!(document["resync_ms"], 601 * 1_000 / 300);
-    let near_answer = api.send(status_request(&near)).await;
+    let near_answer = api.send(near.status()).await;
     assert!(near_answer.body.get("look_after_ms").is_none(), "{near_answer:?}");
 
     // The document alone tells the position after the head has moved.
@@ -74,7 +74,7 @@ async fn far_from_the_head_a_visitor_is_sent_to_the_document() {
     assert_eq!(api.promote().await.promoted, 1);
     api.advance_seconds(2);
     let is_later = |answer: &ApiResponse| answer.body["gone_ahead"] == gone_ahead + 1;
-    let later = api.send_until(|| status_request(&far), is_later).await;
+    let later = api.send_until(|| far.status(), is_later).await;
     let document = || ApiRequest::get(format!("/queues/{QUEUE}"));
     api.send_until(document, |document| {
         document.body["lanes"]["4"]["gone_ahead"] == gone_ahead + 1
@@ -89,16 +89,13 @@ async fn deadlines_are_also_durations() {
     let (active, entered) = enter_and_expect_created(&api).await;
     assert_eq!(entered.body["expires_in_ms"], 100_000);
     let (next, _) = enter_and_expect_created(&api).await;
-    api.send(ApiRequest::post(format!(
-        "{}/complete",
-        super::entry_path(&active.token)
-    )))
-    .await
-    .expect_status(204);
+    api.send(active.of_service("complete", &json!({})))
+        .await
+        .expect_status(204);
     api.advance_seconds(30);
     api.promote().await;
     api.advance_seconds(5);
-    let ready = api.send(status_request(&next)).await;
+    let ready = api.send(next.status()).await;
     assert_eq!(
         (ready.text("state"), &ready.body["claim_in_ms"]),
         ("ready", &json!(15_000))
@@ -111,7 +108,7 @@ async fn deadlines_are_also_durations() {
             .as_u64()
             .is_some_and(|ms| ms <= 600_000)
     };
-    let missed = api.send_until(|| status_request(&next), is_in_grace).await;
+    let missed = api.send_until(|| next.status(), is_in_grace).await;
     let left_ms = missed.expect_status(410).body["grace_in_ms"]
         .as_u64()
         .expect("within the grace");

@@ -10,10 +10,7 @@ use vestibule_faults::Fault;
 use vestibule_line::{JournalLimits, OperatorView};
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id};
 
-use super::{
-    Guest, claim_request, enter_and_expect_created, leave_request, new_visitor_id, start_full_queue,
-    status_request,
-};
+use super::{Guest, enter_and_expect_created, new_visitor_id, start_full_queue};
 
 super::cases![
     a_full_queue_asks_newcomers_to_come_back,
@@ -62,7 +59,7 @@ async fn a_full_queue_asks_newcomers_to_come_back() {
         let again = api.send(enter_as(&guest.id)).await;
         assert_eq!(again.expect_status(200).text("token"), guest.token);
     }
-    api.send(leave_request(&first)).await.expect_status(204);
+    api.send(first.leave()).await.expect_status(204);
     expect_document(&api, false).await;
     api.send(enter_as(&newcomer)).await.expect_status(201);
     expect_full(&api.send(enter_as(&new_visitor_id())).await);
@@ -103,7 +100,7 @@ async fn a_missed_turn_within_the_grace_returns_to_a_full_queue() {
     flushed.expect("flushed");
     api.advance_seconds(601);
     let has_no_grace = |ended: &ApiResponse| ended.body.get("grace_until_ms").is_none();
-    api.send_until(|| status_request(&first), has_no_grace).await;
+    api.send_until(|| first.status(), has_no_grace).await;
     expect_full(&api.send(enter_as(&first.id)).await);
 }
 
@@ -143,7 +140,7 @@ async fn serve_next(api: &InProcessApi, active: &Guest, next: &Guest) {
     api.send(complete).await.expect_status(204);
     api.advance_seconds(1);
     assert_eq!(api.promote().await.promoted, 1);
-    let claimed = api.send(claim_request(next)).await;
+    let claimed = api.send(next.claim()).await;
     assert_eq!(claimed.expect_status(200).text("state"), "active");
 }
 
@@ -180,7 +177,7 @@ async fn a_flood_beyond_the_tables_throughput_stops_no_promotion() {
         );
         // Those who wait are served in their turn, and see their places.
         for (position, guest) in (1..).zip(&honest[turn..]) {
-            let status = api.send(status_request(guest)).await;
+            let status = api.send(guest.status()).await;
             assert_eq!(status.expect_status(200).number("position"), position);
         }
         serve_next(&api, &honest[turn - 1], &honest[turn]).await;

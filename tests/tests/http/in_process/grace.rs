@@ -16,7 +16,7 @@ use self::missed_turn::{
     enter_again, enter_three, expect_old_place, flush, get_status, get_status_until,
     let_first_of_three_miss_the_turn, read_record, settings,
 };
-use super::{claim_request, enter_and_expect_created, leave_request, new_visitor_id, start_full_queue};
+use super::{enter_and_expect_created, new_visitor_id, start_full_queue};
 
 super::cases![
     a_missed_turn_gives_the_old_place_back_once,
@@ -49,7 +49,7 @@ async fn a_missed_turn_gives_the_old_place_back_once() {
     expect_old_place(&enter_again(&api, &first).await, &waited);
 
     // The visitor misses the next turn as well, before the journal is flushed.
-    api.send(claim_request(&second)).await.expect_status(200);
+    api.send(second.claim()).await.expect_status(200);
     api.advance_seconds(20);
     assert_eq!(api.promote().await.promoted, 1);
     assert_eq!(
@@ -76,11 +76,11 @@ async fn a_visitor_who_comes_back_claims_the_next_turn() {
     let api = start_full_queue(settings()).await;
     let [(first, waited), (second, _), _] = let_first_of_three_miss_the_turn(&api).await;
     expect_old_place(&enter_again(&api, &first).await, &waited);
-    api.send(leave_request(&second)).await.expect_status(204);
+    api.send(second.leave()).await.expect_status(204);
     api.advance_seconds(10);
     assert_eq!(api.promote().await.promoted, 1);
     flush(&api).await;
-    let claim = || claim_request(&first);
+    let claim = || first.claim();
     let claimed = api.send(claim()).await;
     assert_eq!(claimed.expect_status(200).text("state"), "active");
     assert_eq!(claimed.body["durable"], true);
@@ -125,7 +125,7 @@ async fn a_turn_is_missed_before_a_tick_ends_it() {
     assert_eq!(get_status(&api, &first).await.text("state"), "ready");
 
     // A status request needs no tick either to see that the turn is over.
-    let claim = claim_request(&first);
+    let claim = first.claim();
     api.send(claim).await.expect_status(200);
     api.advance_seconds(20);
     api.promote().await;

@@ -20,7 +20,7 @@ use self::polls::{
     UNHELD_MAX, count_held_polls, expect_immediate_response, fast_settings, hold_poll_until, poll_request,
     start_with_hold_budget, wait_for_held_polls,
 };
-use super::{enter_and_expect_created, leave_request, new_visitor_id};
+use super::{enter_and_expect_created, new_visitor_id};
 
 super::cases![
     all_processes_share_one_budget,
@@ -96,7 +96,7 @@ async fn a_hold_is_released_before_its_response() {
 
     let deployment = (&api, &config);
     let leave = async {
-        let leave = leave_request(&guest);
+        let leave = guest.leave();
         api.send(leave).await.expect_status(204);
     };
     let response = hold_poll_until(deployment, &api.router, &guest, leave).await;

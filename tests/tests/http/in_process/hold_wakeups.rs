@@ -14,7 +14,7 @@ use vestibule_tests::{
     waiting::wait_until,
 };
 
-use super::{Guest, enter_and_expect_created, start_full_queue, status_request};
+use super::{Guest, enter_and_expect_created, start_full_queue};
 
 super::cases![
     a_promotion_ends_the_hold_which_a_metric_counts,
@@ -62,7 +62,7 @@ pub(super) async fn hold_poll_until(
 async fn a_promotion_ends_the_hold_which_a_metric_counts() {
     let api = start_full_queue(fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.send(status_request(&guest)).await.expect_status(200);
+    api.send(guest.status()).await.expect_status(200);
     assert!(
         api.written.lines().is_empty(),
         "a request that does not offer to wait is not counted"
@@ -177,9 +177,7 @@ async fn a_message_ends_the_holds_of_a_line_one_after_the_other() {
 async fn a_shutdown_ends_the_hold_with_the_current_status() {
     let api = start_full_queue(fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    let request = ApiRequest::get(entry_path(&guest.token))
-        .visitor(&guest.id)
-        .header("prefer", "respond-async, wait=20");
+    let request = guest.status().header("prefer", "respond-async, wait=20");
     let (response, after) = hold_poll_until(&api, request, async || api.shut_down()).await;
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     assert_eq!(response.number("position"), 1);

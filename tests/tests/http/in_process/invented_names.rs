@@ -10,7 +10,7 @@ use vestibule_tests::in_process::{
     ApiRequest, InProcessApi, QUEUE, anonymous_visitor, configuration, entry_path, queue_id,
 };
 
-use super::{enter_and_expect_created, status_request};
+use super::enter_and_expect_created;
 
 super::cases![
     a_flood_for_one_unknown_queue_asks_once_a_second,
@@ -145,10 +145,7 @@ async fn a_flood_of_invented_tokens_is_limited_and_hides_none() {
     let by_token = api.send(ApiRequest::get(entry_path(&guest.token))).await;
     assert_eq!(by_token.expect_status(200).text("state"), "active");
     assert_eq!(
-        api.send(status_request(&guest))
-            .await
-            .expect_status(200)
-            .text("state"),
+        api.send(guest.status()).await.expect_status(200).text("state"),
         "active"
     );
 }

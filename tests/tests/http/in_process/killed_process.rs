@@ -15,7 +15,7 @@ use vestibule_tests::{
     waiting::wait_until,
 };
 
-use super::{Guest, enter_and_expect_created, leave_request, start_full_queue, status_request};
+use super::{Guest, enter_and_expect_created, start_full_queue};
 
 super::cases![
     an_unwritten_leave_is_written_by_the_next_request,
@@ -50,9 +50,9 @@ async fn an_unwritten_leave_is_written_by_the_next_request() {
         );
 
         if leaves_again {
-            api.send(leave_request(&guest)).await.expect_status(204);
+            api.send(guest.leave()).await.expect_status(204);
         } else {
-            let ended = api.send(status_request(&guest)).await;
+            let ended = api.send(guest.status()).await;
             ended.expect_status(410);
             assert_eq!(
                 ended.body["state"], "left",
@@ -94,7 +94,7 @@ async fn claim_in_line_only(claim_seconds: u64, session_seconds: u64) -> (InProc
 
 async fn an_unwritten_claim_is_written_by_a_status_request() {
     let (api, guest) = claim_in_line_only(300, 60).await;
-    let status = api.send(status_request(&guest)).await;
+    let status = api.send(guest.status()).await;
     assert_eq!(status.expect_status(200).text("state"), "active");
     assert_eq!(status.body["durable"], true);
     let record = read_record(&api, entry_id(&guest)).await.expect("written");
@@ -107,7 +107,7 @@ async fn an_unwritten_claim_is_not_shown_while_the_line_is_down() {
     let (api, guest) = claim_in_line_only(300, 60).await;
     let lookup_gate = api.faults.gate_after("check_in");
     lookup_gate.shut();
-    let get_status = api.send(status_request(&guest));
+    let get_status = api.send(guest.status());
     let line_goes_away = async {
         wait_until(BOUND, "the status request has reached the line", async || {
             lookup_gate.arrivals() > 0
@@ -119,7 +119,7 @@ async fn an_unwritten_claim_is_not_shown_while_the_line_is_down() {
     let (status, ()) = join!(get_status, line_goes_away);
     status.expect_problem(503, "line-unavailable");
     api.faults.heal_all();
-    let status = api.send(status_request(&guest)).await;
+    let status = api.send(guest.status()).await;
     assert_eq!(status.expect_status(200).text("state"), "active");
 }
 
@@ -154,7 +154,7 @@ async fn an_unwritten_session_that_expired_gives_no_second_turn() {
             let visit = record.visit().number();
             assert_ne!(again.expect_status(201).number("visit"), visit, "{again:?}");
         } else {
-            let status = send_to(&second_process, status_request(&guest)).await;
+            let status = send_to(&second_process, guest.status()).await;
             status.expect_problem(410, "expired");
             assert_eq!(status.body["grace_until_ms"], json!(null));
         }

@@ -13,7 +13,7 @@ use vestibule_tests::{
     waiting::wait_until,
 };
 
-use super::{enter_and_expect_created, leave_request, new_visitor_id, start_full_queue, status_request};
+use super::{enter_and_expect_created, new_visitor_id, start_full_queue};
 
 super::cases![
     a_queue_that_the_line_lost_is_recovering,
@@ -31,7 +31,7 @@ async fn a_waiting_visitor_gets_a_status_without_position() {
     let api = start_full_queue(json!({ "claim_seconds": 30 })).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
     api.faults.fail_all(Fault::Unavailable);
-    let response = api.send(status_request(&guest)).await;
+    let response = api.send(guest.status()).await;
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     assert_eq!(response.body["degraded"], true);
     for field in ["visit", "joined_at_ms"] {
@@ -45,7 +45,7 @@ async fn a_waiting_visitor_gets_a_status_without_position() {
     }
     let mut paces = Vec::new();
     for _ in 0..20 {
-        let response = api.send(status_request(&guest)).await;
+        let response = api.send(guest.status()).await;
         paces.push(response.expect_status(200).number("retry_after_ms"));
     }
     assert!(
@@ -60,10 +60,7 @@ async fn a_waiting_visitor_gets_a_status_without_position() {
 
     api.faults.heal_all();
     let back = api
-        .send_until(
-            || status_request(&guest),
-            |response| response.body["degraded"] == false,
-        )
+        .send_until(|| guest.status(), |response| response.body["degraded"] == false)
         .await;
     assert_eq!(back.number("position"), 1, "the place did not change");
 }
@@ -72,7 +69,7 @@ async fn an_active_visitor_and_no_other_gets_a_pass() {
     let api = InProcessApi::start(json!({})).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
     api.faults.fail_all(Fault::Unavailable);
-    let response = api.send(status_request(&guest)).await;
+    let response = api.send(guest.status()).await;
     assert_eq!(
         (
             response.expect_status(200).text("state"),
@@ -99,7 +96,7 @@ async fn an_expired_session_gets_no_pass() {
     let api = InProcessApi::start_an_hour_behind(json!({})).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     api.faults.fail_all(Fault::Unavailable);
-    let response = api.send(status_request(&guest)).await;
+    let response = api.send(guest.status()).await;
     assert_eq!(
         response.expect_status(200).text("state"),
         "active",
@@ -114,7 +111,7 @@ async fn a_ready_visitor_gets_the_deadline() {
     let (guest, _) = enter_and_expect_created(&api).await;
     api.advance_seconds(10);
     assert_eq!(api.promote().await.promoted, 1);
-    let ready = api.send(status_request(&guest)).await;
+    let ready = api.send(guest.status()).await;
     // The promoter flushes the journal like this.
     for record in api
         .line
@@ -125,7 +122,7 @@ async fn a_ready_visitor_gets_the_deadline() {
         write_all(&*api.backup, &api.partition(), &record.changes).await;
     }
     api.faults.fail_all(Fault::Unavailable);
-    let response = api.send(status_request(&guest)).await;
+    let response = api.send(guest.status()).await;
     assert_eq!(response.expect_status(200).text("state"), "ready");
     assert_eq!(response.number("claim_by_ms"), ready.number("claim_by_ms"));
     assert!(response.body.get("expires_at_ms").is_none());
@@ -134,11 +131,11 @@ async fn a_ready_visitor_gets_the_deadline() {
 async fn an_ended_or_unknown_entry_is_reported_by_the_line_only() {
     let api = InProcessApi::start(json!({})).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.send(leave_request(&guest)).await.expect_status(204);
+    api.send(guest.leave()).await.expect_status(204);
     api.faults.fail_all(Fault::Unavailable);
     let unknown = || ApiRequest::get(entry_path("1777853d-5d52-8cab-a8ce-928d525f6d31"));
     // Both may have entered since, in the line only. A client that is told of an end does not ask again.
-    for request in [status_request(&guest), unknown()] {
+    for request in [guest.status(), unknown()] {
         let response = api.send(request).await;
         response
             .expect_problem(503, "line-unavailable")
@@ -151,7 +148,7 @@ async fn an_ended_or_unknown_entry_is_reported_by_the_line_only() {
     .expect_problem(404, "unknown-queue");
     api.faults.heal_all();
     let response = api
-        .send_until(|| status_request(&guest), |response| response.status != 503)
+        .send_until(|| guest.status(), |response| response.status != 503)
         .await;
     response.expect_problem(410, "left").number("ended_at_ms");
     api.send(unknown()).await.expect_problem(404, "unknown-entry");

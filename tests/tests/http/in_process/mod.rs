@@ -49,7 +49,7 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 use vestibule_tests::{
     api::{Guest, new_visitor_id},
-    in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path, queue_id},
+    in_process::{ApiRequest, ApiResponse, InProcessApi, queue_id},
 };
 
 /// Lists the cases of a module.
@@ -151,19 +151,4 @@ async fn start_full_queue(mut settings: Value) -> InProcessApi {
     let (_, first) = enter_and_expect_created(&api).await;
     assert_eq!(first.text("state"), "active");
     api
-}
-
-/// A status request of the guest.
-fn status_request(guest: &Guest) -> ApiRequest {
-    ApiRequest::get(entry_path(&guest.token)).visitor(&guest.id)
-}
-
-/// A request of the guest to claim.
-fn claim_request(guest: &Guest) -> ApiRequest {
-    ApiRequest::post(format!("{}/claim", entry_path(&guest.token))).visitor(&guest.id)
-}
-
-/// A request of the guest to leave.
-fn leave_request(guest: &Guest) -> ApiRequest {
-    ApiRequest::delete(entry_path(&guest.token)).visitor(&guest.id)
 }

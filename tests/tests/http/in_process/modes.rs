@@ -3,7 +3,7 @@
 use serde_json::json;
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE};
 
-use super::{enter_and_expect_created, status_request};
+use super::enter_and_expect_created;
 
 super::cases![
     without_the_fast_track_a_visitor_enters_an_empty_line,
@@ -20,7 +20,7 @@ async fn without_the_fast_track_a_visitor_enters_an_empty_line() {
     );
     assert!(entered.body["pass"].is_null());
     assert_eq!(api.promote().await.promoted, 1);
-    let status = api.send(status_request(&guest)).await;
+    let status = api.send(guest.status()).await;
     assert_eq!(status.expect_status(200).text("state"), "ready");
 }
 
@@ -48,7 +48,7 @@ async fn a_visitor_who_waited_too_long_is_told_why() {
     assert_eq!(api.promote().await.overlong_waits, 1);
     // Before the backup has the end, and afterwards.
     for _ in 0..2 {
-        let status = api.send(status_request(&guest)).await;
+        let status = api.send(guest.status()).await;
         status.expect_problem(410, "expired");
         assert_eq!(
             (status.text("reason"), status.text("state")),

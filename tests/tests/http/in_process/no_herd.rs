@@ -12,7 +12,7 @@ use vestibule_tests::{
     lines::visitor,
 };
 
-use super::{claim_request, enter_and_expect_created, new_visitor_id, status_request};
+use super::{enter_and_expect_created, new_visitor_id};
 
 super::cases![
     a_full_queue_polls_less_than_fixed_clients,
@@ -82,7 +82,7 @@ async fn refused_clients_of_a_long_line_come_back_spread() {
     let api = start_with_a_long_line().await;
     let (guest, _) = enter_and_expect_created(&api).await;
     let unknown = || ApiRequest::get(entry_path("1777853d-5d52-8cab-a8ce-928d525f6d31"));
-    api.send(status_request(&guest)).await.expect_status(200);
+    api.send(guest.status()).await.expect_status(200);
     api.faults.fail_all(Fault::Unavailable);
     for request in [|| ApiRequest::enter().visitor(&new_visitor_id()), unknown] {
         // Most visitors of this line poll after 34 to 40 s.
@@ -91,7 +91,7 @@ async fn refused_clients_of_a_long_line_come_back_spread() {
         assert!(told.len() >= 5, "clients come back in the same seconds: {told:?}");
     }
     // Few visitors claim at the same time, and their turn does not wait.
-    let told = draw_retry_after(&api, || claim_request(&guest)).await;
+    let told = draw_retry_after(&api, || guest.claim()).await;
     assert!(told.iter().all(|seconds| (2..=4).contains(seconds)), "{told:?}");
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vestibule_domain::draw::DrawSeed;
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, entry_path};
 
-use super::{claim_request, enter_and_expect_created, hold_wakeups::poll_request, status_request};
+use super::{enter_and_expect_created, hold_wakeups::poll_request};
 
 super::cases![
     before_the_opening_no_answer_tells_a_place,
@@ -77,7 +77,7 @@ async fn before_the_opening_no_answer_tells_a_place() {
             "{answer}"
         );
     }
-    let claimed = api.send(claim_request(&ada)).await;
+    let claimed = api.send(ada.claim()).await;
     claimed.expect_problem(409, "not-your-turn");
     expect_no_place(&claimed.body);
     let validate = ApiRequest::post(format!("{}/validate", entry_path(&ada.token)));
@@ -91,11 +91,11 @@ async fn before_the_opening_no_answer_tells_a_place() {
         .await;
     assert!(document.body.get("opens_at_ms").is_none());
     let polled = api
-        .send_until(|| status_request(&ada), |answer| answer.body["position"] == 1)
+        .send_until(|| ada.status(), |answer| answer.body["position"] == 1)
         .await;
     assert!(polled.body["place"].is_u64(), "{}", polled.body);
     api.promote().await;
-    api.send(status_request(&ada)).await.expect_status(200);
+    api.send(ada.status()).await.expect_status(200);
     assert_eq!(api.promote().await.promoted, 1);
 }
 
@@ -120,7 +120,7 @@ async fn a_draw_can_be_verified_after_the_opening() {
     assert_eq!(before.text("draw_commitment"), seed.commitment());
     let mut places = Vec::new();
     for guest in &guests {
-        let answer = api.send(status_request(guest)).await;
+        let answer = api.send(guest.status()).await;
         let drawn = seed.draw(guest.token.parse().expect("a token"));
         let place = answer.body["place"].as_u64().expect("a place");
         assert_eq!(
@@ -132,7 +132,7 @@ async fn a_draw_can_be_verified_after_the_opening() {
     // The first of the draw is let in first.
     places.sort_by_key(|(drawn, _)| *drawn);
     assert_eq!(api.promote().await.promoted, 1);
-    let first = api.send(claim_request(places[0].1)).await;
+    let first = api.send(places[0].1.claim()).await;
     assert_eq!(first.expect_status(200).text("state"), "active");
     let late = enter_and_expect_created(&api).await.1;
     let late_place = late.body["place"].as_u64().expect("a place");

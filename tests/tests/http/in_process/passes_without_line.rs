@@ -9,7 +9,7 @@ use vestibule_faults::Fault;
 use vestibule_line::{LeaveOutcome, LeaveReason};
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path, queue_id, signer};
 
-use super::{Guest, enter_and_expect_created, leave_request, status_request};
+use super::{Guest, enter_and_expect_created};
 
 super::cases![
     without_the_backup_a_pass_is_still_accepted,
@@ -48,7 +48,7 @@ async fn without_the_backup_a_pass_is_still_accepted() {
     let api = InProcessApi::start_without_backup(settings_with_outage_grace(60)).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
     api.faults.fail_all(Fault::Unavailable);
-    let response = api.send(status_request(&guest)).await;
+    let response = api.send(guest.status()).await;
     response
         .expect_problem(503, "line-unavailable")
         .header("retry-after");
@@ -133,7 +133,7 @@ async fn a_pass_of_an_ended_visit_is_refused() {
     let api = InProcessApi::start(settings_with_outage_grace(3_600)).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
     let body = json!({ "pass": entered.text("pass") });
-    api.send(leave_request(&guest)).await.expect_status(204);
+    api.send(guest.leave()).await.expect_status(204);
     api.faults.fail_all(Fault::Unavailable);
     api.send(validate_request(&guest, &body))
         .await
@@ -187,7 +187,7 @@ async fn stored_settings_apply_unless_they_are_invalid() {
         |response| response.status == 503,
     )
     .await;
-    api.send(status_request(&guest)).await.expect_status(200);
+    api.send(guest.status()).await.expect_status(200);
 }
 
 async fn a_pass_of_an_evicted_visitor_is_refused() {
@@ -203,7 +203,7 @@ async fn a_pass_of_an_evicted_visitor_is_refused() {
         .await
         .expect("written");
     api.faults.fail_all(Fault::Unavailable);
-    api.send(status_request(&guest))
+    api.send(guest.status())
         .await
         .expect_problem(503, "line-unavailable");
     let body = json!({ "pass": entered.text("pass") });

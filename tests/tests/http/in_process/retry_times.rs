@@ -16,7 +16,7 @@ use vestibule_tests::in_process::{
     ApiRequest, InProcessApi, anonymous_visitor, entry_path, local_config, queue_id,
 };
 
-use super::{enter_and_expect_created, start_full_queue, status_request};
+use super::{enter_and_expect_created, start_full_queue};
 
 super::cases![
     a_visitor_who_returns_when_told_never_loses_a_turn,
@@ -282,9 +282,9 @@ async fn the_age_of_a_snapshot_shortens_the_retry_time() {
     for _ in 0..40 {
         // A snapshot is cached for a second, so this one is new.
         advance(Duration::from_secs(2)).await;
-        api.send(status_request(&guest)).await.expect_status(200);
+        api.send(guest.status()).await.expect_status(200);
         advance(Duration::from_millis(900)).await;
-        let response = api.send(status_request(&guest)).await;
+        let response = api.send(guest.status()).await;
         retry_after_ms.push(response.expect_status(200).number("retry_after_ms"));
     }
     assert!(

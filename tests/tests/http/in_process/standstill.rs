@@ -5,7 +5,7 @@ use vestibule_domain::pace::LimitedBy;
 use vestibule_line::AdjustClockOutcome;
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id};
 
-use super::{Guest, claim_request, enter_and_expect_created, start_full_queue, status_request};
+use super::{Guest, enter_and_expect_created, start_full_queue};
 
 super::cases![
     a_wrong_clock_stops_promotions_and_ends_no_entry,
@@ -36,7 +36,7 @@ async fn a_wrong_clock_stops_promotions_and_ends_no_entry() {
         api.clock.set_server_error_ms(off_ms);
         assert_eq!(api.promote().await.limited_by, LimitedBy::Clock);
         wait_for_limit(&api, json!("clock")).await;
-        let status = api.send(status_request(&active)).await;
+        let status = api.send(active.status()).await;
         assert_eq!(status.expect_status(200).text("state"), "active");
         assert_eq!(status.number("expires_at_ms"), entered.number("expires_at_ms"));
         for body in [
@@ -69,7 +69,7 @@ async fn a_wrong_clock_stops_promotions_and_ends_no_entry() {
         assert_eq!(adjusted.expect("adjust"), AdjustClockOutcome::Applied);
         wait_for_limit(&api, json!(null)).await;
         assert_eq!(api.promote().await.promoted, 1);
-        let status = api.send(status_request(&waiting)).await;
+        let status = api.send(waiting.status()).await;
         assert_eq!(status.text("state"), "ready");
     }
 }
@@ -89,7 +89,7 @@ async fn the_document_says_why_no_entry_is_promoted() {
     api.advance_seconds(1);
     assert_eq!(api.promote().await.promoted, 1);
     wait_for_limit(&api, json!(null)).await;
-    let status = api.send(status_request(&waiting)).await;
+    let status = api.send(waiting.status()).await;
     assert_eq!(status.text("state"), "ready");
 }
 
@@ -106,7 +106,7 @@ async fn the_time_to_claim_does_not_pass_during_a_pause() {
     api.promote().await;
     api.advance_seconds(50);
     api.configure_line(with(true), "paused").await;
-    let get_status = async |guest: &Guest| api.send(status_request(guest)).await;
+    let get_status = async |guest: &Guest| api.send(guest.status()).await;
     let paused = get_status(&guest).await;
     assert_eq!(paused.expect_status(200).text("state"), "ready");
     assert_eq!(paused.number("claim_by_ms"), api.now_ms() + 10_000);
@@ -120,7 +120,7 @@ async fn the_time_to_claim_does_not_pass_during_a_pause() {
     api.configure_line(with(false), "resumed").await;
     api.advance_seconds(9);
     assert_eq!(api.promote().await.no_shows, 0);
-    let claim = claim_request(&guest);
+    let claim = guest.claim();
     assert_eq!(api.send(claim).await.expect_status(200).text("state"), "active");
 
     // After the pause the rest of the time to claim passes.

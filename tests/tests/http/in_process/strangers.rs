@@ -6,7 +6,7 @@ use vestibule_domain::{id::EntryId, state::EntryState};
 use vestibule_line::{LeaveOutcome, LeaveReason};
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, entry_path, queue_id};
 
-use super::{Guest, enter_and_expect_created, start_full_queue, status_request};
+use super::{Guest, enter_and_expect_created, start_full_queue};
 
 super::cases![
     a_strangers_polls_call_no_absent_visitor,
@@ -42,14 +42,14 @@ async fn a_strangers_polls_call_no_absent_visitor() {
     let api = start_full_queue(settings).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     api.promote().await;
-    api.send(status_request(&guest)).await.expect_status(200);
+    api.send(guest.status()).await.expect_status(200);
     let promoted = run_seconds(&api, 60, &guest).await;
     assert_eq!(
         promoted, 0,
         "the visitor has not asked since before the slot was free"
     );
     // The visitor comes back, and is the first in line.
-    let back = api.send(status_request(&guest)).await;
+    let back = api.send(guest.status()).await;
     assert_eq!(back.expect_status(200).number("position"), 1);
     assert_eq!(run_seconds(&api, 2, &guest).await, 1);
 }
@@ -58,7 +58,7 @@ async fn a_stranger_is_told_the_same_place() {
     let api = start_full_queue(json!({})).await;
     enter_and_expect_created(&api).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    let own = api.send(status_request(&guest)).await;
+    let own = api.send(guest.status()).await;
     let stranger = api.send(token_alone(&guest)).await;
     for field in [
         "token",
@@ -88,7 +88,7 @@ async fn a_stranger_restores_no_lost_entry() {
         .await
         .expect_problem(503, "recovering");
     assert_eq!(api.snapshot_entries(&ids).await, before);
-    let own = api.send(status_request(&guest)).await;
+    let own = api.send(guest.status()).await;
     assert_eq!(own.expect_status(200).number("visit"), guest.visit);
 }
 
@@ -100,7 +100,7 @@ async fn a_stranger_writes_no_end() {
     assert!(matches!(left, Ok(LeaveOutcome::Ended(_))), "{left:?}");
     for (request, stored) in [
         (token_alone(&guest), EntryState::Waiting),
-        (status_request(&guest), EntryState::Left),
+        (guest.status(), EntryState::Left),
     ] {
         api.send(request).await.expect_problem(410, "left");
         let record = api.backup.read_entry(&api.partition(), id).await;

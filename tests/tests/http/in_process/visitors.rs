@@ -6,7 +6,7 @@ use vestibule_tests::in_process::{
     ApiRequest, InProcessApi, QUEUE, event, local_config, with_claims, with_header,
 };
 
-use super::{enter_and_expect_created, new_visitor_id, status_request};
+use super::{enter_and_expect_created, new_visitor_id};
 
 super::cases![
     only_known_visitors_enter_a_queue_for_known_visitors,
@@ -72,6 +72,6 @@ async fn who_waits_keeps_the_place_when_the_queue_becomes_known_only() {
         .await
         .expect_problem(403, "visitor-required");
     assert_eq!(api.line_calls(), calls);
-    let place = api.send(status_request(&guest)).await;
+    let place = api.send(guest.status()).await;
     assert_eq!(place.expect_status(200).text("state"), "waiting");
 }

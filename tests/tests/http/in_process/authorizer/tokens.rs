@@ -5,7 +5,7 @@ use serde_json::json;
 use vestibule_tests::in_process::InProcessApi;
 
 use super::{
-    super::{claim_request, enter_and_expect_created, start_full_queue, status_request},
+    super::{enter_and_expect_created, start_full_queue},
     ask, authorizer, event_with_token, request_event,
 };
 
@@ -56,8 +56,8 @@ async fn a_waiting_visitor_is_denied_and_not_claimed() {
     api.advance_seconds(60);
     assert_eq!(api.promote().await.promoted, 1);
     ask(&authorizer, event()).await.expect_denied("not-your-turn");
-    let status = api.send(status_request(&second)).await;
+    let status = api.send(second.status()).await;
     assert_eq!(status.text("state"), "ready", "the authorizer claims no turn");
-    api.send(claim_request(&second)).await.expect_status(200);
+    api.send(second.claim()).await.expect_status(200);
     ask(&authorizer, event()).await.expect_allowed();
 }

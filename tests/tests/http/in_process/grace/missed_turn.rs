@@ -9,7 +9,7 @@ use vestibule_domain::record::EntryRecord;
 use vestibule_engine::flush::flush_journal;
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi};
 
-use crate::in_process::{Guest, enter_and_expect_created, status_request};
+use crate::in_process::{Guest, enter_and_expect_created};
 
 /// Promotes one visitor every ten seconds.
 pub(super) fn settings() -> Value {
@@ -50,7 +50,7 @@ pub(super) async fn read_record(api: &InProcessApi, guest: &Guest) -> EntryRecor
 }
 
 pub(super) async fn get_status(api: &InProcessApi, guest: &Guest) -> ApiResponse {
-    api.send(status_request(guest)).await
+    api.send(guest.status()).await
 }
 
 /// The visitor enters again, and polls at once as the answer says.
@@ -79,5 +79,5 @@ pub(super) async fn get_status_until(
     guest: &Guest,
     matches: impl Fn(&ApiResponse) -> bool,
 ) -> ApiResponse {
-    api.send_until(|| status_request(guest), matches).await
+    api.send_until(|| guest.status(), matches).await
 }

@@ -21,11 +21,10 @@ use super::{
     super::{
         attack::admin,
         backup_unavailable::start_with_limits,
-        claim_request, deleted_queue, enter_and_expect_created, enter_silently,
+        deleted_queue, enter_and_expect_created, enter_silently,
         identity_missing::behind_an_authorizer,
-        leave_request, new_visitor_id, root_key,
+        new_visitor_id, root_key,
         sources::{ATTACKER, behind_distribution_with, enter_event},
-        status_request,
         tickets::{TicketScene, with_ticket},
     },
     recording::Recording,
@@ -124,10 +123,8 @@ async fn record_visitors(recording: &mut Recording) {
     let id = bob.token.parse().expect("a token");
     let evicted = api.line.leave(&queue_id(), id, None, LeaveReason::Evict).await;
     evicted.expect("evicted");
-    recording
-        .send(&api, "an evicted entry", status_request(&bob))
-        .await;
-    api.send(leave_request(&ada)).await.expect_status(204);
+    recording.send(&api, "an evicted entry", bob.status()).await;
+    api.send(ada.leave()).await.expect_status(204);
     api.send(ApiRequest::enter().visitor(&ada.id)).await;
     let old = json!({ "pass": entered.text("pass") });
     recording
@@ -140,7 +137,7 @@ async fn record_visitors(recording: &mut Recording) {
     api.advance_seconds(3_600);
     api.promote().await;
     recording
-        .send(&api, "a session that has ended", status_request(&ada))
+        .send(&api, "a session that has ended", ada.status())
         .await;
 }
 
@@ -223,12 +220,10 @@ async fn record_queues(recording: &mut Recording) {
     poll_until(BOUND, async || root_key::recorded(&api).await, Option::is_some).await;
     root_key::sync(&api).await;
     let other = api.start_process_with_keys(root_key::other_key());
-    let refused = send_to(&other, status_request(&ada)).await;
+    let refused = send_to(&other, ada.status()).await;
     recording.add("another root key", "GET …", &refused);
     deleted_queue::delete(&api).await;
-    recording
-        .send(&api, "a deleted queue", status_request(&ada))
-        .await;
+    recording.send(&api, "a deleted queue", ada.status()).await;
     recording
         .send(&api, "the document of a deleted queue", document())
         .await;
@@ -257,7 +252,7 @@ async fn record_queues(recording: &mut Recording) {
         .send(&api, "a newcomer while the journal is full", newcomer)
         .await;
     recording
-        .send(&api, "a change while the journal is full", leave_request(&ada))
+        .send(&api, "a change while the journal is full", ada.leave())
         .await;
     let unknown = ApiRequest::get(entry_path(&ada.token));
     recording
@@ -276,10 +271,10 @@ async fn record_floods(recording: &mut Recording) {
     let api = InProcessApi::start_with_config(limited, json!({})).await;
     let (ada, _) = enter_silently(&api).await;
     for _ in 0..2 {
-        api.send(claim_request(&ada)).await;
+        api.send(ada.claim()).await;
     }
     recording
-        .send(&api, "a visitor who asks too often", claim_request(&ada))
+        .send(&api, "a visitor who asks too often", ada.claim())
         .await;
 }
 

@@ -6,9 +6,9 @@ use vestibule_tests::in_process::{ApiRequest, InProcessApi, QUEUE, entry_path};
 
 use super::{
     super::{
-        Guest, claim_request, enter_and_expect_created, enter_silently, leave_request, new_visitor_id,
+        Guest, enter_and_expect_created, enter_silently, new_visitor_id,
         opening::start_scheduled,
-        start_full_queue, status_request,
+        start_full_queue,
         tickets::{TicketScene, with_ticket},
     },
     recording::Recording,
@@ -64,21 +64,17 @@ async fn record_visit(recording: &mut Recording) {
             ApiRequest::enter().visitor(&bob.id),
         )
         .await;
-    recording
-        .send(&api, "a poll of the visitor", status_request(&bob))
-        .await;
+    recording.send(&api, "a poll of the visitor", bob.status()).await;
     let alone = ApiRequest::get(entry_path(&bob.token));
     recording.send(&api, "a poll with the token alone", alone).await;
     recording
-        .send(&api, "a poll of an active visitor", status_request(&ada))
+        .send(&api, "a poll of an active visitor", ada.status())
         .await;
     let alone = ApiRequest::get(entry_path(&ada.token));
     recording
         .send(&api, "an active entry for its token alone", alone)
         .await;
-    recording
-        .send(&api, "a claim too early", claim_request(&bob))
-        .await;
+    recording.send(&api, "a claim too early", bob.claim()).await;
     recording
         .send(&api, "a valid pass", service(&ada, "validate", &pass))
         .await;
@@ -100,9 +96,7 @@ async fn record_visit(recording: &mut Recording) {
         .await;
     let closing = ApiRequest::delete(format!("{}?closed=true", entry_path(&bob.token))).visitor(&bob.id);
     recording.send(&api, "the visitor closes the page", closing).await;
-    recording
-        .send(&api, "the visitor is back", status_request(&bob))
-        .await;
+    recording.send(&api, "the visitor is back", bob.status()).await;
     recording
         .send(&api, "the load", load(&json!({ "tps": 3, "latency_ms": 20 })))
         .await;
@@ -125,9 +119,7 @@ async fn record_ends(recording: &mut Recording, api: &InProcessApi, [ada, bob]: 
             service(&ada, "complete", pass),
         )
         .await;
-    recording
-        .send(api, "a completed entry", status_request(&ada))
-        .await;
+    recording.send(api, "a completed entry", ada.status()).await;
     recording
         .send(
             api,
@@ -138,11 +130,9 @@ async fn record_ends(recording: &mut Recording, api: &InProcessApi, [ada, bob]: 
     api.advance_seconds(2);
     api.promote().await;
     recording
-        .send(api, "a poll of a ready visitor", status_request(&bob))
+        .send(api, "a poll of a ready visitor", bob.status())
         .await;
-    recording
-        .send(api, "the visitor claims", claim_request(&bob))
-        .await;
+    recording.send(api, "the visitor claims", bob.claim()).await;
     let consume = json!({ "visitor": bob.id, "consume": true });
     recording
         .send(
@@ -158,15 +148,9 @@ async fn record_ends(recording: &mut Recording, api: &InProcessApi, [ada, bob]: 
             ApiRequest::enter().visitor(&ada.id),
         )
         .await;
-    recording
-        .send(api, "the visitor leaves", leave_request(&ada))
-        .await;
-    recording
-        .send(api, "an entry that left", status_request(&ada))
-        .await;
-    recording
-        .send(api, "the visitor leaves again", leave_request(&ada))
-        .await;
+    recording.send(api, "the visitor leaves", ada.leave()).await;
+    recording.send(api, "an entry that left", ada.status()).await;
+    recording.send(api, "the visitor leaves again", ada.leave()).await;
 }
 
 async fn record_far_visitor(recording: &mut Recording) {
@@ -179,7 +163,7 @@ async fn record_far_visitor(recording: &mut Recording) {
     let (far, _) = enter_silently(&api).await;
     let is_far =
         |answer: &vestibule_tests::in_process::ApiResponse| answer.body.get("look_after_ms").is_some();
-    let answer = api.send_until(|| status_request(&far), is_far).await;
+    let answer = api.send_until(|| far.status(), is_far).await;
     recording.add("a poll far from the head", "GET …", &answer);
 }
 
@@ -233,9 +217,7 @@ async fn record_states(recording: &mut Recording) {
     api.promote().await;
     api.advance_seconds(60);
     api.promote().await;
-    recording
-        .send(&api, "a missed turn", status_request(&guest))
-        .await;
+    recording.send(&api, "a missed turn", guest.status()).await;
     recording
         .send(
             &api,
@@ -247,9 +229,7 @@ async fn record_states(recording: &mut Recording) {
     let (guest, _) = enter_silently(&api).await;
     api.advance_seconds(61);
     api.promote().await;
-    recording
-        .send(&api, "an overlong wait", status_request(&guest))
-        .await;
+    recording.send(&api, "an overlong wait", guest.status()).await;
 }
 
 async fn record_draw(recording: &mut Recording) {
@@ -263,7 +243,7 @@ async fn record_draw(recording: &mut Recording) {
         &api.send_until(document, has_entry).await,
     );
     recording
-        .send(&api, "a claim before the opening", claim_request(&guest))
+        .send(&api, "a claim before the opening", guest.claim())
         .await;
     api.advance_seconds(10);
     let is_open = |answer: &vestibule_tests::in_process::ApiResponse| answer.body["state"] == "open";
@@ -273,7 +253,7 @@ async fn record_draw(recording: &mut Recording) {
         &api.send_until(document, is_open).await,
     );
     recording
-        .send(&api, "the place that was drawn", status_request(&guest))
+        .send(&api, "the place that was drawn", guest.status())
         .await;
 }
 
@@ -283,19 +263,19 @@ async fn record_outage(recording: &mut Recording) {
         let api = InProcessApi::start(settings).await;
         let (ada, entered) = enter_and_expect_created(&api).await;
         let (bob, _) = enter_and_expect_created(&api).await;
-        api.send(status_request(&bob)).await.expect_status(200);
+        api.send(bob.status()).await.expect_status(200);
         api.faults.fail_all(Fault::Unavailable);
         let title = format!("without the line, on_outage {on_outage}");
-        recording.send(&api, &title, status_request(&bob)).await;
-        recording.send(&api, &title, status_request(&ada)).await;
+        recording.send(&api, &title, bob.status()).await;
+        recording.send(&api, &title, ada.status()).await;
         recording
             .send(&api, &title, ApiRequest::enter().visitor(&new_visitor_id()))
             .await;
         recording
             .send(&api, &title, ApiRequest::enter().visitor(&bob.id))
             .await;
-        recording.send(&api, &title, claim_request(&bob)).await;
-        recording.send(&api, &title, leave_request(&bob)).await;
+        recording.send(&api, &title, bob.claim()).await;
+        recording.send(&api, &title, bob.leave()).await;
         let pass = json!({ "pass": entered.text("pass") });
         recording
             .send(&api, &title, service(&ada, "validate", &pass))
@@ -306,7 +286,7 @@ async fn record_outage(recording: &mut Recording) {
         recording.send(&api, &title, load(&json!({ "tps": 3 }))).await;
         api.backup_faults.fail_all(Fault::Unavailable);
         let title = format!("without line and backup, on_outage {on_outage}");
-        recording.send(&api, &title, status_request(&bob)).await;
+        recording.send(&api, &title, bob.status()).await;
         recording
             .send(&api, &title, ApiRequest::enter().visitor(&new_visitor_id()))
             .await;

@@ -22,7 +22,7 @@ use self::{
     scene::{Entry, Scene},
 };
 use super::{
-    enter_and_expect_created, new_visitor_id, status_request,
+    enter_and_expect_created, new_visitor_id,
     tickets::{TicketScene, with_ticket},
 };
 
@@ -275,7 +275,7 @@ async fn a_thousand_requests_for_an_ended_entry_write_at_most_once() {
         let begun = Instant::now();
         let mut meter = Meter::of(&scene.api, &[]).await;
         for _ in 0..1_000 {
-            let mut request = status_request(&scene.guest);
+            let mut request = scene.guest.status();
             if caller == Caller::TokenAlone {
                 request = ApiRequest::get(entry_path(&scene.guest.token));
             }
@@ -320,7 +320,7 @@ async fn one_visitor_has_a_limit_on_every_route() {
             (REQUESTS_AT_ONCE / 2..=most).contains(&served),
             "{shown}: {served}"
         );
-        scene.api.send(status_request(&other)).await.expect_status(200);
+        scene.api.send(other.status()).await.expect_status(200);
     }
 }
 
@@ -330,7 +330,7 @@ async fn a_request_that_is_too_large_is_refused_before_it_is_read() {
     let page = format!("/queues/{QUEUE}/entries");
     let mut meter = Meter::of(&scene.api, &[]).await;
     for request in [
-        status_request(&scene.guest).header("accept-language", &long),
+        scene.guest.status().header("accept-language", &long),
         ApiRequest::enter().header("cookie", &long),
         ApiRequest::get(format!("{page}?return=/{long}")),
         ApiRequest::get(format!("/queues/{QUEUE}?{long}")),

@@ -11,7 +11,7 @@ use vestibule_tests::{
     in_process::{ApiRequest, InProcessApi, QUEUE, anonymous_visitor, local_config, queue_id},
 };
 
-use super::super::{enter_and_expect_created, enter_silently, leave_request};
+use super::super::{enter_and_expect_created, enter_silently};
 
 /// Other visitors in line, so that a cost that grows with the line is seen.
 const OTHERS: usize = 3;
@@ -91,7 +91,7 @@ impl Scene {
         match entry {
             Entry::Waiting | Entry::Active | Entry::NeverExisted => {}
             Entry::Ready => assert!(api.promote().await.promoted > 0),
-            Entry::Ended => drop(api.send(leave_request(&guest)).await.expect_status(204)),
+            Entry::Ended => drop(api.send(guest.leave()).await.expect_status(204)),
             Entry::EndedUnwritten => {
                 api.line
                     .leave(&queue_id(), id, None, LeaveReason::Leave)
@@ -99,7 +99,7 @@ impl Scene {
                     .expect("ended");
             }
             Entry::EndedLongAgo => {
-                api.send(leave_request(&guest)).await.expect_status(204);
+                api.send(guest.leave()).await.expect_status(204);
                 api.advance_seconds(END_FORGOTTEN_SECONDS);
                 api.promote().await;
             }
@@ -108,6 +108,7 @@ impl Scene {
         let guest = if entry == Entry::NeverExisted {
             let (id, entry) = anonymous_visitor(7);
             Guest {
+                queue: QUEUE.to_owned(),
                 id,
                 token: entry.to_string(),
                 visit: 1,
