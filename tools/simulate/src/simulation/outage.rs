@@ -4,7 +4,18 @@
 //!   a queue that is restored.
 //! - The front door is down: no request arrives, and the promoter goes on.
 
-use super::{availability::Availability, state::Simulation, visitor_state::Step};
+use super::state::Simulation;
+
+/// Whether the API serves requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Availability {
+    /// It does, and an outage may follow.
+    BeforeOutage,
+    /// It refuses all requests.
+    Outage,
+    /// It does again.
+    AfterOutage,
+}
 
 impl Simulation {
     /// When the outage next begins or ends.
@@ -46,14 +57,5 @@ impl Simulation {
             front_door.is_down = !front_door.is_down;
         }
         self.end_holds();
-    }
-
-    /// Ends all holds.
-    fn end_holds(&mut self) {
-        for visitor in 0..self.scenario.visitors {
-            if self.visitors[visitor as usize].step == Step::EndHold {
-                self.event_queue.schedule(visitor, self.now_ms);
-            }
-        }
     }
 }
