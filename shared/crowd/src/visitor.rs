@@ -195,12 +195,12 @@ impl Visitor {
             });
         }
         let turns = [self.giving_up(), self.sleep_end(), self.reconnection()];
-        let of_stay = self.stay.as_ref().map(|stay| stay.next(&self.temper.stay));
-        let others = turns.into_iter().chain([of_stay]).flatten();
-        let first = others.fold(self.client_request(), |first, other| {
+        let turns = turns.into_iter().flatten().map(|due| self.after_sleep(due));
+        let others = turns.chain(self.next_of_stay());
+        let next = others.fold(self.after_sleep(self.client_request()), |first, other| {
             if other.at_ms <= first.at_ms { other } else { first }
         });
-        Some(self.after_sleep(first))
+        Some(next)
     }
 
     /// The next request of the client, at the pace of the visitor.
@@ -285,6 +285,16 @@ impl Visitor {
         Some(Due {
             act: Act::Turn,
             at_ms,
+        })
+    }
+
+    /// What comes next of the stay. The protected service does not sleep.
+    fn next_of_stay(&self) -> Option<Due> {
+        let due = self.stay.as_ref()?.next(&self.temper.stay);
+        Some(if due.act.is_of_service() {
+            due
+        } else {
+            self.after_sleep(due)
         })
     }
 

@@ -190,6 +190,21 @@ async fn a_sleeper_sends_nothing_meanwhile_and_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_service_completes_a_visitor_whose_phone_sleeps() {
+    let sleeper = with_conduct(Conduct::Sleeps {
+        from_ms: 1_000.0,
+        until_ms: 60_000.0,
+    });
+    let script = Script {
+        turn_after_ms: 0,
+        ..Script::default()
+    };
+    let visited = visit(sleeper, script).await;
+    assert_eq!(visited.door().times_of("complete"), [20_000]);
+    assert_eq!(visited.record.end, Some(VisitEnd::Completed));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_oversleeper_wakes_after_the_expected_turn() {
     let oversleeper = Conduct::Oversleeps {
         from_share: 0.1,
