@@ -334,7 +334,7 @@ impl Visitor {
         }
         match outcome {
             _ if act == Act::Turn => self.turn(now_ms),
-            Ok(Answer::Entry(entry)) => self.receive_entry(act, *entry, now_ms),
+            Ok(Answer::Entry(entry)) => self.receive_entry(act, entry, now_ms),
             Ok(Answer::Document(document)) => {
                 let is_newer = self.follower.receive_document(&document, self.own_ms(now_ms));
                 if is_newer {
@@ -422,7 +422,7 @@ impl Visitor {
         }
     }
 
-    fn receive_entry(&mut self, act: Act, entry: Entry, now_ms: f64) {
+    fn receive_entry(&mut self, act: Act, entry: Box<Entry>, now_ms: f64) {
         if let Some(secret) = entry.visitor.as_ref() {
             self.caller.visitor = Some(secret.reveal().to_owned());
         }

@@ -1,7 +1,7 @@
 //! What the public document of a queue says about one entry that waits: `web/client/src/document.ts`.
 
 use vestibule_domain::{draw::DrawSeed, estimate::Estimate, id::EntryId, state::EntryState};
-use vestibule_wire::{Entry, Lane, PublicDocument};
+use vestibule_wire::{Entry, Lane, PositionWait, PublicDocument};
 
 use super::{
     bounds::{PAUSE_MS_MIN, as_f64, within},
@@ -67,7 +67,7 @@ trait Row {
     fn position(&self) -> u64;
 }
 
-impl Row for vestibule_wire::PositionWait {
+impl Row for PositionWait {
     fn position(&self) -> u64 {
         self.position
     }
@@ -91,15 +91,12 @@ fn between<R: Row>(rows: &[R], position: u64, value: impl Fn(&R) -> u64) -> Opti
     Some(from_value + share * (as_f64(value(to)) - from_value))
 }
 
-/// The expected wait at a position as a range in seconds. `None` if the document has none, because the line stands still.
-fn range_at(document: &PublicDocument, position: u64, entry: &Entry) -> Option<(f64, f64)> {
+/// The expected waits at positions of the entry's lane, in seconds. There are none if the line stands still.
+fn waits_of<'a>(document: &'a PublicDocument, entry: &Entry) -> &'a [PositionWait] {
     // While other lanes have a part of the promotions, the own one has waits of its own.
     let own = entry.lane.and_then(|lane| document.lanes.get(&lane));
     let own = own.and_then(|lane| lane.estimated_waits.as_ref());
-    let waits = own.unwrap_or(&document.estimated_waits);
-    let low = between(waits, position, |wait| wait.low)?;
-    let high = between(waits, position, |wait| wait.high)?;
-    Some((low, high))
+    own.unwrap_or(&document.estimated_waits)
 }
 
 /// How many turns come before the one at a position of the own lane, and whether that is expected only: by the document if it is
@@ -165,7 +162,8 @@ fn expected_wait_ms(
     // A document of before the opening knows no waits, and an answer with a position is newer.
     let waits = document.filter(|document| opens_at_ms(document).is_none() || position.is_none());
     if let Some(((document, position), entry)) = waits.zip(position).zip(entry) {
-        return range_at(document, position, entry).map_or(f64::INFINITY, |(low, _)| low * 1_000.0);
+        let low = between(waits_of(document, entry), position, |wait| wait.low);
+        return low.map_or(f64::INFINITY, |low| low * 1_000.0);
     }
     if let Some((document, _)) = document.zip(entry.filter(|entry| is_before_opening(entry))) {
         return opens_at_ms(document).map_or(OPENED_WAIT_MS, |opens_at_ms| {
@@ -192,7 +190,9 @@ pub(super) fn estimate(
         return None;
     }
     let (low, high) = if let Some((document, position)) = newer.zip(position) {
-        range_at(document, position, entry)?
+        let waits = waits_of(document, entry);
+        let low = between(waits, position, |wait| wait.low)?;
+        (low, between(waits, position, |wait| wait.high)?)
     } else {
         let answered = entry.estimated_wait_seconds?;
         (as_f64(answered.low), as_f64(answered.high))

@@ -59,7 +59,7 @@ pub struct Follower {
     phase: Phase,
     /// The token of a stored place, which is asked about first.
     stored_token: Option<String>,
-    entry: Option<Entry>,
+    entry: Option<Box<Entry>>,
     entry_at_ms: f64,
     /// When any answer came, or a request failed.
     heard_at_ms: f64,
@@ -160,18 +160,18 @@ impl Follower {
     }
 
     /// The server has answered a request about the entry.
-    pub fn receive_entry(&mut self, kind: RequestKind, entry: Entry, now_ms: f64) {
+    pub fn receive_entry(&mut self, kind: RequestKind, entry: Box<Entry>, now_ms: f64) {
         self.heard_at_ms = now_ms;
         let was_far = self.is_far();
-        let known = self.token().map(str::to_owned);
+        // With another token the queue was reset, and positions begin anew.
+        let is_known = self.token() == Some(entry.token.as_str());
         self.set_entry(Some(entry), now_ms);
         self.phase = Phase::Joined;
         let Some(entry) = &self.entry else { return };
         if !entry.state.is_live() {
             return self.end_with(Some(entry.state), now_ms);
         }
-        // Another token: the queue was reset.
-        let lowest = self.lowest.filter(|_| known.as_ref() == Some(&entry.token));
+        let lowest = self.lowest.filter(|_| is_known);
         self.lowest = lower_position(lowest, entry.visit, entry.position);
         self.stored_token = None;
         // A claim that changes nothing is not repeated at once.
@@ -266,7 +266,7 @@ impl Follower {
 
     /// The client goes on, whatever a proxy answers: only the server ends or refuses a visit, by its codes.
     fn back_off(&mut self, retry_after_ms: f64, now_ms: f64) {
-        let entry = self.entry.as_ref();
+        let entry = self.entry();
         let (bound_ms, pause_ms) = (backoff_bound_ms(entry), failed_pause_ms(entry, retry_after_ms));
         self.retry_at_ms = now_ms + backoff_ms(pause_ms, self.failures, bound_ms, &mut self.chance);
         self.failures += 1;
@@ -324,7 +324,7 @@ impl Follower {
 
     /// The last answer about the entry. When the visit ends, the entry stays with its last state.
     pub fn entry(&self) -> Option<&Entry> {
-        self.entry.as_ref()
+        self.entry.as_deref()
     }
 
     /// When the last answer about the entry came, or the visit ended.
@@ -334,17 +334,17 @@ impl Follower {
 
     /// The token of the entry, or that of a stored place.
     pub fn token(&self) -> Option<&str> {
-        let of_entry = self.entry.as_ref().map(|entry| entry.token.as_str());
+        let of_entry = self.entry.as_deref().map(|entry| entry.token.as_str());
         of_entry.or(self.stored_token.as_deref())
     }
 
     /// What the visitor sees at a time.
     pub fn screen(&self, now_ms: f64) -> Screen {
-        let state = self.entry.as_ref().map(|entry| entry.state);
+        let state = self.entry.as_deref().map(|entry| entry.state);
         let is_following = self.phase == Phase::Joined && self.is_far();
         let position = self.shown_position();
         let newer = self.newer_document().filter(|_| is_following);
-        let told = self.entry.as_ref().zip(position);
+        let told = self.entry.as_deref().zip(position);
         let ahead = told.map(|(entry, position)| ahead_of(entry, position, newer));
         let is_stale = is_following && now_ms >= self.reader.stale_at_ms(self.entry_at_ms);
         Screen {
@@ -368,7 +368,7 @@ impl Follower {
     /// The lowest position so far in the visit, which the visitor sees. `None` if the entry does not wait, or if the last answer
     /// has no position: that came from the backup, while the line could not be read.
     pub fn shown_position(&self) -> Option<u64> {
-        shown_position(self.lowest, self.entry.as_ref())
+        shown_position(self.lowest, self.entry.as_deref())
     }
 
     /// The visit and the lowest position that was shown, for a reload. `None` if none was shown, or once the visit has ended.
@@ -399,7 +399,7 @@ impl Follower {
         let age_ms = newer.map_or(now_ms - self.entry_at_ms, |document| {
             self.reader.age_ms(document, now_ms)
         });
-        estimate(self.entry.as_ref()?, self.shown_position(), newer, age_ms)
+        estimate(self.entry.as_deref()?, self.shown_position(), newer, age_ms)
     }
 
     /// The newest document, if it came after the last answer about the entry.
@@ -409,7 +409,7 @@ impl Follower {
 
     /// Whether the visitor follows the document.
     pub fn is_far(&self) -> bool {
-        self.options.reads_documents && self.entry.as_ref().is_some_and(is_far_from_head)
+        self.options.reads_documents && self.entry.as_deref().is_some_and(is_far_from_head)
     }
 
     fn status_request(&self, entry: &Entry, at_ms: f64) -> NextRequest {
@@ -453,20 +453,20 @@ impl Follower {
 
     /// Whether a newer document than the last answer calls the entry.
     fn is_called_since_answer(&self) -> bool {
-        let called = self.entry.as_ref().zip(self.newer_document());
+        let called = self.entry.as_deref().zip(self.newer_document());
         called.is_some_and(|(entry, document)| calls(document, entry))
     }
 
     fn is_near_boundary(&self) -> bool {
         let newest = self.reader.newest.as_deref();
-        let entry = self.entry.as_ref();
+        let entry = self.entry();
         entry.is_some_and(|entry| is_near_boundary(entry, self.shown_position(), newest))
     }
 
     fn refresh_ms(&self, now_ms: f64) -> f64 {
         let newest = self.reader.newest.as_deref();
         refresh_ms(
-            self.entry.as_ref(),
+            self.entry.as_deref(),
             now_ms - self.entry_at_ms,
             self.shown_position(),
             newest,
@@ -484,7 +484,7 @@ impl Follower {
         self.retry_at_ms = now_ms + self.chance.draw() * within(spread_ms, 0.0, PAUSE_MS_MAX);
     }
 
-    fn set_entry(&mut self, entry: Option<Entry>, now_ms: f64) {
+    fn set_entry(&mut self, entry: Option<Box<Entry>>, now_ms: f64) {
         self.entry = entry;
         (self.entry_at_ms, self.asked_at_ms, self.retry_at_ms) = (now_ms, now_ms, now_ms);
         self.woken_at_ms = f64::INFINITY;
@@ -497,11 +497,11 @@ impl Follower {
 
     /// Ends the visit with a state. Without one the queue is over, and the entry keeps its last state.
     fn end_with(&mut self, state: Option<EntryState>, now_ms: f64) {
-        let ended = self.entry.take().map(|entry| Entry {
-            state: state.unwrap_or(entry.state),
-            pass: None,
-            ..entry
-        });
+        let mut ended = self.entry.take();
+        if let Some(entry) = &mut ended {
+            entry.state = state.unwrap_or(entry.state);
+            entry.pass = None;
+        }
         self.set_entry(ended, now_ms);
         (self.phase, self.lowest, self.stored_token) = (Phase::Ended, None, None);
     }

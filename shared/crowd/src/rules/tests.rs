@@ -229,7 +229,11 @@ impl CaseFile {
             follower.ask_spread(at_ms);
         }
         if let Some(Answer { base, of, changes }) = &step.entry {
-            follower.receive_entry(of.request(), complete(&self.entries, base, changes), at_ms);
+            follower.receive_entry(
+                of.request(),
+                Box::new(complete(&self.entries, base, changes)),
+                at_ms,
+            );
         }
         if let Some(Answer { base, changes, .. }) = &step.document {
             let document = Arc::new(complete(&self.documents, base, changes));
