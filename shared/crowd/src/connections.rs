@@ -34,9 +34,9 @@ impl ConnectionLimit {
 
 #[cfg(test)]
 mod tests {
-    use tokio::sync::Semaphore;
+    use futures_util::FutureExt;
 
-    use super::ConnectionLimit;
+    use super::*;
 
     #[test]
     fn a_quarter_is_kept_for_short_requests() {
@@ -45,5 +45,14 @@ mod tests {
             let free = [&limit.short, &limit.held].map(Semaphore::available_permits);
             assert_eq!(free, [short, held], "{connections}");
         }
+    }
+
+    #[test]
+    fn a_claim_does_not_queue_behind_held_polls() {
+        let limit = ConnectionLimit::new(2);
+        let acquire = |act| limit.acquire(act).now_or_never().flatten();
+        let held = acquire(Act::HeldPoll { seconds: 5 });
+        assert!(held.is_some() && acquire(Act::HeldPoll { seconds: 5 }).is_none());
+        assert!(acquire(Act::Claim).is_some());
     }
 }
