@@ -80,9 +80,8 @@ pub struct Visitor {
     entered_as: Option<String>,
     /// The order of the newest document that the client took.
     newest_document: Option<(u32, u32, u64)>,
-    /// From when on the protected service validates the turn, and whether it has had an answer.
+    /// From when on the protected service validates the turn.
     service_at_ms: f64,
-    is_service_answered: bool,
     /// Whether the client asks for the state now, whatever it was told.
     polls_at_once: bool,
     looks: u32,
@@ -120,7 +119,6 @@ impl Visitor {
             entered_as: None,
             newest_document: None,
             service_at_ms: now_ms,
-            is_service_answered: false,
             polls_at_once: false,
             looks: 0,
             slot_until_ms: f64::INFINITY,
@@ -217,12 +215,7 @@ impl Visitor {
                 at_ms: self.look_at_ms(),
             },
             (_, Some(EntryState::Ready)) if self.temper.is_let_in_by_service => Due {
-                // The client learns from its next request what the service did.
-                act: if self.is_service_answered {
-                    Act::Poll
-                } else {
-                    Act::Validate
-                },
+                act: Act::Validate,
                 at_ms: at_ms.max(self.service_at_ms),
             },
             // From the last answer of any kind: a pause after a failure is scaled as well.
@@ -436,7 +429,6 @@ impl Visitor {
             return self.continue_closing(now_ms);
         }
         self.begin_line(now_ms);
-        self.is_service_answered = false;
         match self.state() {
             Some(EntryState::Active) => {
                 let left_ms = self.follower.entry().and_then(|entry| entry.expires_in_ms);
@@ -592,9 +584,10 @@ impl Visitor {
             (Act::Complete, None) => self.end(VisitEnd::Completed, now_ms),
             (Act::Validate, None) => {
                 self.record.validations += 1;
-                self.is_service_answered = true;
-                if let Some(stay) = &mut self.stay {
-                    stay.checked += 1;
+                match &mut self.stay {
+                    Some(stay) => stay.checked += 1,
+                    // The client learns from its next request that the service let the visitor in.
+                    None => self.polls_at_once = true,
                 }
             }
             _ => {}
@@ -689,7 +682,7 @@ impl Visitor {
             }
         } else {
             self.service_at_ms = now_ms + SERVICE_PAUSE_MS;
-            self.is_service_answered = !refusal.is_retryable();
+            self.polls_at_once = !refusal.is_retryable();
         }
     }
 

@@ -275,6 +275,7 @@ async fn entering_is_tried_again_until_it_is_answered() {
     let record = visit(honest(), script).await.record;
     assert_eq!(record.end, Some(VisitEnd::Completed));
     assert!(record.may_have_entered && record.failures == 3, "{record:?}");
+    assert_eq!(record.changes_of_id, 0, "each attempt is of the same visitor");
 }
 
 #[tokio::test(start_paused = true)]
