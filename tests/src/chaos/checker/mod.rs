@@ -19,7 +19,7 @@ mod single_admission;
 
 use std::collections::BTreeMap;
 
-use vestibule_domain::record::EntryRecord;
+use vestibule_domain::{fact::Step, record::EntryRecord};
 
 use super::{
     compare::Difference,
@@ -125,16 +125,20 @@ impl Findings {
             .last()
     }
 
+    /// The records of one visitor after each stay.
+    fn records_of(&self, visitor: usize) -> impl Iterator<Item = &EntryRecord> {
+        let records = self.records.range((visitor, 0)..=(visitor, usize::MAX));
+        records.map(|(_, record)| record)
+    }
+
     /// Whether the visit began with a slot that the visitor had left and that was still held. It then has the session end
     /// of an earlier visit, overtakes no visitor, and takes nothing of the pace.
     fn has_taken_back(&self, visitor: usize, visit: u64) -> bool {
         let session_ends = || {
             let calls = self.calls_of(visitor);
             let told = calls.filter_map(|call| Some((call.number("visit")?, call.number("expires_at_ms")?)));
-            let records = self.records.range((visitor, 0)..=(visitor, usize::MAX));
-            told.chain(
-                records.filter_map(|(_, record)| Some((record.visit().number(), record.expires_at_ms?))),
-            )
+            let recorded = self.records_of(visitor);
+            told.chain(recorded.filter_map(|record| Some((record.visit().number(), session_end_ms(record)?))))
         };
         session_ends()
             .filter(|(of, _)| *of == visit)
@@ -224,6 +228,12 @@ impl Findings {
             .iter()
             .any(|period| period.overlaps(from_ms, until_ms))
     }
+}
+
+/// When the session ends. A visitor who left while a claim was on its way has no session, and the slot is held until its end.
+fn session_end_ms(record: &EntryRecord) -> Option<u64> {
+    let is_held = record.fact.step == Step::Held;
+    record.expires_at_ms.or(is_held.then_some(record.fact.step_ms))
 }
 
 impl SafePlace<'_> {

@@ -66,7 +66,7 @@ fn describe_overtaking(
     if may_be_overtaken(findings, first, promoted_ms) || is_silent_newcomer(findings, first, promoted_ms) {
         return None;
     }
-    match first_promoted_ms(first, a) {
+    match first_promoted_ms(findings, first, a) {
         Some(at_ms) if at_ms > promoted_ms && !is_repeated_promotion(findings, promoted_ms, at_ms) => {
             Some("promoted later")
         }
@@ -84,29 +84,32 @@ fn has_left(place: &SafePlace<'_>) -> bool {
         .any(|call| call.is_acknowledged())
 }
 
-/// When the entry was promoted first. A promotion that was lost with Redis is made again, and the record has
-/// the last one.
-fn first_promoted_ms(place: &SafePlace<'_>, record: &EntryRecord) -> Option<u64> {
+/// When the entry was promoted first. A promotion that was lost with Redis is made again, and so is one whose turn the visitor
+/// missed without having been told of it. The last record has the last one.
+fn first_promoted_ms(findings: &Findings, place: &SafePlace<'_>, record: &EntryRecord) -> Option<u64> {
     let acknowledged = place.calls.iter().filter(|call| call.is_acknowledged());
-    let claim_by_ms = acknowledged.filter_map(|call| call.number("claim_by_ms")).min();
+    let claim_by_ms = acknowledged.filter_map(|call| call.number("claim_by_ms"));
     let told_ms = claim_by_ms.map(|ms| ms - CLAIM_SECONDS * 1_000);
-    record
-        .promoted_at_ms
-        .map(|at_ms| at_ms.min(told_ms.unwrap_or(at_ms)))
+    let recorded_ms = findings.records_of(place.visitor);
+    let recorded_ms = recorded_ms.filter(|record| record.visit().number() == place.visit);
+    let recorded_ms = recorded_ms.filter_map(|record| record.promoted_at_ms);
+    let last_ms = record.promoted_at_ms?;
+    Some(told_ms.chain(recorded_ms).fold(last_ms, u64::min))
 }
 
-/// Whether no poll of the visitor has reached the line in time after entering, as in an outage. A Redis with stale data
-/// has lost the polls of that time.
+/// Whether it is not certain that a poll of the visitor has reached the line in time after entering, as in an outage. One that
+/// was on its way at the promotion may have reached it later. A Redis with stale data has lost the polls of that time.
 fn is_silent_newcomer(findings: &Findings, place: &SafePlace<'_>, promoted_ms: u64) -> bool {
     let is_lost = |at_ms| {
         let mut periods = findings.stale_faults();
         periods.any(|period| (period.from_ms..=period.until_ms).contains(&at_ms))
     };
     let polls = place.calls.iter().filter(|call| call.kind != RequestKind::Enter);
-    let polls = polls.filter(|call| !is_lost(call.begun_ms));
+    // A visitor whose earlier visit was lost in this stay has polled for that one.
+    let polls = polls.filter(|call| place.is_about(call) && !is_lost(call.begun_ms));
     let polled_ms = polls
         .filter(|call| call.is_acknowledged() && !call.is_degraded())
-        .map(|call| call.begun_ms)
+        .map(|call| call.ended_ms)
         .min();
     let is_silent = place
         .joined_at_ms

@@ -110,12 +110,12 @@ fn is_lasting_end(findings: &Findings, call: &Call) -> bool {
         && !findings.is_stale(call.begun_ms, call.ended_ms)
 }
 
-/// Whether the request named the visit of this stay. A request names the visit that was shown last. A line with
-/// stale data may have shown an earlier visit that had ended.
+/// Whether the request named the visit of this stay. A request names the visit that was shown last. That is an earlier visit if
+/// a line with stale data has shown it, or if another tab has not been told of the new one.
 fn names_visit(findings: &Findings, place: &SafePlace<'_>, end: &Call) -> bool {
-    let shown = findings.calls_of(place.visitor).filter(|call| {
-        call.stay == place.stay && call.ended_ms <= end.begun_ms && call.number("visit").is_some()
-    });
+    let shown = findings
+        .calls_of(place.visitor)
+        .filter(|call| call.ended_ms <= end.begun_ms && call.number("visit").is_some());
     shown.last().is_none_or(|call| place.is_about(call))
 }
 
