@@ -1,285 +1,246 @@
-//! The visitors, over HTTP, and the protected service. They behave as clients should, except that some close
-//! the connection too early. They repeat a request that got no answer, and they name the visit that they end.
+//! The visitors, over HTTP, and the protected service. Most follow the rules of the client, each with the temper that the plan
+//! drew. The others are rude: they send any request at any time, also twice at the same time, and with tokens of no entry.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use serde_json::{Value, json};
+use futures_util::future::join_all;
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use tokio::{
     sync::watch,
-    time::{sleep, timeout},
+    time::{Duration, sleep},
 };
 use uuid::Uuid;
+use vestibule_crowd::{
+    act::{Act, Answer, send},
+    crowd::Crowd,
+    door::Caller,
+    record::{VisitEnd, VisitRecord},
+    temper::Temper,
+};
 
 use super::{
-    api_client::{ANSWER_MAX, ApiClient, RETRY_PAUSE},
-    history::{Call, RequestKind},
-    plan::{AdmissionRequest, PlannedEnd, TurnPlan, Visitor},
-    reply::{KnownEntry, Reply},
+    api_client::ApiClient,
+    link::{Phase, VisitorLink},
+    plan::{ClientKind, PlannedVisit, Visitor},
 };
-use crate::{entries::now_ms, functions::API_KEY, in_process::ApiRequest};
-
-/// The phase of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
-    /// Faults strike, and visitors act.
-    Faults,
-    /// No visitor sends a request.
-    Quiet,
-    /// Visitors continue, and no fault strikes any more.
-    Recovery,
-    /// The run has ended. A visitor who has not finished is stuck.
-    Ended,
-}
+use crate::{api::ApiDoor, in_process::ApiRequest};
 
 /// A visitor in a run.
 pub(super) struct Actor {
-    pub(super) number: usize,
-    pub(super) plan: Visitor,
-    pub(super) id: String,
-    pub(super) client: Arc<ApiClient>,
-    pub(super) phase: watch::Receiver<Phase>,
+    plan: Visitor,
+    caller: Caller,
+    pub(super) link: Arc<VisitorLink>,
 }
 
-/// The run has ended before the visitor finished.
-pub(super) struct RunEnded;
-
-/// How a stay ended.
-enum StayEnd {
-    /// The visitor ended it.
-    ByVisitor,
-    /// The turn was not claimed in time.
-    MissedTurn,
-    /// It ended in another way.
-    Other,
+/// What a visitor met, and what went wrong in it.
+#[derive(Debug, Default)]
+pub(super) struct ActorOutcome {
+    /// A record of each visit by the rules.
+    pub(super) records: Vec<VisitRecord>,
+    /// Answers that no visitor may get.
+    pub(super) violations: Vec<String>,
 }
+
+/// The acts of a rude visitor, each as often as it is drawn. It enters and asks more often than it ends its visit, or it would
+/// seldom be let in.
+const RUDE_ACTS: [Act; 14] = [
+    Act::Enter,
+    Act::Enter,
+    Act::Poll,
+    Act::Poll,
+    Act::Poll,
+    Act::HeldPoll { seconds: 1 },
+    Act::Document,
+    Act::Claim,
+    Act::Claim,
+    Act::Claim,
+    Act::Validate,
+    Act::Validate,
+    Act::Complete,
+    Act::Leave,
+];
+/// The longest pause between the requests of a rude visitor, in milliseconds.
+const RUDE_PAUSE_MS: u64 = 400;
 
 impl Actor {
-    /// Visits the queue, and visits it again if the plan says so.
-    pub(super) async fn run_visits(mut self) -> Result<(), RunEnded> {
+    pub(super) fn new(
+        number: usize,
+        plan: &Visitor,
+        id: &str,
+        client: &Arc<ApiClient>,
+        phase: &watch::Receiver<Phase>,
+    ) -> Self {
+        Self {
+            plan: plan.clone(),
+            caller: Caller::with_id(id.to_owned()),
+            link: Arc::new(VisitorLink::new(number, plan.closes_after_ms, client, phase)),
+        }
+    }
+
+    fn door(&self) -> ApiDoor<Arc<VisitorLink>> {
+        ApiDoor::new(
+            self.link.clone(),
+            self.link.client.queue.trim_start_matches("/queues/"),
+        )
+    }
+
+    /// Visits the queue as the plan says.
+    pub(super) async fn run(self) -> ActorOutcome {
         sleep(Duration::from_millis(self.plan.arrives_ms)).await;
-        let mut stay = 0;
-        let enters_again_after_ms = match self.run_stay(stay).await? {
-            StayEnd::ByVisitor => {
-                if self.plan.ends_two_visits {
-                    self.client.record_stay(self.number, stay).await;
-                    stay += 1;
-                    let entry = self.enter(stay).await?;
-                    self.end_stay(stay, RequestKind::Leave, &entry).await?;
-                }
-                self.plan.enters_again_after_ms
-            }
-            // The visitor wants the place back and claims the turn this time.
-            StayEnd::MissedTurn => {
-                self.plan.turn = TurnPlan::SECOND_TRY;
-                Some(0)
-            }
-            StayEnd::Other => None,
-        };
-        if let Some(enters_again_after_ms) = enters_again_after_ms {
-            sleep(Duration::from_millis(enters_again_after_ms)).await;
-            self.client.record_stay(self.number, stay).await;
-            self.run_stay(stay + 1).await?;
-        }
-        Ok(())
-    }
-
-    /// Runs one stay.
-    async fn run_stay(&self, stay: usize) -> Result<StayEnd, RunEnded> {
-        let entered_ms = now_ms();
-        let mut entry = self.enter(stay).await?;
-        loop {
-            match entry.state.as_str() {
-                "active" => match self.use_session(stay, &entry).await? {
-                    Some(true) => return Ok(StayEnd::ByVisitor),
-                    Some(false) => return Ok(StayEnd::Other),
-                    None => entry.forget_state(),
-                },
-                "ready" => match self.plan.turn {
-                    TurnPlan::Miss => {
-                        self.poll_until_ended(stay, &entry).await?;
-                        return Ok(StayEnd::MissedTurn);
-                    }
-                    TurnPlan::Use {
-                        request: AdmissionRequest::Claim,
-                        ..
-                    } => {
-                        let claim = self.build_request(RequestKind::Claim, &entry);
-                        match self.send_and_record(stay, RequestKind::Claim, claim).await? {
-                            Reply::Entry(reply) => entry = reply,
-                            Reply::Ended => return Ok(StayEnd::Other),
-                            Reply::NotActive | Reply::NoAnswer => entry.forget_state(),
-                        }
-                    }
-                    TurnPlan::Use {
-                        request: AdmissionRequest::Validate,
-                        ..
-                    } => match self.validate(stay, &entry).await? {
-                        Some(true) => "active".clone_into(&mut entry.state),
-                        Some(false) => return Ok(StayEnd::Other),
-                        None => entry.forget_state(),
-                    },
-                },
-                _ => {
-                    let has_left = self
-                        .plan
-                        .leaves_after_ms
-                        .is_some_and(|leaves_after_ms| now_ms() >= entered_ms + leaves_after_ms);
-                    if has_left {
-                        self.end_stay(stay, RequestKind::Leave, &entry).await?;
-                        return Ok(StayEnd::ByVisitor);
-                    }
-                    sleep(Duration::from_millis(self.plan.poll_pause_ms)).await;
-                    match self
-                        .send_and_record(
-                            stay,
-                            RequestKind::Status,
-                            self.build_request(RequestKind::Status, &entry),
-                        )
-                        .await?
-                    {
-                        Reply::Entry(reply) => entry = reply,
-                        Reply::Ended => return Ok(StayEnd::Other),
-                        Reply::NotActive | Reply::NoAnswer => {}
-                    }
-                }
-            }
-        }
-    }
-
-    async fn enter(&self, stay: usize) -> Result<KnownEntry, RunEnded> {
-        loop {
-            let request = ApiRequest::post(format!("{}/entries", self.client.queue)).visitor(&self.id);
-            if let Reply::Entry(entry) = self.send_and_record(stay, RequestKind::Enter, request).await? {
-                return Ok(entry);
-            }
-        }
-    }
-
-    /// Whether the protected service accepts the visitor. `None` if there is no answer to that.
-    async fn validate(&self, stay: usize, entry: &KnownEntry) -> Result<Option<bool>, RunEnded> {
-        let request = self.build_request(RequestKind::Validate, entry);
-        Ok(
-            match self.send_and_record(stay, RequestKind::Validate, request).await? {
-                Reply::Entry(_) => Some(true),
-                Reply::Ended => Some(false),
-                Reply::NotActive | Reply::NoAnswer => None,
+        match &self.plan.client {
+            ClientKind::Follows(visits) => ActorOutcome {
+                records: self.follow_rules(visits).await,
+                violations: Vec::new(),
             },
-        )
-    }
-
-    /// Uses the session and ends it. Returns whether the visitor ended it, or `None` if the entry is not
-    /// active, which only a claim that was not durable may cause.
-    async fn use_session(&self, stay: usize, entry: &KnownEntry) -> Result<Option<bool>, RunEnded> {
-        let TurnPlan::Use { stay_ms, end, .. } = self.plan.turn else {
-            return Ok(Some(false));
-        };
-        self.validate(stay, entry).await?;
-        sleep(Duration::from_millis(stay_ms)).await;
-        let kind = match end {
-            PlannedEnd::Complete => RequestKind::Complete,
-            PlannedEnd::Leave => RequestKind::Leave,
-            PlannedEnd::Expire => {
-                self.poll_until_ended(stay, entry).await?;
-                return Ok(Some(false));
-            }
-        };
-        if !self.end_stay(stay, kind, entry).await? {
-            return Ok(None);
-        }
-        // The protected service must not accept this visit any more.
-        self.send_and_record(
-            stay,
-            RequestKind::Validate,
-            self.build_request(RequestKind::Validate, entry),
-        )
-        .await?;
-        Ok(Some(true))
-    }
-
-    /// Asks for the status until the answer says that the entry has ended.
-    async fn poll_until_ended(&self, stay: usize, entry: &KnownEntry) -> Result<(), RunEnded> {
-        loop {
-            let request = self.build_request(RequestKind::Status, entry);
-            if matches!(
-                self.send_and_record(stay, RequestKind::Status, request).await?,
-                Reply::Ended
-            ) {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(self.plan.poll_pause_ms)).await;
+            ClientKind::Rude { rounds } => ActorOutcome {
+                records: Vec::new(),
+                violations: self.act_rudely(*rounds).await,
+            },
         }
     }
 
-    /// Ends the stay and repeats the request until it is acknowledged. Returns `false` if the entry cannot be
-    /// ended in this way.
-    async fn end_stay(&self, stay: usize, kind: RequestKind, entry: &KnownEntry) -> Result<bool, RunEnded> {
-        loop {
-            match self
-                .send_and_record(stay, kind, self.build_request(kind, entry))
-                .await?
-            {
-                Reply::Entry(_) | Reply::Ended => return Ok(true),
-                Reply::NotActive => return Ok(false),
-                Reply::NoAnswer => {}
+    /// Visits the queue by the rules, one time after the other, as long as the visitor ends each visit.
+    async fn follow_rules(&self, visits: &[PlannedVisit]) -> Vec<VisitRecord> {
+        let mut records = Vec::new();
+        for (number, visit) in visits.iter().enumerate() {
+            sleep(Duration::from_millis(visit.after_ms)).await;
+            if number > 0 {
+                self.link.begin_stay().await;
+            }
+            let seeds = (0..u64::from(visit.temper.tabs)).map(|tab| self.plan.seed.wrapping_add(tab));
+            let tabs = join_all(seeds.map(|seed| self.follow_in_tab(&visit.temper, seed))).await;
+            let has_ended = tabs.iter().any(is_ended_by_visitor);
+            records.extend(tabs);
+            if !has_ended {
+                break;
             }
         }
+        records
     }
 
-    fn build_request(&self, kind: RequestKind, KnownEntry { token, visit, .. }: &KnownEntry) -> ApiRequest {
-        let entry = format!("{}/entries/{token}", self.client.queue);
-        let service = |below: &str, body: &Value| {
-            ApiRequest::post(format!("{entry}/{below}"))
-                .header("x-api-key", API_KEY)
-                .json(body)
-        };
-        match kind {
-            RequestKind::Enter => unreachable!("a request to enter names no entry"),
-            RequestKind::Status if self.plan.wait_seconds > 0 => {
-                ApiRequest::get(format!("{entry}?wait={}", self.plan.wait_seconds)).visitor(&self.id)
+    async fn follow_in_tab(&self, temper: &Temper, seed: u64) -> VisitRecord {
+        let crowd = Crowd::new(self.door());
+        let mut visitor = crowd.arrive(self.caller.clone(), temper.clone(), seed);
+        let mut had_place = false;
+        while visitor.next().is_some() {
+            let has_place = visitor.state().is_some();
+            if had_place && !has_place {
+                // The visitor comes back after a missed turn.
+                self.link.begin_stay().await;
             }
-            RequestKind::Status => ApiRequest::get(entry).visitor(&self.id),
-            RequestKind::Claim => ApiRequest::post(format!("{entry}/claim")).visitor(&self.id),
-            RequestKind::Leave => ApiRequest::delete(format!("{entry}?visit={visit}")).visitor(&self.id),
-            RequestKind::Validate => service("validate", &json!({ "visitor": self.id, "visit": visit })),
-            RequestKind::Complete => service("complete", &json!({ "visit": visit })),
+            had_place = has_place;
+            crowd.step(&mut visitor).await;
         }
+        if matches!(visitor.record.end, Some(VisitEnd::Completed | VisitEnd::LeftSlot)) {
+            // The protected service must not accept this visit any more.
+            let (token, visit) = (visitor.token(), visitor.visit());
+            let _ = send(&crowd.door, Act::Validate, &visitor.caller, token, visit).await;
+        }
+        visitor.record
     }
 
-    /// Sends the request as soon as the phase allows it, and records the answer.
-    async fn send_and_record(
-        &self,
-        stay: usize,
-        kind: RequestKind,
-        request: ApiRequest,
-    ) -> Result<Reply, RunEnded> {
-        let mut phase = self.phase.clone();
-        let permitted = phase
-            .wait_for(|phase| *phase != Phase::Quiet)
-            .await
-            .map(|phase| *phase);
-        let phase = permitted.map_err(|_| RunEnded)?;
-        if phase == Phase::Ended {
-            return Err(RunEnded);
+    /// Sends one or two requests at the same time, so often, and mostly leaves at last. A request that ends a visit names the
+    /// one that was shown last, as the API asks for. Returns what an invented token opened.
+    async fn act_rudely(&self, rounds: u32) -> Vec<String> {
+        let mut draw = Xoshiro256PlusPlus::seed_from_u64(self.plan.seed);
+        let mut visit = RudeVisit::default();
+        let mut violations = Vec::new();
+        for _ in 0..rounds {
+            sleep(Duration::from_millis(draw.random_range(0..RUDE_PAUSE_MS))).await;
+            let mut acts = vec![RUDE_ACTS[draw.random_range(0..RUDE_ACTS.len())]];
+            match draw.random_range(0..8) {
+                0 | 1 => acts.push(acts[0]),
+                2 => acts.push(RUDE_ACTS[draw.random_range(0..RUDE_ACTS.len())]),
+                3 => violations.extend(self.try_invented_token(acts[0]).await),
+                _ => {}
+            }
+            self.send_at_once(&acts, &mut visit).await;
         }
-        let closes_after_ms = self.plan.closes_after_ms.filter(|_| phase == Phase::Faults);
-        let limit = closes_after_ms.map_or(ANSWER_MAX, Duration::from_millis);
-        let begun_ms = now_ms();
-        let answer = timeout(limit, self.client.send(request)).await.ok().flatten();
-        let call = Call {
-            visitor: self.number,
-            stay,
-            kind,
-            begun_ms,
-            ended_ms: now_ms(),
-            answer,
-        };
-        let reply = Reply::read(&call);
-        self.client.history.add_call(call);
-        if matches!(reply, Reply::NoAnswer | Reply::NotActive) {
-            sleep(RETRY_PAUSE).await;
+        if draw.random_ratio(3, 4) {
+            self.send_at_once(&[Act::Leave], &mut visit).await;
+            self.send_at_once(&[Act::Poll, Act::Claim], &mut visit).await;
         }
-        Ok(reply)
+        violations
     }
+
+    async fn send_at_once(&self, acts: &[Act], visit: &mut RudeVisit) {
+        let mut acts: Vec<_> = acts.iter().map(|act| visit.permitted(*act)).collect();
+        if visit.is_over && acts.contains(&Act::Enter) {
+            self.link.begin_stay().await;
+            // A request about an entry would name the visit of the stay before.
+            *visit = RudeVisit::default();
+            acts.retain(|act| *act == Act::Enter);
+        }
+        let door = self.door();
+        let (token, number) = (visit.token.clone(), visit.number);
+        let mut is_over = visit.is_over;
+        let answers = acts
+            .iter()
+            .map(|act| send(&door, *act, &self.caller, &token, number));
+        for (act, answer) in acts.iter().zip(join_all(answers).await) {
+            match answer {
+                Ok(Answer::Entry(entry)) => {
+                    visit.may_be_let_in = false;
+                    visit.number = visit.number.max(entry.visit);
+                    visit.token = entry.token;
+                }
+                Ok(_) => is_over |= matches!(act, Act::Leave | Act::Complete),
+                Err(refusal) => {
+                    let asks_to_be_let_in = matches!(act, Act::Claim | Act::Validate);
+                    visit.may_be_let_in |= asks_to_be_let_in && refusal.is_retryable();
+                    is_over |= refusal.is_end_of_visit();
+                }
+            }
+        }
+        // A request to enter may have begun another visit meanwhile.
+        visit.is_over = is_over && visit.number == number;
+    }
+
+    /// Sends the request of an act with a token that names no entry. It is in no history, because it is about no place.
+    async fn try_invented_token(&self, act: Act) -> Option<String> {
+        let path = format!("{}/entries/{}", self.link.client.queue, Uuid::new_v4());
+        let request = match act {
+            Act::Claim => ApiRequest::post(format!("{path}/claim")),
+            Act::Leave => ApiRequest::delete(format!("{path}?visit=1")),
+            _ => ApiRequest::get(path),
+        };
+        let request = request.visitor(self.caller.visitor.as_deref()?);
+        let answer = self.link.send_unrecorded(request).await?;
+        let has_opened = answer.status.is_success();
+        has_opened.then(|| format!("an invented token was accepted: {act:?} {answer:?}"))
+    }
+}
+
+/// What a rude visitor knows of its visit.
+#[derive(Debug, Default)]
+struct RudeVisit {
+    token: String,
+    number: u64,
+    /// Whether an answer said that it has ended.
+    is_over: bool,
+    /// Whether a request to be let in had no answer, and no later one has said what came of it.
+    may_be_let_in: bool,
+}
+
+impl RudeVisit {
+    /// The act, or one that is possible instead. Without an entry that is to enter. One who may be let in asks before the visit
+    /// ends: the checker knows of a session by what the visitor was told.
+    fn permitted(&self, act: Act) -> Act {
+        match act {
+            Act::Enter | Act::Document => act,
+            _ if self.token.is_empty() => Act::Enter,
+            Act::Leave | Act::Complete if self.may_be_let_in => Act::Poll,
+            _ => act,
+        }
+    }
+}
+
+/// Whether the visitor, or the protected service, ended the visit and was told so.
+fn is_ended_by_visitor(record: &VisitRecord) -> bool {
+    matches!(
+        record.end,
+        Some(VisitEnd::LeftLine | VisitEnd::LeftSlot | VisitEnd::Completed)
+    )
 }
 
 /// A new visitor id, as a client creates it.

@@ -17,7 +17,11 @@ use super::{
     history::{Call, History, RequestKind},
     world::World,
 };
-use crate::{entries::now_ms, functions::Deployment, in_process::ApiRequest};
+use crate::{
+    entries::now_ms,
+    functions::Deployment,
+    in_process::{ApiRequest, ApiResponse},
+};
 
 /// Longer than a function may run.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(12);
@@ -27,6 +31,8 @@ pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(150);
 const READ_MAX: Duration = Duration::from_mins(1);
 /// The number of attempts to read the status of a visitor.
 const STATUS_ATTEMPTS: usize = 40;
+/// The status of an answer about a visit that has ended.
+const GONE: u16 = 410;
 
 /// The client that all visitors share.
 pub(super) struct ApiClient {
@@ -86,8 +92,9 @@ impl ApiClient {
         }
     }
 
-    /// Reads the status of each visitor who has an entry, until there is an answer.
-    pub(super) async fn poll_all(&self, ids: &[String]) {
+    /// Reads the status of each visitor who has an entry, until there is an answer. Returns the visitors whose visit has ended.
+    pub(super) async fn poll_all(&self, ids: &[String]) -> Vec<usize> {
+        let mut ended = Vec::new();
         let calls = self.history.calls();
         for (visitor, id) in ids.iter().enumerate() {
             let own = || calls.iter().filter(|call| call.visitor == visitor);
@@ -111,23 +118,38 @@ impl ApiClient {
                 };
                 let status = call.status();
                 self.history.add_call(call);
+                if status == GONE {
+                    ended.push(visitor);
+                }
                 if (200..500).contains(&status) {
                     break;
                 }
                 sleep(RETRY_PAUSE).await;
             }
         }
+        ended
+    }
+
+    /// Sends a request. Returns the status and the body, or `None` if no complete answer arrives.
+    pub(super) async fn send(&self, request: ApiRequest) -> Option<(u16, Value)> {
+        let answer = self.exchange(request).await?;
+        Some((answer.status.as_u16(), answer.body))
     }
 
     /// Sends a request. `None` if no complete answer arrives.
-    pub(super) async fn send(&self, request: ApiRequest) -> Option<(u16, Value)> {
+    pub(super) async fn exchange(&self, request: ApiRequest) -> Option<ApiResponse> {
         let _in_flight = InFlight::new(&self.in_flight);
         let (method, path, headers, body) = request.into_parts();
         let request = self.http.request(method, format!("{}{path}", self.url));
         let answer = request.headers(headers).body(body).send().await.ok()?;
-        let status = answer.status().as_u16();
-        let body = answer.bytes().await.ok()?;
-        Some((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let bytes = answer.bytes().await.ok()?;
+        Some(ApiResponse {
+            status,
+            headers,
+            body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+            bytes: bytes.to_vec(),
+        })
     }
 }
 

@@ -13,10 +13,10 @@ mod api_client;
 pub mod checker;
 pub mod compare;
 pub mod history;
+mod link;
 pub mod lives;
 pub mod plan;
 mod redis_pair;
-mod reply;
 mod report;
 mod table_route;
 pub mod watcher;
@@ -32,13 +32,15 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
+use vestibule_crowd::checks::Faults;
 
 pub use self::report::Outcome;
 use self::{
-    actors::{Actor, Phase, visitor_id},
+    actors::{Actor, ActorOutcome, visitor_id},
     api_client::ApiClient,
-    checker::Findings,
+    checker::{Findings, Violation},
     compare::{Comparison, compare_after_flush},
+    link::Phase,
     plan::Plan,
     watcher::watch_line,
     world::World,
@@ -61,22 +63,14 @@ pub async fn run_seed(seed: u64) -> Outcome {
     let promoters = world.start_promoters(plan.promoters, &stopped);
     let (phase, seen_phase) = watch::channel(Phase::Faults);
     let client = Arc::new(ApiClient::for_world(&world));
-    let actors: Vec<_> = plan
-        .visitors
-        .iter()
-        .enumerate()
-        .map(|(number, visitor)| Actor {
-            number,
-            plan: visitor.clone(),
-            id: visitor_id(),
-            client: client.clone(),
-            phase: seen_phase.clone(),
-        })
+    let ids: Vec<_> = plan.visitors.iter().map(|_| visitor_id()).collect();
+    let actors: Vec<_> = (plan.visitors.iter().zip(&ids).enumerate())
+        .map(|(number, (visitor, id))| Actor::new(number, visitor, id, &client, &seen_phase))
         .collect();
-    let ids: Vec<_> = actors.iter().map(|actor| actor.id.clone()).collect();
+    let links: Vec<_> = actors.iter().map(|actor| actor.link.clone()).collect();
     let mut tasks: Vec<_> = actors
         .into_iter()
-        .map(|actor| tokio::spawn(actor.run_visits()))
+        .map(|actor| tokio::spawn(actor.run()))
         .collect();
     world.run_faults(&plan.faults).await;
 
@@ -91,17 +85,16 @@ pub async fn run_seed(seed: u64) -> Outcome {
         differences.extend(comparison.differences);
     };
     add_comparison("after the faults", compare_after_flush(&world).await);
-    client.poll_all(&ids).await;
+    // A visitor who missed the turn meanwhile may enter again without having been told of it.
+    for visitor in client.poll_all(&ids).await {
+        links[visitor].begin_stay().await;
+    }
 
     phase.send_replace(Phase::Recovery);
     let late = await_visitors(&mut tasks).await;
     phase.send_replace(Phase::Ended);
     await_quiet(&client).await;
     add_comparison("at the end", compare_after_flush(&world).await);
-    stuck.extend(
-        late.into_iter()
-            .map(|number| format!("visitor {number} did not finish")),
-    );
     stop.send_replace(true);
     world.deployment.lambda.kill("promoter");
     for promoter in promoters {
@@ -119,11 +112,46 @@ pub async fn run_seed(seed: u64) -> Outcome {
         stuck,
         plan,
     };
+    let mut violations = findings.violations();
+    violations.extend(late.iter().map(|number| Violation {
+        guarantee: "every visitor finishes",
+        visitors: vec![*number],
+        what: format!("visitor {number} did not finish"),
+    }));
+    violations.extend(find_faults_of_visitors(tasks).await);
     Outcome {
-        violations: findings.violations(),
+        violations,
         findings,
         duration: started.elapsed(),
     }
+}
+
+/// What the visitors saw that none may see, whatever fails. Those who have not finished are stopped.
+async fn find_faults_of_visitors(tasks: Vec<JoinHandle<ActorOutcome>>) -> Vec<Violation> {
+    let violation = |visitors: &[usize], what: String| Violation {
+        guarantee: "visitors see what the rules promise",
+        visitors: visitors.to_vec(),
+        what,
+    };
+    let mut violations = Vec::new();
+    for (number, task) in tasks.into_iter().enumerate() {
+        if !task.is_finished() {
+            task.abort();
+            continue;
+        }
+        let outcome = task.await.expect("no visitor panics");
+        let faults = Faults::of(&outcome.records);
+        let is_wrong = [
+            faults.shown_rises,
+            faults.ahead_rises,
+            faults.second_ids,
+            faults.old_documents,
+        ] != [0; 4];
+        let seen = is_wrong.then(|| format!("{faults:?}"));
+        let seen = seen.into_iter().chain(outcome.violations);
+        violations.extend(seen.map(|what| violation(&[number], what)));
+    }
+    violations
 }
 
 /// Waits until no request is in flight.

@@ -30,6 +30,8 @@ use crate::{
 const FUNCTIONS: [&str; 7] = [
     "document", "enter", "claim", "status", "validate", "promoter", "admin",
 ];
+/// The most polls that are held at once.
+const HELD_POLLS_MAX: u32 = 8;
 /// How long a promoter runs. In production it is a minute.
 const PROMOTER_RUN: Duration = Duration::from_secs(15);
 /// The pause between two promoters.
@@ -81,6 +83,8 @@ impl World {
         let choices = DeploymentConfig {
             promoter_timeout: PROMOTER_RUN,
             promoters_max,
+            // Fewer than the environments of the function, as in a deployment, so that no poll takes the place of another one.
+            held_polls_max: Some(HELD_POLLS_MAX),
             redis_url: Some(redis.url()),
             table_urls: table_routes
                 .iter()

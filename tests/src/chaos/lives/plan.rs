@@ -5,7 +5,12 @@ use std::fmt;
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use serde_json::{Value, json};
 
-use crate::chaos::plan::{AdmissionRequest, Fault, PlannedEnd, ScheduledFault, TurnPlan, Visitor};
+use vestibule_crowd::{
+    rules::FollowerOptions,
+    temper::{Conduct, Stay, StayEnd, Temper},
+};
+
+use crate::chaos::plan::{ClientKind, Fault, PlannedVisit, ScheduledFault, Visitor};
 
 /// The number of promoters.
 pub(super) const PROMOTERS: usize = 1;
@@ -81,47 +86,70 @@ impl LivesPlan {
 
 /// The visitors of a sale, by their arrival. The first ones keep a session and a turn until the queue is deleted.
 fn draw_visitors(draw: &mut impl Rng) -> Vec<Visitor> {
-    let keeps_session = TurnPlan::Use {
-        request: AdmissionRequest::Claim,
-        stay_ms: 0,
-        end: PlannedEnd::Expire,
+    let keeps_session = Temper {
+        stay: stay(0.0, StayEnd::Expires),
+        ..follower()
+    };
+    let keeps_turn = Temper {
+        conduct: Conduct::NoShow,
+        ..follower()
     };
     let mut visitors = vec![
+        visitor(draw, 0, keeps_session.clone()),
         visitor(draw, 0, keeps_session),
-        visitor(draw, 0, keeps_session),
-        visitor(draw, 0, TurnPlan::Miss),
+        visitor(draw, 0, keeps_turn),
     ];
     let mut arrivals: Vec<_> = (0..draw.random_range(10..=14))
         .map(|_| draw.random_range(300..ARRIVALS_MS))
         .collect();
     arrivals.sort_unstable();
     for arrives_ms in arrivals {
-        let turn = TurnPlan::Use {
-            request: if draw.random_ratio(1, 4) {
-                AdmissionRequest::Validate
-            } else {
-                AdmissionRequest::Claim
-            },
-            stay_ms: draw.random_range(300..1_500),
-            end: PlannedEnd::Complete,
+        let leaves = Conduct::Leaves {
+            after_ms: draw.random_range(200.0..2_000.0),
         };
-        let mut one = visitor(draw, arrives_ms, turn);
-        one.leaves_after_ms = draw.random_ratio(1, 5).then(|| draw.random_range(200..2_000));
-        visitors.push(one);
+        let temper = Temper {
+            conduct: if draw.random_ratio(1, 5) {
+                leaves
+            } else {
+                Conduct::Paces {
+                    factor: draw.random_range(1.0..4.0),
+                }
+            },
+            stay: stay(draw.random_range(300.0..1_500.0), StayEnd::Completes),
+            is_let_in_by_service: draw.random_ratio(1, 4),
+            ..follower()
+        };
+        visitors.push(visitor(draw, arrives_ms, temper));
     }
     visitors
 }
 
-fn visitor(draw: &mut impl Rng, arrives_ms: u64, turn: TurnPlan) -> Visitor {
+/// A visitor who learns from answers alone that the queue is finished, so that each one is told.
+fn follower() -> Temper {
+    Temper {
+        client: FollowerOptions {
+            reads_documents: false,
+            ..FollowerOptions::default()
+        },
+        ..Temper::honest(0.0)
+    }
+}
+
+fn stay(length_ms: f64, end: StayEnd) -> Stay {
+    Stay {
+        length_ms,
+        checks: 1,
+        end,
+        extends: false,
+    }
+}
+
+fn visitor(draw: &mut impl Rng, arrives_ms: u64, temper: Temper) -> Visitor {
     Visitor {
         arrives_ms,
-        poll_pause_ms: draw.random_range(250..700),
-        wait_seconds: 0,
         closes_after_ms: draw.random_ratio(1, 4).then(|| draw.random_range(30..600)),
-        leaves_after_ms: None,
-        turn,
-        enters_again_after_ms: None,
-        ends_two_visits: false,
+        client: ClientKind::Follows(vec![PlannedVisit { after_ms: 0, temper }]),
+        seed: draw.random(),
     }
 }
 

@@ -8,13 +8,15 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep},
 };
+use vestibule_crowd::temper::{Conduct, ConductKind, StayEnd};
 
 use crate::chaos::{
-    actors::{Actor, Phase, RunEnded},
+    actors::{Actor, ActorOutcome},
     api_client::ApiClient,
     await_quiet,
     history::{Call, RequestKind},
-    plan::{PlannedEnd, TurnPlan, Visitor},
+    link::Phase,
+    plan::Visitor,
     world::{FaultPeriod, World},
 };
 
@@ -30,7 +32,7 @@ pub(super) struct Sale {
     visitors: Vec<Visitor>,
     ids: Vec<String>,
     phase: watch::Sender<Phase>,
-    tasks: Vec<JoinHandle<Result<(), RunEnded>>>,
+    tasks: Vec<JoinHandle<ActorOutcome>>,
 }
 
 /// What the answers told one visitor.
@@ -63,14 +65,8 @@ impl Sale {
         let actors = visitors.iter().zip(&ids).enumerate();
         let tasks = actors
             .map(|(number, (visitor, id))| {
-                let actor = Actor {
-                    number,
-                    plan: visitor.clone(),
-                    id: id.clone(),
-                    client: client.clone(),
-                    phase: seen_phase.clone(),
-                };
-                tokio::spawn(actor.run_visits())
+                let actor = Actor::new(number, visitor, id, &client, &seen_phase);
+                tokio::spawn(actor.run())
             })
             .collect();
         Self {
@@ -88,7 +84,8 @@ impl Sale {
         self.await_condition("sold out", |sale| {
             let views = sale.views();
             let is_settled = |(view, visitor): (&VisitorView, &Visitor)| {
-                let leaves = visitor.leaves_after_ms.is_some();
+                let conduct = visitor.temper().map(|temper| temper.conduct);
+                let leaves = matches!(conduct, Some(Conduct::Leaves { .. }));
                 !view.visits.is_empty() && (!leaves || view.has_left || view.was_let_in)
             };
             let sold = views.iter().filter(|view| view.has_completed).count();
@@ -104,10 +101,12 @@ impl Sale {
             let mut visitors = views.iter().zip(&sale.visitors).zip(&sale.tasks);
             visitors.all(|((view, visitor), task)| {
                 task.is_finished()
-                    || match visitor.turn {
-                        TurnPlan::Miss => view.was_ready,
-                        TurnPlan::Use { end, .. } => end == PlannedEnd::Expire && view.was_let_in,
-                    }
+                    || visitor
+                        .temper()
+                        .is_some_and(|temper| match temper.conduct.kind() {
+                            ConductKind::NoShow => view.was_ready,
+                            _ => temper.stay.end == StayEnd::Expires && view.was_let_in,
+                        })
             })
         })
         .await;
@@ -117,6 +116,7 @@ impl Sale {
     pub(super) async fn stop(self) -> Vec<VisitorView> {
         self.phase.send_replace(Phase::Ended);
         assert!(await_quiet(&self.client).await, "a request was never answered");
+        self.tasks.iter().for_each(JoinHandle::abort);
         self.views()
     }
 

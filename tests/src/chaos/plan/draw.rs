@@ -2,7 +2,12 @@
 
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{AdmissionRequest, Fault, Plan, PlannedEnd, ScheduledFault, TurnPlan, Visitor};
+use vestibule_crowd::{
+    rules::FollowerOptions,
+    temper::{Conduct, DeviceClock, Stay, StayEnd, Temper},
+};
+
+use super::{ClientKind, Fault, Plan, PlannedVisit, ScheduledFault, Visitor};
 
 /// All faults strike within this time.
 const FAULTS_MS: u64 = 9_000;
@@ -26,9 +31,6 @@ impl Plan {
             faults: Vec::new(),
         };
         let mut second_draw = Xoshiro256PlusPlus::seed_from_u64(seed ^ SECOND_DRAWS);
-        for visitor in &mut plan.visitors {
-            visitor.ends_two_visits = second_draw.random_ratio(1, 4);
-        }
         plan.visitors.sort_by_key(|visitor| visitor.arrives_ms);
         for draw_fault in [draw_redis_fault, draw_table_fault] {
             let mut at_ms = draw.random_range(500..4_000);
@@ -57,39 +59,128 @@ impl Plan {
 }
 
 fn draw_visitor(draw: &mut impl Rng) -> Visitor {
-    let rarely = |draw: &mut dyn Rng, percent: u32, ms: std::ops::Range<u64>| {
-        let drawn = draw.random_range(ms);
-        draw.random_ratio(percent, 100).then_some(drawn)
-    };
+    let (arrives_ms, seed) = (draw.random_range(0..ARRIVALS_MS), draw.random());
     Visitor {
-        arrives_ms: draw.random_range(0..ARRIVALS_MS),
-        poll_pause_ms: draw.random_range(250..900),
-        wait_seconds: if draw.random_ratio(1, 4) { 2 } else { 0 },
-        closes_after_ms: rarely(draw, 25, 30..600),
-        leaves_after_ms: rarely(draw, 15, 300..5_000),
-        turn: draw_turn(draw),
-        enters_again_after_ms: rarely(draw, 20, 100..1_500),
-        ends_two_visits: false,
+        arrives_ms,
+        closes_after_ms: draw_seldom(draw, 25, 30..600),
+        client: if draw.random_ratio(1, 5) {
+            let rounds = draw.random_range(15..=40);
+            ClientKind::Rude { rounds }
+        } else {
+            ClientKind::Follows(draw_visits(draw))
+        },
+        seed,
     }
 }
 
-fn draw_turn(draw: &mut impl Rng) -> TurnPlan {
-    if draw.random_ratio(1, 50) {
-        return TurnPlan::Miss;
+/// A number of milliseconds, in so many percent of all draws.
+fn draw_seldom(draw: &mut impl Rng, percent: u32, ms: std::ops::Range<u64>) -> Option<u64> {
+    let drawn = draw.random_range(ms);
+    draw.random_ratio(percent, 100).then_some(drawn)
+}
+
+/// The visits of a visitor who follows the rules. Some end two visits in a row, and some come again later.
+fn draw_visits(draw: &mut impl Rng) -> Vec<PlannedVisit> {
+    let mut visits = vec![PlannedVisit {
+        after_ms: 0,
+        temper: draw_temper(draw),
+    }];
+    if draw.random_ratio(1, 4) {
+        visits.push(PlannedVisit {
+            after_ms: 0,
+            temper: leaves_at_once(),
+        });
     }
-    TurnPlan::Use {
-        request: if draw.random_ratio(1, 3) {
-            AdmissionRequest::Validate
-        } else {
-            AdmissionRequest::Claim
+    if let Some(after_ms) = draw_seldom(draw, 20, 100..1_500) {
+        visits.push(PlannedVisit {
+            after_ms,
+            temper: draw_temper(draw),
+        });
+    }
+    visits
+}
+
+/// Leaves the line, or the slot, with the first answer.
+fn leaves_at_once() -> Temper {
+    Temper {
+        conduct: Conduct::Leaves { after_ms: 0.0 },
+        stay: Stay {
+            length_ms: 0.0,
+            checks: 0,
+            end: StayEnd::Leaves,
+            extends: false,
         },
-        stay_ms: draw.random_range(50..1_000),
+        ..Temper::honest(0.0)
+    }
+}
+
+fn draw_temper(draw: &mut impl Rng) -> Temper {
+    let (conduct, returns) = draw_conduct(draw);
+    let is_wrong = draw.random_ratio(1, 8);
+    let clock = DeviceClock {
+        offset_ms: draw.random_range(-3.6e6..3.6e6),
+        rate: draw.random_range(0.98..1.02),
+    };
+    let offline_ms = draw_seldom(draw, 10, 500..5_000).map(milliseconds);
+    let offline_for_ms = milliseconds(draw.random_range(500..4_000));
+    let tabs = if draw.random_ratio(1, 8) { 2 } else { 1 };
+    Temper {
+        conduct,
+        returns,
+        stay: draw_stay(draw),
+        is_let_in_by_service: draw.random_ratio(1, 3),
+        client: FollowerOptions {
+            reads_documents: draw.random_ratio(3, 4),
+            ..FollowerOptions::default()
+        },
+        // The tabs of a visitor who comes back would come back apart.
+        tabs: if returns == 0 { tabs } else { 1 },
+        clock: if is_wrong { clock } else { DeviceClock::RIGHT },
+        offline_ms: offline_ms.map(|from_ms| from_ms..from_ms + offline_for_ms),
+    }
+}
+
+/// What the visitor does in line, and how often it enters again after a missed turn.
+fn draw_conduct(draw: &mut impl Rng) -> (Conduct, u32) {
+    match draw.random_range(0..100) {
+        // Of those who follow the rules only a no-show misses the turn, and knows of it.
+        0..=3 => (Conduct::NoShow, 1),
+        // The phone sleeps after the first polls: one who enters and is silent is passed by.
+        4..=10 => {
+            let from_ms = milliseconds(draw.random_range(1_500..3_000));
+            let until_ms = from_ms + milliseconds(draw.random_range(500..4_000));
+            (Conduct::Sleeps { from_ms, until_ms }, 0)
+        }
+        11..=25 => {
+            let after_ms = milliseconds(draw.random_range(300..5_000));
+            (Conduct::Leaves { after_ms }, 0)
+        }
+        26..=45 => {
+            let factor = draw.random_range(1.5..8.0);
+            (Conduct::Paces { factor }, 0)
+        }
+        _ => (Conduct::Honest, 0),
+    }
+}
+
+fn draw_stay(draw: &mut impl Rng) -> Stay {
+    Stay {
+        length_ms: milliseconds(draw.random_range(50..1_000)),
+        checks: 1,
         end: match draw.random_range(0..10) {
-            0 => PlannedEnd::Expire,
-            1..=3 => PlannedEnd::Leave,
-            _ => PlannedEnd::Complete,
+            0 => StayEnd::Expires,
+            1..=3 => StayEnd::Leaves,
+            _ => StayEnd::Completes,
         },
+        // A session that ends later than told is another one.
+        extends: false,
     }
+}
+
+/// Durations are far below 2^53 milliseconds.
+#[allow(clippy::cast_precision_loss)]
+fn milliseconds(number: u64) -> f64 {
+    number as f64
 }
 
 /// Draws a fault of Redis, and its duration.

@@ -6,6 +6,7 @@ mod draw;
 use std::fmt;
 
 use serde_json::{Value, json};
+use vestibule_crowd::temper::Temper;
 
 /// The time to claim, in seconds: the shortest that a queue may have.
 pub const CLAIM_SECONDS: u64 = 10;
@@ -30,70 +31,48 @@ pub struct Plan {
 }
 
 /// A visitor.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Visitor {
     /// The arrival after the start of the run, in milliseconds.
     pub arrives_ms: u64,
-    /// The pause between two status requests, in milliseconds.
-    pub poll_pause_ms: u64,
-    /// How long a status request may be held, in seconds.
-    pub wait_seconds: u64,
-    /// The visitor closes the connection after this time, in milliseconds, and repeats the request. An answer
-    /// on its way is lost.
+    /// The visitor closes the connection after this time, in milliseconds, with every other request. An answer on its way is
+    /// lost.
     pub closes_after_ms: Option<u64>,
-    /// The visitor leaves the line after this time, in milliseconds, unless the turn has come.
-    pub leaves_after_ms: Option<u64>,
-    /// What the visitor does when the turn comes.
-    pub turn: TurnPlan,
-    /// The visitor enters again after this time, in milliseconds, once the first visit has ended.
-    pub enters_again_after_ms: Option<u64>,
-    /// Having ended the first visit, the visitor enters at once and leaves at once, so two visits end in a row.
-    pub ends_two_visits: bool,
+    /// How the visitor behaves.
+    pub client: ClientKind,
+    /// The seed of the visitor's random numbers.
+    pub seed: u64,
 }
 
-/// What a visitor does when the turn comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TurnPlan {
-    /// Does not claim it. The visitor enters again as soon as the turn has expired.
-    Miss,
-    /// Uses it.
-    Use {
-        /// Which request makes the entry active.
-        request: AdmissionRequest,
-        /// The length of the stay, in milliseconds.
-        stay_ms: u64,
-        /// How the stay ends.
-        end: PlannedEnd,
+/// How a visitor behaves.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClientKind {
+    /// Follows the rules of the client, and visits the queue again as long as it ends its visits itself.
+    Follows(Vec<PlannedVisit>),
+    /// Sends random requests.
+    Rude {
+        /// How often it sends some.
+        rounds: u32,
     },
 }
 
-impl TurnPlan {
-    /// The turn of a visitor who missed the previous one.
-    pub const SECOND_TRY: Self = Self::Use {
-        request: AdmissionRequest::Claim,
-        stay_ms: 100,
-        end: PlannedEnd::Complete,
-    };
+/// A visit by the rules.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedVisit {
+    /// The time since the visit before, in milliseconds.
+    pub after_ms: u64,
+    /// How the visitor behaves.
+    pub temper: Temper,
 }
 
-/// Which request makes an entry active.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AdmissionRequest {
-    /// The visitor claims the turn.
-    Claim,
-    /// The protected service validates the entry.
-    Validate,
-}
-
-/// How a stay ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlannedEnd {
-    /// The protected service completes the visit.
-    Complete,
-    /// The visitor leaves.
-    Leave,
-    /// The session expires.
-    Expire,
+impl Visitor {
+    /// The temper of the first visit. `None` of a rude visitor.
+    pub fn temper(&self) -> Option<&Temper> {
+        match &self.client {
+            ClientKind::Follows(visits) => visits.first().map(|visit| &visit.temper),
+            ClientKind::Rude { .. } => None,
+        }
+    }
 }
 
 /// A fault at a time.
