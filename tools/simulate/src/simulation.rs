@@ -2,6 +2,7 @@
 
 mod cdn;
 mod clients;
+mod documents;
 mod fallback_ticks;
 mod front_door;
 mod holds;
@@ -14,17 +15,21 @@ mod refusals;
 mod server;
 mod state;
 mod token_bucket;
+mod unix_time;
 mod visitor_state;
 mod visits;
 
 use vestibule_crowd::{checks::Faults, temper::ConductKind};
 
-pub(crate) use self::state::{START_MS, configuration, resolve};
 pub use self::{
     clients::{Clients, FIXED_POLL_MS},
     promoter::SAMPLE_MS,
 };
 use self::{state::Simulation, visitor_state::VisitorState};
+pub(crate) use self::{
+    state::{configuration, resolve},
+    unix_time::START_MS,
+};
 use crate::{outcome::Outcome, scenario::Scenario};
 
 /// The time limit of a run, in milliseconds of the simulation. A run that exceeds it is stuck.

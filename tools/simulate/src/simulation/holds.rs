@@ -12,9 +12,8 @@ use vestibule_line::{CheckIn, EntryLookup};
 use super::{
     clients::Clients,
     front_door::ServiceFailure,
-    outage::Availability,
     process::process_of,
-    state::Simulation,
+    state::{Availability, Simulation},
     visitor_state::{HeldPoll, Step},
 };
 

@@ -4,18 +4,7 @@
 //!   a queue that is restored.
 //! - The front door is down: no request arrives, and the promoter goes on.
 
-use super::state::Simulation;
-
-/// Whether the API serves requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Availability {
-    /// It does, and an outage may follow.
-    BeforeOutage,
-    /// It refuses all requests.
-    Outage,
-    /// It does again.
-    AfterOutage,
-}
+use super::state::{Availability, Simulation};
 
 impl Simulation {
     /// When the outage next begins or ends.

@@ -8,7 +8,10 @@ use vestibule_domain::{
 use vestibule_line::{LineHistory, PROMOTE_CHUNK, PromoteOrder};
 use vestibule_sizing::ceilings::{HELD_COST, PROMOTION_COST, TICK_COST};
 
-use super::state::{START_MS, Simulation, resolve};
+use super::{
+    state::{Simulation, resolve},
+    unix_time::START_MS,
+};
 use crate::{outcome::Sample, scenario::Promoter};
 
 /// The time between two samples, in milliseconds.

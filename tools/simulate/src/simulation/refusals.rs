@@ -15,7 +15,8 @@ use vestibule_wire::{Entry, Pass};
 
 use super::{
     front_door::ServiceFailure,
-    state::{START_MS, Simulation, resolve},
+    state::{Simulation, resolve},
+    unix_time::START_MS,
 };
 
 impl Simulation {

@@ -15,7 +15,8 @@ use vestibule_sizing::ceilings::{LANE_COST, Route};
 use vestibule_wire::Entry;
 
 use super::{
-    state::{START_MS, Simulation, resolve},
+    state::{Simulation, resolve},
+    unix_time::START_MS,
     visitor_state::VisitorState,
 };
 

@@ -29,9 +29,9 @@ use super::{
     cdn::Cdn,
     clients::{Clients, FIXED_POLL_MS},
     front_door::{FrontDoor, ServiceFailure},
-    outage::Availability,
     poll_schedule::PollSchedule,
     process::{PROCESSES, Process},
+    unix_time::{START_MS, to_unix_ms},
     visitor_state::VisitorState,
 };
 use crate::{
@@ -42,10 +42,19 @@ use crate::{
     turn_order::TurnOrder,
 };
 
-/// The start of each run, in Unix milliseconds: 2026-09-01T00:00:00Z.
-pub(crate) const START_MS: u64 = 1_788_220_800_000;
 /// Separates the draws for the promoter and the operator from those for the visitors.
 const EVENTS_SEED: u64 = 0x6576_656e_7473;
+
+/// Whether the API serves requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Availability {
+    /// It does, and an outage may follow.
+    BeforeOutage,
+    /// It refuses all requests.
+    Outage,
+    /// It does again.
+    AfterOutage,
+}
 
 /// A run.
 pub(super) struct Simulation {
@@ -157,9 +166,8 @@ impl Simulation {
     }
 
     /// The time of visitors: Unix milliseconds.
-    #[allow(clippy::cast_precision_loss)] // Far below 2^53.
     pub(super) fn unix_ms(&self) -> f64 {
-        (START_MS + self.now_ms) as f64
+        to_unix_ms(self.now_ms)
     }
 
     /// Reads the queue again if the last reading is too old.

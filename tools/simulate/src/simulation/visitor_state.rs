@@ -7,7 +7,7 @@ use vestibule_crowd::{
 };
 use vestibule_domain::{entry_status::EntryStatus, id::EntryId, state::EntryState};
 
-use super::state::START_MS;
+use super::unix_time::to_unix_ms;
 use crate::{outcome::VisitorOutcome, population::DrawnVisitor, turn_order::Attendance};
 
 /// What comes next of a visitor.
@@ -112,9 +112,8 @@ impl VisitorState {
     }
 
     /// Whether the visitor does as told, or asks more often.
-    #[allow(clippy::cast_precision_loss)] // Far below 2^53.
     fn is_following(&self, now_ms: u64) -> bool {
-        let is_asleep = |visitor: &Visitor| visitor.is_asleep((START_MS + now_ms) as f64);
+        let is_asleep = |visitor: &Visitor| visitor.is_asleep(to_unix_ms(now_ms));
         match self.drawn.temper.conduct {
             Conduct::Vanishes { .. } => self.gives_up_at_ms().is_none_or(|at_ms| now_ms < at_ms),
             Conduct::PollsLate { .. } | Conduct::Fake => false,

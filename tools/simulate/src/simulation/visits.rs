@@ -12,7 +12,8 @@ use vestibule_crowd::{
 
 use super::{
     clients::{Clients, FIXED_POLL_MS},
-    state::{START_MS, Simulation},
+    state::Simulation,
+    unix_time::START_MS,
     visitor_state::Step,
 };
 use crate::scenario::Network;
