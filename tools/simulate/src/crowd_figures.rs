@@ -16,10 +16,6 @@ pub struct CrowdFigures {
     pub late_turns: u64,
     /// Visitors who follow the protocol, were passed over and never had a turn.
     pub never_served: u64,
-    /// How often the position in an answer to a visitor who does as told rose: one ahead came back to the old place.
-    pub position_rises: u64,
-    /// How often the position that such a visitor sees rose.
-    pub shown_rises: u64,
     /// Visitors who follow the protocol and for whom the line waited to check in.
     pub awaited_turns: u64,
     /// The 99th percentile of the time for which it waited, in milliseconds.
@@ -94,8 +90,6 @@ impl CrowdFigures {
             lost_places: outcome.lost_places,
             late_turns: outcome.turn_order.late_turns,
             never_served: outcome.turn_order.never_served,
-            position_rises: outcome.faults.position_rises,
-            shown_rises: outcome.faults.shown_rises,
             awaited_turns: awaited_delays.len() as u64,
             awaited_delay_p99_ms: percentile_99(&awaited_delays),
             unserved: outcome.unserved,

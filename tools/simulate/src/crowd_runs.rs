@@ -34,16 +34,14 @@ impl CrowdRuns {
             + &format_crowd(&self.with_document, "")
     }
 
-    /// Whether the line broke a promise to the protected service, or a client that follows the document lost its turn or saw
-    /// its position rise.
+    /// Whether the line broke a promise to the protected service, or a client that follows the document lost its turn.
     pub fn has_violations(&self) -> bool {
         let overshoot = self
             .without_document
             .as_ref()
             .map_or(0, |figures| figures.run.overshoot);
-        let with = &self.with_document;
-        let run = &with.run;
-        overshoot + run.overshoot + run.out_of_order + run.lost_turns + with.shown_rises > 0
+        let run = &self.with_document.run;
+        overshoot + run.overshoot + run.out_of_order + run.lost_turns > 0
     }
 }
 

@@ -34,7 +34,7 @@ const FRONT_DOOR_DOWN_MS: u64 = 660_000;
 const OLD_COPY_MS: u64 = 90_000;
 /// The mean time of arrival in a rush, in seconds.
 const RUSH_SECONDS: f64 = 60.0;
-/// A crowd whose visitors need a slot for some seconds, like that of `make bench NAME=crowd`: the mean time of arrival, the mean
+/// A crowd whose visitors need a slot for some seconds, like that of `make bench-crowd`: the mean time of arrival, the mean
 /// stay and the time of the whole sale in seconds, and the slots as seconds of the pace.
 const BRISK_ARRIVAL_SECONDS: f64 = 8.0;
 const BRISK_STAY_SECONDS: f64 = 5.0;
@@ -78,7 +78,9 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
         name,
         visitors,
         seed,
-        arrivals: Arrivals::steady(plan.arrives_in_seconds),
+        arrivals: Arrivals::Steady {
+            duration_seconds: plan.arrives_in_seconds,
+        },
         service_time: ServiceTime::LogNormal {
             mean_seconds: STAY_SECONDS,
             sigma: 0.7,
@@ -137,7 +139,9 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
             ..usual
         },
         "rush" => Scenario {
-            arrivals: Arrivals::flash(RUSH_SECONDS),
+            arrivals: Arrivals::Flash {
+                mean_seconds: RUSH_SECONDS,
+            },
             ..usual
         },
         "brisk" => with_short_stays(usual),
@@ -150,7 +154,9 @@ pub fn crowd_by_name(name: &str, crowd: CrowdParameters) -> Option<Scenario> {
 fn with_short_stays(usual: Scenario) -> Scenario {
     let per_second = f64::from(usual.visitors) / BRISK_SALE_SECONDS;
     Scenario {
-        arrivals: Arrivals::flash(BRISK_ARRIVAL_SECONDS),
+        arrivals: Arrivals::Flash {
+            mean_seconds: BRISK_ARRIVAL_SECONDS,
+        },
         service_time: ServiceTime::Exponential {
             mean_seconds: BRISK_STAY_SECONDS,
         },

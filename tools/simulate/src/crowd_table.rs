@@ -6,7 +6,7 @@ use vestibule_sizing::ceilings::Function;
 /// Formats the figures of one run. `suffix` is added to each name.
 pub fn format_crowd(figures: &CrowdFigures, suffix: &str) -> String {
     let CrowdFigures { run, traffic, .. } = figures;
-    let lines: [(&str, String); 41] = [
+    let lines: [(&str, String); 39] = [
         ("wait_mean_seconds", format!("{:.0}", run.wait_mean_seconds)),
         ("wait_max_seconds", format!("{:.0}", run.wait_max_seconds)),
         ("no_shows", format!("{:.0}", run.no_shows)),
@@ -40,8 +40,6 @@ pub fn format_crowd(figures: &CrowdFigures, suffix: &str) -> String {
         ("lost_places", figures.lost_places.to_string()),
         ("late_turns", figures.late_turns.to_string()),
         ("never_served", figures.never_served.to_string()),
-        ("position_rises", figures.position_rises.to_string()),
-        ("shown_rises", figures.shown_rises.to_string()),
         ("awaited_turns", figures.awaited_turns.to_string()),
         ("awaited_delay_p99_ms", figures.awaited_delay_p99_ms.to_string()),
         ("out_of_order", run.out_of_order.to_string()),

@@ -1,5 +1,7 @@
 //! The accuracy of the wait estimates: what visitors were told, against how long they waited.
 
+use vestibule_domain::estimate::Estimate;
+
 /// The most visitors whose estimates are kept. Of a larger crowd, every n-th visitor is sampled.
 const SAMPLED_VISITORS_MAX: u32 = 50_000;
 /// The shortest wait against which an error is measured, in seconds. A few seconds of error in a short wait do
@@ -12,8 +14,7 @@ pub const WAIT_BOUNDS_SECONDS: [u64; 6] = [10, 60, 300, 900, 1_800, u64::MAX];
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     at_ms: u64,
-    /// The shortest and the longest wait, in seconds.
-    estimate: Option<(u64, u64)>,
+    estimate: Option<Estimate>,
 }
 
 /// The accuracy of a group of estimates, as sums.
@@ -58,8 +59,8 @@ impl EstimateAccuracy {
         visitor.is_multiple_of(self.sampling_step)
     }
 
-    /// Records an answer to a waiting visitor, with the shortest and the longest wait in seconds.
-    pub fn record_answer(&mut self, visitor: u32, at_ms: u64, estimate: Option<(u64, u64)>) {
+    /// Records an answer to a waiting visitor.
+    pub fn record_answer(&mut self, visitor: u32, at_ms: u64, estimate: Option<Estimate>) {
         if self.is_sampled(visitor) {
             self.open_answers[(visitor / self.sampling_step) as usize].push(Answer { at_ms, estimate });
         }
@@ -93,8 +94,8 @@ impl AccuracySums {
     }
 
     #[allow(clippy::cast_precision_loss)]
-    fn add_answer(&mut self, estimate: Option<(u64, u64)>, wait_ms: u64) {
-        let Some((low, high)) = estimate else {
+    fn add_answer(&mut self, estimate: Option<Estimate>, wait_ms: u64) {
+        let Some(Estimate { low, high }) = estimate else {
             self.unknown += 1;
             return;
         };

@@ -1,19 +1,16 @@
-//! A simulation of a queue. Visitors pass through the real pacing, the real wait estimate and the real line, whose answers the
-//! functions of `api` make. They follow the rules of the shipped client, by the crate `crowd`. The clock is virtual: it jumps
-//! from one event to the next. Only the visitors are invented: when they arrive and how they behave.
+//! A simulation of a queue. Visitors pass through the real pacing, the real wait estimate and the real
+//! line. The clock is virtual: it jumps from one event to the next. Only the visitors are invented: when they
+//! arrive and how they behave.
 //!
 //! - [`scenario`]: who arrives, and what happens to the queue meanwhile
 //! - [`population`]: the visitors of a scenario, drawn from its seed
 //! - [`simulation`]: one run, from the first arrival until the line is empty; [`outcome`]: its result
-//! - [`turn_order`]: counts turns that came late, with what no visitor knows. All other checks are those of `crowd`;
+//! - `vestibule_crowd::checks::SlotChecker`: counts violations of pace and capacity independently of the line;
 //!   [`estimate_accuracy`]: compares the wait estimates with the waits
 //! - [`event_queue`]: the next step of each visitor
 //! - [`scenario_runs`]: a scenario with several seeds; [`run_figures`]: the figures of one run or of several
 //! - [`adaptive`]: the closed loop of a pace that follows the load of a service
 //! - [`table`]: the printed tables; [`time_series`]: admission over time as text and CSV; [`plot`]: as a picture
-//!
-//! A run is one loop over the acts of all visitors. It does not go through the door of `crowd`, whose calls return when they
-//! are answered: a held poll is answered by a later event, and a million calls in flight would need a scheduler of their own.
 
 pub mod adaptive;
 pub mod arguments;

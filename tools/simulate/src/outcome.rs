@@ -1,13 +1,13 @@
 //! The result of a run.
 
-use vestibule_crowd::{checks::Faults, record::VisitRecord, temper::ConductKind};
-
-use crate::{estimate_accuracy::EstimateAccuracy, traffic::Traffic, turn_order::TurnOrderResult};
+use crate::{
+    estimate_accuracy::EstimateAccuracy, population::Behavior, traffic::Traffic, turn_order::TurnOrderResult,
+};
 
 /// The result for one visitor.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VisitorOutcome {
-    /// The number of status requests before the visitor was let in.
+    /// The number of status requests.
     pub polls: u32,
     /// All requests that the visitor sent, and also those that were refused. Reads of the public document are not among
     /// them.
@@ -21,15 +21,6 @@ pub struct VisitorOutcome {
     pub waited_ms: Option<u64>,
     /// The time from the turn until the visitor claimed it, in milliseconds. `None` if the visitor did not.
     pub claimed_after_ms: Option<u32>,
-}
-
-impl VisitorOutcome {
-    /// Adds what the visitor's record tells.
-    pub(crate) fn record(&mut self, record: &VisitRecord) {
-        let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        self.document_reads = narrow(record.document_reads);
-        self.calls = narrow(record.requests - record.document_reads);
-    }
 }
 
 /// The state of the queue at one time, every ten seconds.
@@ -75,13 +66,11 @@ pub struct Outcome {
     pub served: u64,
     /// Admissions above pace or capacity.
     pub overshoot: u64,
-    /// Visitors who got their turns later than one who entered after them. With presence, visitors who were passed over
-    /// because they had not checked in do not count.
+    /// Admissions of a visitor after a visitor who entered later. With presence, visitors who were passed over do not
+    /// count.
     pub out_of_order: u64,
     /// The order of turns.
     pub turn_order: TurnOrderResult,
-    /// What went wrong for visitors who did as told.
-    pub faults: Faults,
     /// The requests that reached the deployment. `None` if it has no ceilings.
     pub traffic: Option<Traffic>,
     /// Visitors who never had a turn, although they neither left nor vanished.
@@ -112,12 +101,15 @@ pub struct Outcome {
 
 impl Outcome {
     /// The empty result of a run with these visitors.
-    pub(crate) fn new(conducts: impl ExactSizeIterator<Item = ConductKind> + Clone) -> Self {
-        let visitors = u32::try_from(conducts.len()).unwrap_or(u32::MAX);
+    pub(crate) fn new(behaviors: impl ExactSizeIterator<Item = Behavior> + Clone) -> Self {
+        let visitors = u32::try_from(behaviors.len()).unwrap_or(u32::MAX);
         Self {
             visitors: Vec::new(),
-            is_punctual: conducts.clone().map(|kind| kind == ConductKind::Honest).collect(),
-            is_fake: conducts.map(|kind| kind == ConductKind::Fake).collect(),
+            is_punctual: behaviors
+                .clone()
+                .map(|behavior| behavior == Behavior::Punctual)
+                .collect(),
+            is_fake: behaviors.map(|behavior| behavior == Behavior::Fake).collect(),
             lost_turns: 0,
             lost_places: 0,
             overslept: 0,
@@ -127,7 +119,6 @@ impl Outcome {
             overshoot: 0,
             out_of_order: 0,
             turn_order: TurnOrderResult::default(),
-            faults: Faults::default(),
             traffic: None,
             unserved: 0,
             served_from_ms: u64::MAX,

@@ -2,39 +2,30 @@
 
 use std::ops::Range;
 
-use vestibule_crowd::arrivals::Curve;
 use vestibule_domain::{poll_pacing::HELD_BUDGET, settings::Settings};
 
 use crate::deployment::Deployment;
 
 /// When visitors arrive.
 #[derive(Debug, Clone, Copy)]
-pub struct Arrivals {
-    /// How they are spread over the time.
-    pub curve: Curve,
-    /// The time in which they arrive, in seconds.
-    pub duration_seconds: f64,
-}
-
-/// A flash is over after so many times its mean.
-const FLASH_MEANS: f64 = 5.0;
-
-impl Arrivals {
-    /// Most visitors arrive at the start, `mean_seconds` after it on average.
-    pub fn flash(mean_seconds: f64) -> Self {
-        Self {
-            curve: Curve::Flash,
-            duration_seconds: mean_seconds * FLASH_MEANS,
-        }
-    }
-
+pub enum Arrivals {
+    /// Most visitors arrive at the start. The times are exponential and are cut off at five times the mean.
+    Flash {
+        /// The mean time of arrival, in seconds.
+        mean_seconds: f64,
+    },
+    /// The rate of arrivals rises and falls.
+    Wave {
+        /// The time over which visitors arrive, in seconds.
+        duration_seconds: f64,
+        /// The number of waves in that time.
+        waves: f64,
+    },
     /// The rate of arrivals is constant.
-    pub fn steady(duration_seconds: f64) -> Self {
-        Self {
-            curve: Curve::Flat,
-            duration_seconds,
-        }
-    }
+    Steady {
+        /// The time over which visitors arrive, in seconds.
+        duration_seconds: f64,
+    },
 }
 
 /// How long an active visitor stays. The session may end earlier.
@@ -183,7 +174,7 @@ impl Scenario {
             name,
             visitors,
             seed,
-            arrivals: Arrivals::flash(60.0),
+            arrivals: Arrivals::Flash { mean_seconds: 60.0 },
             service_time: ServiceTime::LogNormal {
                 mean_seconds: 120.0,
                 sigma: 0.7,
@@ -204,16 +195,18 @@ impl Scenario {
         Some(match name {
             // The capacity is the limit: nearly all slots are taken most of the time.
             "wave" => Self {
-                arrivals: Arrivals {
-                    curve: Curve::Swells { halves: 5 },
+                arrivals: Arrivals::Wave {
                     duration_seconds: 3_600.0,
+                    waves: 2.5,
                 },
                 settings: with_pace(served_per_second, served_per_second * 90.0),
                 ..usual
             },
             // The pace is the limit.
             "steady" => Self {
-                arrivals: Arrivals::steady(2_400.0),
+                arrivals: Arrivals::Steady {
+                    duration_seconds: 2_400.0,
+                },
                 service_time: ServiceTime::Exponential { mean_seconds: 90.0 },
                 settings: with_pace(served_per_second * 0.85, served_per_second * 300.0),
                 ..usual
@@ -258,7 +251,7 @@ impl Scenario {
             // The queue fills up within seconds, and no visitor leaves before the session ends. So for the first
             // five minutes only the settings say how long the wait is.
             "full" => Self {
-                arrivals: Arrivals::flash(1.0),
+                arrivals: Arrivals::Flash { mean_seconds: 1.0 },
                 service_time: ServiceTime::WholeSession,
                 settings: Settings {
                     session_seconds: 300,

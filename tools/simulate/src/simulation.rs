@@ -1,36 +1,36 @@
 //! One run: visitors pass through the line, from the first arrival until the line is empty.
 
+mod admission;
+mod availability;
 mod cdn;
 mod clients;
-mod documents;
+mod document_reads;
+mod entering;
 mod fallback_ticks;
+mod follower;
 mod front_door;
-mod holds;
 mod operator;
 mod outage;
+mod poll_count;
 mod poll_schedule;
+mod polls;
 mod process;
 mod promoter;
-mod refusals;
-mod server;
+mod public_document;
+mod refused_step;
+mod session;
 mod state;
 mod token_bucket;
-mod unix_time;
+mod visitor;
 mod visitor_state;
-mod visits;
 
-use vestibule_crowd::{checks::Faults, temper::ConductKind};
-
+pub(crate) use self::state::{START_MS, configuration, resolve};
 pub use self::{
     clients::{Clients, FIXED_POLL_MS},
     promoter::SAMPLE_MS,
 };
 use self::{state::Simulation, visitor_state::VisitorState};
-pub(crate) use self::{
-    state::{configuration, resolve},
-    unix_time::START_MS,
-};
-use crate::{outcome::Outcome, scenario::Scenario};
+use crate::{outcome::Outcome, population::Behavior, scenario::Scenario};
 
 /// The time limit of a run, in milliseconds of the simulation. A run that exceeds it is stuck.
 const RUN_MS_MAX: u64 = 6 * 3_600_000;
@@ -42,8 +42,8 @@ const RUN_MS_MAX: u64 = 6 * 3_600_000;
 pub fn run_scenario(scenario: &Scenario, clients: Clients) -> Outcome {
     let mut simulation = Simulation::new(scenario, clients);
     for visitor in 0..scenario.visitors {
-        let due_ms = simulation.visitors[visitor as usize].due_ms;
-        simulation.event_queue.schedule(visitor, due_ms);
+        let arrives_at_ms = simulation.visitors[visitor as usize].drawn.arrives_at_ms;
+        simulation.event_queue.schedule(visitor, arrives_at_ms);
     }
     simulation.run_events();
     simulation.finish()
@@ -101,36 +101,29 @@ impl Simulation {
     }
 
     fn finish(mut self) -> Outcome {
-        let (visitors, now_ms, presence_ms) = (&self.visitors, self.now_ms, self.settings.presence_ms());
-        let attendance = |visitor: u32| visitors[visitor as usize].attendance(now_ms, presence_ms);
-        let turn_order = std::mem::take(&mut self.turn_order).finish(attendance);
-        for number in 0..self.scenario.visitors {
-            self.close_record(number);
-        }
         let mut outcome = self.outcome;
         outcome.overshoot = self.checker.overshoot();
+        let (visitors, now_ms, presence_ms) = (&self.visitors, self.now_ms, self.settings.presence_ms());
+        let attendance = |visitor: u32| visitors[visitor as usize].attendance(now_ms, presence_ms);
+        let turn_order = self.turn_order.finish(attendance);
         outcome.out_of_order = turn_order.out_of_order;
         outcome.lost_turns = outcome.lost_places + turn_order.late_turns + turn_order.never_served;
         outcome.turn_order = turn_order;
-        outcome.faults = Faults {
-            overtaken: outcome.out_of_order,
-            ..self.faults
-        };
         outcome.traffic = self.front_door.map(|front_door| front_door.traffic);
         let view = resolve(self.line.queue_view(&self.queue)).expect("the queue exists");
         outcome.no_shows = view.totals.no_shows;
         outcome.served = view.totals.fast_tracked + view.totals.promoted;
         let is_unserved = |visitor: &&VisitorState| {
-            let had_turn = visitor.outcome.waited_ms.is_some() || visitor.is_admitted;
-            visitor.kind() == ConductKind::Honest && !had_turn
+            let is_admitted = visitor.outcome.waited_ms.is_some() || visitor.session.is_admitted;
+            visitor.drawn.behavior == Behavior::Punctual && !is_admitted
         };
         outcome.unserved = self.visitors.iter().filter(is_unserved).count() as u64;
         outcome.visitors = self.visitors.drain(..).map(|visitor| visitor.outcome).collect();
         outcome
     }
 
-    /// Whether no visitor may still enter and no entry is waiting or ready.
+    /// Whether all visitors have entered and no entry is waiting or ready.
     fn is_finished(&self) -> bool {
-        self.to_enter == 0 && self.sample.waiting + self.sample.ready == 0
+        self.entered == self.scenario.visitors && self.sample.waiting + self.sample.ready == 0
     }
 }

@@ -15,7 +15,9 @@ const SLOT_MS: u64 = 2_000;
 fn first_crowd(seed: u64, presence_seconds: u32) -> Scenario {
     let scenario = Scenario::by_name("flash", VISITORS, seed).expect("the scenario exists");
     Scenario {
-        arrivals: Arrivals::steady(0.2),
+        arrivals: Arrivals::Steady {
+            duration_seconds: 0.2,
+        },
         service_time: ServiceTime::LogNormal {
             mean_seconds: 0.6,
             sigma: 0.01,

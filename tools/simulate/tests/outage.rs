@@ -39,7 +39,7 @@ fn line(served_in_seconds: f64, seed: u64) -> Scenario {
         name: "outage",
         visitors: WAITING + let_in,
         seed,
-        arrivals: Arrivals::flash(5.0),
+        arrivals: Arrivals::Flash { mean_seconds: 5.0 },
         service_time: ServiceTime::Exponential { mean_seconds: 10.0 },
         visitor_profile: VisitorProfile::default(),
         settings: Settings {

@@ -52,7 +52,9 @@ fn scenario(checks: u32, pace: f64) -> Scenario {
     };
     let mut scenario = crowd_by_name("crowd", parameters).expect("the scenario exists");
     let settings = Settings::default();
-    scenario.arrivals = Arrivals::steady(load(checks, &settings, pace).arrives_in_seconds());
+    scenario.arrivals = Arrivals::Steady {
+        duration_seconds: load(checks, &settings, pace).arrives_in_seconds(),
+    };
     scenario.settings = with_pace(pace, pace * STAY_SECONDS * SLOTS_PER_TAKEN);
     let ceilings = Ceilings::with_slot(SLOT_POLLS_PER_SECOND);
     scenario.deployment.ceilings = Some(Ceilings {

@@ -17,7 +17,9 @@ fn extremes(seed: u64, visitor_profile: VisitorProfile) -> Scenario {
         name: "extremes",
         visitors: VISITORS,
         seed,
-        arrivals: Arrivals::steady(300.0),
+        arrivals: Arrivals::Steady {
+            duration_seconds: 300.0,
+        },
         service_time: ServiceTime::Exponential { mean_seconds: 10.0 },
         visitor_profile,
         settings: Settings::default(),

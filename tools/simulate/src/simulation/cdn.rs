@@ -4,10 +4,9 @@
 //! through the shield. A cache answers with a copy up to 2 s old. It answers with one up to 10 s old too, and asks for the
 //! next one meanwhile. It keeps a failure of the origin for 2 s.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::ops::ControlFlow;
 
-use vestibule_wire::PublicDocument;
-
+use super::public_document::DocumentId;
 use crate::deployment::CdnBehavior;
 
 /// The number of edge locations.
@@ -20,15 +19,15 @@ const STALE_WHILE_REVALIDATE_MS: u64 = 8_000;
 const FAILURE_KEPT_MS: u64 = 2_000;
 
 /// A copy of the document in a cache.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Copy {
-    pub(super) document: Arc<PublicDocument>,
+    document: DocumentId,
     /// When the origin answered.
-    pub(super) at_ms: u64,
+    at_ms: u64,
 }
 
 /// One cache of the CDN.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Cache {
     copy: Option<Copy>,
     failed_at_ms: Option<u64>,
@@ -41,6 +40,12 @@ struct Cache {
 pub(super) struct Cdn {
     edges: Vec<Cache>,
     shield: Cache,
+}
+
+impl Copy {
+    pub(super) fn new(document: DocumentId, at_ms: u64) -> Self {
+        Self { document, at_ms }
+    }
 }
 
 impl Cdn {
@@ -78,7 +83,7 @@ impl Cdn {
         edge: usize,
         now_ms: u64,
         origin: impl FnOnce() -> Option<Copy>,
-    ) -> Option<Arc<PublicDocument>> {
+    ) -> Option<DocumentId> {
         let Self { edges, shield } = self;
         let read = edges[edge].read(now_ms, || shield.read(now_ms, origin));
         read.map(|copy| copy.document)
@@ -95,16 +100,20 @@ impl Cache {
                     None => self.failed_at_ms = Some(now_ms),
                 }
                 // The reader does not wait for the next copy if a stale one will do.
-                stale.or_else(|| self.copy.clone().filter(|_| self.failed_at_ms.is_none()))
+                stale.or(self.copy.filter(|_| self.failed_at_ms.is_none()))
             }
         }
     }
 
     /// Breaks with the answer that needs no further request. Otherwise continues with the stale copy, if it will do.
     fn find_fresh(&self, now_ms: u64) -> ControlFlow<Option<Copy>, Option<Copy>> {
-        let young = |age_ms| self.copy.as_ref().filter(|copy| now_ms - copy.at_ms <= age_ms);
-        let fresh = young(MAX_AGE_MS.max(self.kept_ms)).cloned();
-        let stale = young(MAX_AGE_MS + STALE_WHILE_REVALIDATE_MS).cloned();
+        let is_within = |copy: &Copy, age_ms| now_ms - copy.at_ms <= age_ms;
+        let fresh = self
+            .copy
+            .filter(|copy| is_within(copy, MAX_AGE_MS.max(self.kept_ms)));
+        let stale = self
+            .copy
+            .filter(|copy| is_within(copy, MAX_AGE_MS + STALE_WHILE_REVALIDATE_MS));
         let has_failed = self
             .failed_at_ms
             .is_some_and(|at_ms| now_ms - at_ms < FAILURE_KEPT_MS);
@@ -118,44 +127,19 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_api::QueueReading;
-    use vestibule_domain::settings::Settings;
-    use vestibule_line::Line;
-
-    use super::{
-        super::{configuration, resolve},
-        *,
-    };
-
-    /// The document of an empty queue.
-    fn document() -> PublicDocument {
-        let line = Line::in_process_with_clock(Arc::new(|| 1_000_000));
-        let queue = "shop:1".parse().expect("a valid queue id");
-        resolve(line.configure(&queue, &configuration(&Settings::default(), 0), true))
-            .expect("the line answers");
-        let view = resolve(line.queue_view(&queue)).expect("the queue exists");
-        QueueReading::new(queue, view.view).describe_queue(Vec::new())
-    }
+    use super::{super::public_document::document_id, *};
 
     /// Reads each edge location every 100 ms and returns the age of the oldest answer, and the origin reads.
     fn read_all(cdn: &mut Cdn, from_ms: u64, to_ms: u64, is_up: bool) -> (u64, u32, u32) {
         let (mut oldest_ms, mut origin_reads, mut failures) = (0, 0, 0);
-        let document = document();
-        for at_ms in (from_ms..to_ms).step_by(100) {
-            let copy = Copy {
-                document: Arc::new(PublicDocument {
-                    now_ms: at_ms,
-                    ..document.clone()
-                }),
-                at_ms,
-            };
+        for now_ms in (from_ms..to_ms).step_by(100) {
             for edge in 0..EDGES as usize {
                 let origin = || {
                     origin_reads += 1;
-                    is_up.then(|| copy.clone())
+                    is_up.then(|| Copy::new(document_id(u32::try_from(now_ms).unwrap_or(0)), now_ms))
                 };
-                match cdn.read(edge, at_ms, origin) {
-                    Some(document) => oldest_ms = oldest_ms.max(at_ms - document.now_ms),
+                match cdn.read(edge, now_ms, origin) {
+                    Some(id) => oldest_ms = oldest_ms.max(now_ms - u64::from(id.number())),
                     None => failures += 1,
                 }
             }

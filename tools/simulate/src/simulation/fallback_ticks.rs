@@ -46,10 +46,10 @@ impl Simulation {
                 self.offer_fallback_tick(usize::try_from(self.now_ms).unwrap_or(0) % PROCESSES);
             }
             // While the promoter runs, further polls with the same snapshot do nothing.
-            let from_ms = if self.reading.view.is_promoter_down() {
+            let from_ms = if self.view.is_promoter_down() {
                 self.now_ms + 1
             } else {
-                self.read_at_ms + self.reading_age_ms_max()
+                self.viewed_at_ms + self.view_ms_max()
             };
             let next_ms = self.fixed_polls.next_ms(from_ms.max(self.now_ms + 1));
             self.fixed_polls_at_ms = next_ms.unwrap_or(u64::MAX);
@@ -57,7 +57,7 @@ impl Simulation {
     }
 
     fn offer_fallback_tick(&mut self, process: usize) {
-        self.refresh_reading();
+        self.refresh_view();
         if self.fallback_tick_due_in_ms(process) == 0 {
             self.processes[process].offered_at_ms = Some(self.now_ms);
             self.run_fallback_tick();
@@ -71,11 +71,11 @@ impl Simulation {
     fn fallback_tick_due_in_ms(&self, process: usize) -> u64 {
         let offered_at_ms = self.processes[process].offered_at_ms;
         let offered_age_ms = offered_at_ms.map(|at_ms| self.now_ms - at_ms);
-        fallback_tick_due_in_ms(self.reading.view.is_promoter_down(), offered_age_ms)
+        fallback_tick_due_in_ms(self.view.is_promoter_down(), offered_age_ms)
     }
 
     fn run_fallback_tick(&mut self) {
-        let pace = self.reading.settings().pace();
+        let pace = self.view.configuration.settings.pace();
         let order = FallbackTickOrder {
             promoter_down_after_ms: promoter_down_after_ms(pace.interval_ms),
             every_ms: FALLBACK_TICK_INTERVAL_MS,

@@ -11,7 +11,7 @@ use crate::traffic::Traffic;
 
 /// Why a request is not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ServiceFailure {
+pub(super) enum Refusal {
     /// The gateway or a function has no room. The answer is 429 of the gateway, whose `Retry-After` is static.
     Throttled,
     /// The line does not answer in time. The answer is 503, or for a status request the place without a position.
@@ -53,9 +53,9 @@ impl FrontDoor {
     }
 
     /// Lets a request through, or says why not.
-    pub(super) fn admit(&mut self, now_ms: u64, route: Route) -> Result<(), ServiceFailure> {
+    pub(super) fn admit(&mut self, now_ms: u64, route: Route) -> Result<(), Refusal> {
         if self.is_down {
-            return Err(ServiceFailure::Unreachable);
+            return Err(Refusal::Unreachable);
         }
         self.traffic.count_request(now_ms, route);
         let function = &mut self.functions[route.function() as usize];
@@ -66,12 +66,12 @@ impl FrontDoor {
         };
         if !limits.into_iter().all(|limit| limit.take_if_enough(now_ms, 1)) {
             self.traffic.count_throttled(route.function());
-            return Err(ServiceFailure::Throttled);
+            return Err(Refusal::Throttled);
         }
         let cost = route.slot_cost();
         if !self.slot.take_if_enough(now_ms, cost) {
             self.traffic.overloaded += 1;
-            return Err(ServiceFailure::LineUnavailable);
+            return Err(Refusal::LineUnavailable);
         }
         self.traffic.count_slot_cost(now_ms, cost);
         Ok(())

@@ -4,7 +4,7 @@
 //!   a queue that is restored.
 //! - The front door is down: no request arrives, and the promoter goes on.
 
-use super::state::{Availability, Simulation};
+use super::{availability::Availability, state::Simulation, visitor_state::Step};
 
 impl Simulation {
     /// When the outage next begins or ends.
@@ -46,5 +46,14 @@ impl Simulation {
             front_door.is_down = !front_door.is_down;
         }
         self.end_holds();
+    }
+
+    /// Ends all holds.
+    fn end_holds(&mut self) {
+        for visitor in 0..self.scenario.visitors {
+            if self.visitors[visitor as usize].step == Step::EndHold {
+                self.event_queue.schedule(visitor, self.now_ms);
+            }
+        }
     }
 }

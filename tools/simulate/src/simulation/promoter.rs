@@ -3,15 +3,12 @@
 use rand::RngExt;
 use vestibule_domain::{
     change::{Change, EndReason, Event},
-    entry_status::EntryStatus,
+    id::EntryId,
 };
 use vestibule_line::{LineHistory, PROMOTE_CHUNK, PromoteOrder};
 use vestibule_sizing::ceilings::{HELD_COST, PROMOTION_COST, TICK_COST};
 
-use super::{
-    state::{Simulation, resolve},
-    unix_time::START_MS,
-};
+use super::state::{Simulation, resolve};
 use crate::{outcome::Sample, scenario::Promoter};
 
 /// The time between two samples, in milliseconds.
@@ -111,20 +108,22 @@ impl Simulation {
             let records = resolve(records).expect("the queue exists");
             let changes = || records.iter().flat_map(|record| &record.changes);
             let ends: Vec<_> = changes().filter_map(Change::visit_end).collect();
-            changes().for_each(|change| self.record_end(change));
             // The line ends visits that timed out before it promotes entries into their slots. An absent one had none.
             let absences = changes().filter(|change| is_absence(change)).count();
             self.checker.release_slots((ends.len() - absences) as u64);
             self.visit_ends.extend(ends);
-            let promoted: Vec<_> = changes()
-                .filter_map(|change| self.promoted_visitor(change))
+            let promoted: Vec<u32> = changes()
+                .filter_map(promoted_id)
+                .map(|id| self.visitor_by_id[&id])
                 .collect();
-            let turn = |(visitor, _): &(u32, EntryStatus)| self.visitors[*visitor as usize].turn;
-            let turns: Vec<u32> = promoted.iter().filter_map(turn).collect();
+            let turns: Vec<u32> = promoted
+                .iter()
+                .map(|visitor| self.visitors[*visitor as usize].turn)
+                .collect();
             self.record_admission(&turns);
             self.sample.served += promoted.len() as u64;
-            for (visitor, status) in promoted {
-                self.receive_turn(visitor, status);
+            for visitor in promoted {
+                self.receive_turn(visitor);
             }
             let keys: Vec<_> = records.into_iter().map(|record| record.key).collect();
             let ends = std::mem::take(&mut self.visit_ends);
@@ -133,22 +132,6 @@ impl Simulation {
                 return;
             }
         }
-    }
-
-    /// Whom a change promotes, and the status of the entry then.
-    fn promoted_visitor(&self, change: &Change) -> Option<(u32, EntryStatus)> {
-        let Event::Promoted {
-            place, claim_by_ms, ..
-        } = change.event
-        else {
-            return None;
-        };
-        let status = EntryStatus::Ready {
-            visit: place.visit(),
-            claim_by_ms,
-            now_ms: START_MS + self.now_ms,
-        };
-        Some((self.visitor_by_id[&change.id], status))
     }
 }
 
@@ -160,4 +143,8 @@ fn is_absence(change: &Change) -> bool {
             ..
         }
     )
+}
+
+fn promoted_id(change: &Change) -> Option<EntryId> {
+    matches!(change.event, Event::Promoted { .. }).then_some(change.id)
 }

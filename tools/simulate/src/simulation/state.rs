@@ -12,49 +12,40 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::StdRng};
-use vestibule_api::{QueueMoment, QueueReading};
-use vestibule_crowd::checks::{Faults, SlotChecker};
+use vestibule_crowd::checks::SlotChecker;
 use vestibule_domain::{
     change::VisitEnd,
     configuration::Configuration,
+    estimate::Forecast,
     id::{EntryId, QueueId, Salt},
     kept_times::KeptTimes,
     settings::Settings,
 };
-use vestibule_line::{ConfigureOutcome, Line};
-use vestibule_sizing::ceilings::Route;
-use vestibule_wire::PublicDocument;
+use vestibule_line::{ConfigureOutcome, Line, OperatorView};
 
 use super::{
+    availability::Availability,
     cdn::Cdn,
     clients::{Clients, FIXED_POLL_MS},
-    front_door::{FrontDoor, ServiceFailure},
+    follower::Follower,
+    front_door::FrontDoor,
     poll_schedule::PollSchedule,
     process::{PROCESSES, Process},
-    unix_time::{START_MS, to_unix_ms},
-    visitor_state::VisitorState,
+    public_document::PublicDocuments,
+    visitor_state::{Session, Step, VisitorState},
 };
 use crate::{
     event_queue::EventQueue,
-    outcome::{Outcome, Sample},
+    outcome::{Outcome, Sample, VisitorOutcome},
     population::Population,
     scenario::{Network, Scenario},
     turn_order::TurnOrder,
 };
 
+/// The start of each run, in Unix milliseconds: 2026-09-01T00:00:00Z.
+pub(crate) const START_MS: u64 = 1_788_220_800_000;
 /// Separates the draws for the promoter and the operator from those for the visitors.
 const EVENTS_SEED: u64 = 0x6576_656e_7473;
-
-/// Whether the API serves requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Availability {
-    /// It does, and an outage may follow.
-    BeforeOutage,
-    /// It refuses all requests.
-    Outage,
-    /// It does again.
-    AfterOutage,
-}
 
 /// A run.
 pub(super) struct Simulation {
@@ -62,13 +53,13 @@ pub(super) struct Simulation {
     pub(super) clients: Clients,
     pub(super) visitors: Vec<VisitorState>,
     pub(super) visitor_by_id: HashMap<EntryId, u32>,
+    /// The clients that follow the public document, by visitor.
+    pub(super) followers: Vec<Follower>,
+    pub(super) documents: PublicDocuments,
     pub(super) cdn: Cdn,
-    /// The document of the last reading that the CDN has asked for.
-    pub(super) document: Option<Arc<PublicDocument>>,
     /// `None` in a deployment without ceilings.
     pub(super) front_door: Option<FrontDoor>,
-    /// How many visitors may still enter.
-    pub(super) to_enter: u32,
+    pub(super) entered: u32,
     pub(super) line: Line,
     pub(super) queue: QueueId,
     pub(super) clock_us: Arc<AtomicU64>,
@@ -80,9 +71,12 @@ pub(super) struct Simulation {
     pub(super) settings: Settings,
     pub(super) settings_order: u64,
     pub(super) availability: Availability,
-    /// The last reading of the queue, which requests use as a function's process caches it, and when it was made.
-    pub(super) reading: QueueReading,
-    pub(super) read_at_ms: u64,
+    /// The snapshot of the queue that requests use, as a function's process caches it.
+    pub(super) view: OperatorView,
+    pub(super) forecast: Forecast,
+    /// The expected wait of the last visitor in line by that snapshot, in milliseconds.
+    pub(super) last_eta_ms: u64,
+    pub(super) viewed_at_ms: u64,
     pub(super) held_polls: u64,
     /// Those of them that were held while the speed of the queue was not known.
     pub(super) held_at_unknown_speed: u64,
@@ -95,8 +89,6 @@ pub(super) struct Simulation {
     pub(super) visit_ends: Vec<VisitEnd>,
     pub(super) checker: SlotChecker,
     pub(super) turn_order: TurnOrder,
-    /// What went wrong for visitors who did as told, but for the order.
-    pub(super) faults: Faults,
     pub(super) sample: Sample,
     pub(super) outcome: Outcome,
 }
@@ -108,14 +100,26 @@ impl Simulation {
             visitors,
             ids,
             visitor_by_id,
-        } = Population::from_scenario(scenario, clients);
-        let state = |(id, drawn)| VisitorState::new(id, drawn);
+        } = Population::from_scenario(scenario);
+        let state = |(id, drawn)| VisitorState {
+            id,
+            drawn,
+            turn: 0,
+            step: Step::Enter,
+            held_since_ms: 0,
+            is_held_at_unknown_speed: false,
+            checked_in_at_ms: None,
+            refusals: 0,
+            session: Session::default(),
+            outcome: VisitorOutcome::default(),
+        };
         let visitors: Vec<_> = ids.into_iter().zip(visitors).map(state).collect();
         let clock_us = Arc::new(AtomicU64::new(START_MS * 1_000));
         let time = clock_us.clone();
         let line = Line::in_process_with_clock(Arc::new(move || time.load(Ordering::Relaxed)));
         let queue: QueueId = "SIMULATION:1".parse().expect("the text is a valid queue id");
-        let outcome = Outcome::new(visitors.iter().map(|visitor| visitor.drawn.temper.conduct.kind()));
+        let behaviors = visitors.iter().map(|visitor| visitor.drawn.behavior);
+        let outcome = Outcome::new(behaviors);
         let settings = scenario.settings.clone();
         let first = configuration(&settings, 0);
         let configured = line.configure(&queue, &first, true);
@@ -127,11 +131,16 @@ impl Simulation {
         Self {
             scenario: scenario.clone(),
             clients,
+            followers: match clients {
+                Clients::Following => vec![Follower::default(); visitors.len()],
+                Clients::Paced | Clients::Fixed => Vec::new(),
+            },
+            documents: PublicDocuments::default(),
             cdn: Cdn::new(scenario.deployment.cdn),
-            document: None,
             front_door: scenario.deployment.ceilings.as_ref().map(FrontDoor::new),
-            to_enter: scenario.visitors,
+            entered: 0,
             line,
+            queue,
             clock_us,
             now_ms: 0,
             // Not the seed itself, with which the visitors were drawn.
@@ -143,16 +152,16 @@ impl Simulation {
             settings,
             settings_order: 0,
             availability: Availability::BeforeOutage,
-            reading: QueueReading::new(queue.clone(), view.view),
-            read_at_ms: 0,
-            queue,
+            forecast: view.forecast(),
+            last_eta_ms: 0,
+            view,
+            viewed_at_ms: 0,
             held_polls: 0,
             held_at_unknown_speed: 0,
             processes: Default::default(),
             fixed_polls: PollSchedule::new(FIXED_POLL_MS),
             fixed_polls_at_ms: u64::MAX,
             visit_ends: Vec::new(),
-            faults: Faults::default(),
             sample: Sample::default(),
             outcome,
             visitors,
@@ -165,52 +174,21 @@ impl Simulation {
         self.clock_us.store((START_MS + at_ms) * 1_000, Ordering::Relaxed);
     }
 
-    /// The time of visitors: Unix milliseconds.
-    pub(super) fn unix_ms(&self) -> f64 {
-        to_unix_ms(self.now_ms)
-    }
-
-    /// Reads the queue again if the last reading is too old.
-    pub(super) fn refresh_reading(&mut self) {
-        if self.now_ms - self.read_at_ms >= self.reading_age_ms_max() {
-            let view = resolve(self.line.queue_view(&self.queue)).expect("the queue exists");
-            self.reading = QueueReading::new(self.queue.clone(), view.view);
-            self.read_at_ms = self.now_ms;
+    /// Reads the snapshot of the queue again if it is too old.
+    pub(super) fn refresh_view(&mut self) {
+        if self.now_ms - self.viewed_at_ms >= self.view_ms_max() {
+            self.view = resolve(self.line.queue_view(&self.queue)).expect("the queue exists");
+            self.forecast = self.view.forecast();
+            self.last_eta_ms = self.forecast.eta_ms(self.view.in_line());
+            self.viewed_at_ms = self.now_ms;
         }
     }
 
-    /// The age at which the queue is read again, in milliseconds.
-    pub(super) fn reading_age_ms_max(&self) -> u64 {
+    /// The age at which the snapshot of the queue is read again, in milliseconds.
+    pub(super) fn view_ms_max(&self) -> u64 {
         match self.scenario.network {
             Network::Usual => 1_000,
             Network::Slow => 2_000,
-        }
-    }
-
-    /// The queue as requests see it now, and the random numbers for their answers.
-    pub(super) fn moment(&mut self) -> (QueueMoment<'_>, &mut StdRng) {
-        let moment = QueueMoment {
-            reading: &self.reading,
-            age_ms: self.now_ms - self.read_at_ms,
-        };
-        (moment, &mut self.rng)
-    }
-
-    /// Lets a request through the front door, or says why not.
-    pub(super) fn admit_request(&mut self, route: Route) -> Result<(), ServiceFailure> {
-        if self.availability == Availability::Outage {
-            return Err(ServiceFailure::LineUnavailable);
-        }
-        match &mut self.front_door {
-            Some(front_door) => front_door.admit(self.now_ms, route),
-            None => Ok(()),
-        }
-    }
-
-    /// Counts what the slot does besides answering requests.
-    pub(super) fn charge_slot(&mut self, cost: u64) {
-        if let Some(front_door) = &mut self.front_door {
-            front_door.charge_slot(self.now_ms, cost);
         }
     }
 }
