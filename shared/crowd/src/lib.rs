@@ -1,4 +1,5 @@
-//! Visitors who follow the protocol, and crowds of them: for the rehearsal of a sale, the simulation, benchmarks and tests.
+//! Visitors who follow the protocol, and crowds of them: for the rehearsal of a sale, benchmarks and tests. The simulation
+//! takes its checks.
 //!
 //! - [`rules`]: which request a client sends next, and when, as the shipped client decides it
 //! - [`temper`]: how a visitor behaves; [`visitor`]: rules and temper together, and the [`record`] of what the visitor met.
