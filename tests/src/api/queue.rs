@@ -40,17 +40,17 @@ impl Queue<'_> {
 
     /// Requests the status as the guest.
     pub async fn get_status(&self, guest: &Guest) -> ApiResponse {
-        self.backend.send(guest.status()).await
+        self.send_about(guest, guest.status()).await
     }
 
     /// Claims as the guest.
     pub async fn claim(&self, guest: &Guest) -> ApiResponse {
-        self.backend.send(guest.claim()).await
+        self.send_about(guest, guest.claim()).await
     }
 
     /// Leaves as the guest.
     pub async fn leave(&self, guest: &Guest) -> ApiResponse {
-        self.backend.send(guest.leave()).await
+        self.send_about(guest, guest.leave()).await
     }
 
     /// Completes the guest's visit as the protected service, which frees the slot.
@@ -65,7 +65,13 @@ impl Queue<'_> {
 
     /// Extends the session as the guest.
     pub async fn extend(&self, guest: &Guest, body: &Value) -> ApiResponse {
-        self.backend.send(guest.extend(body)).await
+        self.send_about(guest, guest.extend(body)).await
+    }
+
+    /// Sends a request about a guest, which names the guest's queue. A guest of another queue would test something else.
+    async fn send_about(&self, guest: &Guest, request: ApiRequest) -> ApiResponse {
+        assert_eq!(guest.queue, self.id, "the guest is in this queue");
+        self.backend.send(request).await
     }
 
     /// Runs an operator's command on this queue.

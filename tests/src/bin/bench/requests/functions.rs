@@ -2,10 +2,14 @@
 
 use std::{collections::BTreeMap, env, fs, time::Duration};
 
+use axum::http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
-use vestibule_crowd::{door::Door as _, http::HttpDoor};
+use vestibule_crowd::{
+    door::Door as _,
+    http::{HeaderProof, HttpDoor},
+};
 use vestibule_domain::{queue_state::QueueState, state::EntryState};
 use vestibule_tests::{
     functions::{API_KEY, Deployment, DeploymentConfig},
@@ -105,8 +109,12 @@ impl Bench {
         };
         let deployment = Deployment::start(config).await;
         let queue = format!("bench:{}", Uuid::new_v4());
+        let key = HeaderProof(
+            HeaderName::from_static("x-api-key"),
+            HeaderValue::from_static(API_KEY),
+        );
         let bench = Self {
-            door: open_door(format!("{}/queues/{queue}", deployment.url()), API_KEY)?,
+            door: open_door(format!("{}/queues/{queue}", deployment.url()), key)?,
             deployment,
             queue: queue.clone(),
             guests: Vec::new(),

@@ -1,9 +1,8 @@
 //! A visitor who sends each request when the measurement says so, and follows no rules of a client.
 
-use axum::http::{HeaderName, HeaderValue};
 use vestibule_crowd::{
     door::{Caller, Door as _, ProtectedService as _},
-    http::{HeaderProof, HttpClient, HttpDoor},
+    http::{HttpClient, HttpDoor, Proof},
     rules::Refusal,
 };
 use vestibule_domain::state::EntryState;
@@ -28,14 +27,10 @@ pub(super) enum Kind {
     Complete,
 }
 
-/// The API of the queue at this URL, over one connection. The protected service sends this key.
-pub(super) fn open_door(queue_url: String, api_key: &'static str) -> BenchResult<HttpDoor> {
-    let key = HeaderProof(
-        HeaderName::from_static("x-api-key"),
-        HeaderValue::from_static(api_key),
-    );
+/// The API of the queue at this URL, over one connection. The protected service proves itself so.
+pub(super) fn open_door(queue_url: String, proof: impl Proof + 'static) -> BenchResult<HttpDoor> {
     let door = HttpDoor::new(HttpClient::new(1)?, queue_url.clone());
-    Ok(door.with_service(queue_url, key))
+    Ok(door.with_service(queue_url, proof))
 }
 
 impl Guest {

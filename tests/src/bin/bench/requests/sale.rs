@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use redis::aio::MultiplexedConnection;
 use serde_json::json;
 use tokio::time::sleep;
-use vestibule_crowd::http::HttpDoor;
+use vestibule_crowd::http::{HttpDoor, NoProof};
 use vestibule_domain::state::EntryState;
 use vestibule_sizing::ceilings::{LANE_COST, POLL_COST, PROMOTION_COST, Route};
 use vestibule_tests::{processor_time::redis_seconds, runner::Runner};
@@ -103,7 +103,7 @@ async fn open_senders(runner: &Runner, head: u32) -> BenchResult<Vec<Sender>> {
     runner.run_command(create).await;
     let open = || {
         BenchResult::Ok(Sender {
-            door: open_door(runner.url(&format!("/queues/{QUEUE}")), "not asked for")?,
+            door: open_door(runner.url(&format!("/queues/{QUEUE}")), NoProof)?,
             guests: Vec::new(),
             sent: 0,
         })
